@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The Python that GNU Radio belongs to, which need not be the first one on PATH.
+if(NOT PYTHON_EXECUTABLE)
+    find_program(PYTHON_ON_PATH python3)
+    foreach(candidate /usr/bin/python3 ${PYTHON_ON_PATH})
+        execute_process(COMMAND ${candidate} -c "import gnuradio.gr, numpy"
+            RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+        if(NOT failed)
+            set(PYTHON_EXECUTABLE ${candidate} CACHE FILEPATH "Python that has GNU Radio")
+            break()
+        endif()
+    endforeach()
+endif()
+if(ENABLE_PYTHON AND NOT PYTHON_EXECUTABLE)
+    message(FATAL_ERROR "No python3 that can import gnuradio and numpy was found. "
+        "Set -DPYTHON_EXECUTABLE=..., or -DENABLE_PYTHON=OFF.")
+endif()
+set(Python3_EXECUTABLE ${PYTHON_EXECUTABLE})
+message(STATUS "Python of GNU Radio: ${PYTHON_EXECUTABLE}")

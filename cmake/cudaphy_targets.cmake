@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# The few rules by which every folder of the house is built.
+
+add_library(cudaphy_options INTERFACE)
+target_include_directories(cudaphy_options INTERFACE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/lib)
+target_compile_options(cudaphy_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ENABLE_WERROR}>>:-Werror>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ENABLE_WERROR}>>:-Werror=all-warnings>)
+target_compile_definitions(cudaphy_options INTERFACE
+    $<$<BOOL:${CUDAPHY_HAVE_CUDA}>:CUDAPHY_HAVE_CUDA>)
+if(CUDAPHY_HAVE_CUDA)
+    target_include_directories(cudaphy_options SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
+endif()
+
+# cudaphy_kernel_folder(NAME SOURCES ... CUDA ... USES ...)
+# One folder of lib/kernels as an object library cudaphy_NAME; *.cu only where CUDA is built.
+# Without contraction of a*b+c, a result is the same whichever instruction set computed it;
+# kernels that want a fused multiply-add say so.
+function(cudaphy_kernel_folder name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;CUDA;USES" ${ARGN})
+    add_library(cudaphy_${name} OBJECT ${ARG_SOURCES})
+    if(CUDAPHY_HAVE_CUDA)
+        target_sources(cudaphy_${name} PRIVATE ${ARG_CUDA})
+    endif()
+    target_compile_options(cudaphy_${name} PRIVATE
+        $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
+    target_link_libraries(cudaphy_${name} PUBLIC
+        cudaphy_options PkgConfig::HWY TBB::tbb Threads::Threads)
+    if(CUDAPHY_HAVE_CUDA)
+        target_link_libraries(cudaphy_${name} PUBLIC CUDA::cudart_static)
+    endif()
+    foreach(used ${ARG_USES})
+        target_link_libraries(cudaphy_${name} PUBLIC cudaphy_${used})
+    endforeach()
+endfunction()
+
+# Every folder that a program needs is named: an object library does not pass on the objects of
+# those that it uses itself.
+function(cudaphy_link_kernels target)
+    foreach(folder ${ARGN})
+        target_link_libraries(${target} PRIVATE cudaphy_${folder})
+    endforeach()
+endfunction()
+
+# cudaphy_kernel_test(qa_x folders...): the program qa_x from qa_x.cc, run once a backend as
+# qa_x.reference, qa_x.cpu and qa_x.cuda. Exit status 77 means skipped, and ctest says so by name.
+function(cudaphy_kernel_test name)
+    if(NOT ENABLE_TESTING)
+        return()
+    endif()
+    add_executable(${name} ${name}.cc)
+    target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK)
+    cudaphy_link_kernels(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE Boost::unit_test_framework)
+    foreach(where reference cpu cuda)
+        add_test(NAME ${name}.${where} COMMAND ${name})
+        cudaphy_test_backend(${name}.${where} ${where})
+    endforeach()
+endfunction()
+
+function(cudaphy_test_backend test where)
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT CUDAPHY_TEST_BACKEND=${where})
+    set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+    if(where STREQUAL cuda)
+        set_tests_properties(${test} PROPERTIES LABELS gpu RESOURCE_LOCK gpu)
+    endif()
+endfunction()
+
+# cudaphy_benchmark(bench_x folders...): the program bench_x from bench_x.cc.
+function(cudaphy_benchmark name)
+    if(NOT ENABLE_BENCHMARKS)
+        return()
+    endif()
+    add_executable(${name} ${name}.cc)
+    cudaphy_link_kernels(${name} ${ARGN})
+endfunction()

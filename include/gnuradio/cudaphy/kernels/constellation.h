@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/api.h>
+#include <gnuradio/cudaphy/kernels/view.h>
+#include <string>
+
+namespace gr::cudaphy {
+
+/*!
+ * \brief Points of a signal constellation and the bits that each stands for, at unit mean
+ * energy.
+ *
+ * `points[label]` is the point of a label whose most significant bit is sent first.
+ *
+ * | names | labelling |
+ * |---|---|
+ * | "bpsk" "qpsk" "qam16" "qam64" "qam256" | Gray, 3GPP TS 38.211 section 5.1 (bpsk there
+ * lies on the diagonal; here 0 is +1, 1 is -1) | | "wifi_bpsk" "wifi_qpsk" "wifi_qam16"
+ * "wifi_qam64" "wifi_qam256" | Gray, IEEE 802.11-2020 section 17.3.5.8 and 21.3.10.9 | |
+ * "dvbs2_qpsk" "dvbs2_8psk" "dvbs2_16apsk_2/3" ... "_9/10" | ETSI EN 302 307-1
+ * section 5.4; 16APSK's radius ratio is by code rate, its table 9 |
+ */
+struct CUDAPHY_API constellation {
+    std::string name;
+    int bits;                      //!< per symbol, 1..8
+    std::vector<complex64> points; //!< 2^bits
+
+    //! \throws std::invalid_argument for a name that is none of constellation_names().
+    static constellation make(const std::string& name);
+};
+
+CUDAPHY_API std::vector<std::string> constellation_names();
+
+} // namespace gr::cudaphy

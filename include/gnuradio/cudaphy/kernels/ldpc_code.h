@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <cstdint>
+#include <gnuradio/cudaphy/api.h>
+#include <iosfwd>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gr::cudaphy {
+
+//! A file of a parity-check matrix is malformed; what() gives the file, the line and what
+//! was expected.
+class CUDAPHY_API code_file_error : public std::runtime_error
+{
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/*!
+ * \brief A binary low-density parity-check code: its matrix H, which bits carry
+ * information, and how to decode it.
+ *
+ * Immutable once made, and cheap to share. Columns and rows count from 0. Bit i of a
+ * codeword is column i of H.
+ */
+class CUDAPHY_API ldpc_code
+{
+public:
+    using sptr = std::shared_ptr<const ldpc_code>;
+
+    //! IEEE 802.11n/ac/ax: n = 648, 1296 or 1944; rate "1/2", "2/3", "3/4" or "5/6".
+    //! (IEEE 802.11-2020, annex F.) \throws std::invalid_argument with the allowed
+    //! values.
+    static sptr wifi(int n, const std::string& rate);
+
+    //! DVB-S2: frame "normal" (n = 64800; rates 1/4 1/3 2/5 1/2 3/5 2/3 3/4 4/5 5/6 8/9
+    //! 9/10) or "short" (n = 16200; the same names but 9/10). (ETSI EN 302 307-1,
+    //! section 5.3 and annexes B, C.) \throws std::invalid_argument
+    static sptr dvbs2(const std::string& frame, const std::string& rate);
+
+    //! A matrix in MacKay's alist format, rows padded with zeros or not.
+    //! \throws code_file_error (a std::runtime_error) with the line's number.
+    static sptr from_alist(const std::string& path);
+    static sptr parse_alist(std::istream& text, const std::string& name);
+
+    /*!
+     * A quasi-cyclic matrix: a first line "columns rows lifting_size", counted in blocks,
+     * then one line a block row with a shift for each block column, -1 for a zero block;
+     * blocks are identities shifted right. '#' starts a comment. \throws code_file_error
+     * with the line's number.
+     */
+    static sptr from_qc(const std::string& path);
+    static sptr parse_qc(std::istream& text, const std::string& name);
+
+    //! From the columns of each row's ones. \throws std::invalid_argument for an empty
+    //! matrix or a column out of range.
+    static sptr
+    from_rows(int n, const std::vector<std::vector<int>>& rows, const std::string& name);
+
+    const std::string& name() const
+    {
+        return d_name;
+    }                             //!< "wifi 1944 1/2", or the file's name
+    int n() const { return d_n; } //!< codeword's length, bits
+    int k() const
+    {
+        return static_cast<int>(d_info.size());
+    } //!< information bits, n - rank(H)
+    int checks() const { return static_cast<int>(d_row_start.size()) - 1; }
+    int edges() const { return static_cast<int>(d_columns.size()); }
+    double rate() const { return static_cast<double>(k()) / n(); }
+
+    //! Row r's ones are columns()[row_start()[r]] ... columns()[row_start()[r + 1] - 1],
+    //! ascending.
+    const std::vector<int>& row_start() const { return d_row_start; }
+    const std::vector<int>& columns() const { return d_columns; }
+
+    /*!
+     * The order of a layered decoder: every check once, in layers; no two checks of one
+     * layer share a bit, so that a layer's checks may be updated side by side with the
+     * same result in any order.
+     */
+    const std::vector<std::vector<int>>& layers() const { return d_layers; }
+
+    //! The codeword's bits that carry information, in the order of the information word,
+    //! (k).
+    const std::vector<int>& info_positions() const { return d_info; }
+
+    //! The factor of normalised min-sum decoding that suits this code; see
+    //! docs/conventions.md for the sources.
+    float default_scale() const { return d_scale; }
+
+    //! Whether `word` (n bits, one a byte) fulfils every parity check.
+    bool is_codeword(const uint8_t* word) const;
+
+private:
+    ldpc_code() = default;
+    friend class ldpc_code_builder;
+
+    std::string d_name;
+    int d_n = 0;
+    std::vector<int> d_row_start, d_columns, d_info;
+    std::vector<std::vector<int>> d_layers;
+    float d_scale = 0.75f;
+};
+
+} // namespace gr::cudaphy

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/ldpc_code.h>
+#include <gnuradio/cudaphy/kernels/queue.h>
+
+namespace gr::cudaphy {
+
+/*!
+ * \brief Encodes batches of information words: fills each codeword's information
+ * positions and solves H c = 0.
+ *
+ * Bits are bytes of value 0 or 1; of other values the lowest bit counts.
+ */
+class CUDAPHY_API ldpc_encoder
+{
+public:
+    //! \throws std::invalid_argument for a null code; backend_unavailable as resolve()
+    //! does.
+    static std::unique_ptr<ldpc_encoder>
+    make(ldpc_code::sptr code, backend where = backend::automatic, int device = 0);
+    virtual ~ldpc_encoder() = default;
+
+    /*!
+     * Encodes a batch; returns before the device has finished if `queue` is a device's.
+     * \param info       information words, (batch, k)
+     * \param[out] words codewords, (batch, n)
+     */
+    virtual void run(view<const uint8_t> info, view<uint8_t> words, queue& queue) = 0;
+};
+
+} // namespace gr::cudaphy

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/cuda_probe.h"
+#include <gnuradio/cudaphy/kernels/backend.h>
+
+namespace gr::cudaphy {
+
+backend backend_from_name(const std::string& name)
+{
+    for (const auto where :
+         { backend::automatic, backend::cuda, backend::cpu, backend::reference }) {
+        if (name == name_of(where)) {
+            return where;
+        }
+    }
+    throw std::invalid_argument(
+        "backend \"" + name + "\" is none of \"auto\", \"cuda\", \"cpu\", \"reference\"");
+}
+
+std::string name_of(backend where)
+{
+    switch (where) {
+    case backend::cuda:
+        return "cuda";
+    case backend::cpu:
+        return "cpu";
+    case backend::reference:
+        return "reference";
+    default:
+        return "auto";
+    }
+}
+
+#ifndef CUDAPHY_HAVE_CUDA
+cuda_state probe_cuda()
+{
+    return {
+        {},
+        "gr-cudaphy was built without CUDA: install the CUDA toolkit and build it again"
+    };
+}
+#endif
+
+std::vector<device_info> devices() { return probe_cuda().devices; }
+
+std::vector<backend> backends()
+{
+    std::vector<backend> usable{ backend::cpu, backend::reference };
+    if (!devices().empty()) {
+        usable.insert(usable.begin(), backend::cuda);
+    }
+    return usable;
+}
+
+resolved_backend resolve(backend wanted, int device)
+{
+    if (wanted == backend::cpu || wanted == backend::reference) {
+        return { wanted, 0, "asked for" };
+    }
+    const auto state = probe_cuda();
+    for (const auto& found : state.devices) {
+        if (found.index == device) {
+            return { backend::cuda, device, found.name };
+        }
+    }
+    const auto problem = state.devices.empty()
+                             ? state.problem
+                             : "there is no CUDA device " + std::to_string(device);
+    if (wanted == backend::cuda) {
+        throw backend_unavailable("backend \"cuda\" can't be had: " + problem);
+    }
+    return { backend::cpu, 0, problem };
+}
+
+} // namespace gr::cudaphy

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define BOOST_TEST_MODULE common
+#include "kernels/common/parallel.h"
+#include "kernels/common/testing.h"
+#include <atomic>
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::testing;
+
+BOOST_AUTO_TEST_CASE(names_of_backends_go_both_ways)
+{
+    for (const auto name : { "auto", "cuda", "cpu", "reference" }) {
+        BOOST_TEST(name_of(backend_from_name(name)) == name);
+    }
+    BOOST_CHECK_THROW(backend_from_name("gpu"), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(automatic_takes_the_best_usable_backend)
+{
+    BOOST_TEST(name_of(resolve(backend::automatic).where) == name_of(backends().front()));
+    BOOST_TEST(!resolve(backend::automatic).reason.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_refused_with_its_number)
+{
+    try {
+        resolve(backend::cuda, 4711);
+        BOOST_ERROR("device 4711 was accepted");
+    } catch (const backend_unavailable& problem) {
+        const std::string what = problem.what();
+        BOOST_TEST((devices().empty() || what.find("4711") != std::string::npos));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_copied_in_comes_out_again)
+{
+    auto q = queue::make(tested_backend());
+    for (const size_t n : { 1, 31, 32, 33, 100003 }) {
+        const auto sent = gaussian<float>(n);
+        const array<float> there(*q, view<const float>(sent));
+        BOOST_TEST(there.to_host() == sent, boost::test_tools::per_element());
+    }
+    BOOST_TEST(array<float>(*q, 0).to_host().empty());
+    BOOST_TEST(q->idle());
+}
+
+BOOST_AUTO_TEST_CASE(parts_cover_every_item_once)
+{
+    for (const size_t n : { 0, 1, 15, 16, 17, 1000 }) {
+        std::vector<std::atomic<int>> visits(n);
+        for_each_part(n, 16, [&](size_t first, size_t last) {
+            BOOST_TEST(first % 16 == 0);
+            for (; first < last; ++first) {
+                ++visits[first];
+            }
+        });
+        for (const auto& count : visits) {
+            BOOST_TEST(count == 1);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/dispatch.h"
+#include "kernels/common/queue_makers.h"
+#include <cstring>
+#include <gnuradio/cudaphy/kernels/queue.h>
+#include <new>
+
+namespace gr::cudaphy {
+namespace {
+
+//! Runs everything at once on the calling thread.
+class host_queue : public queue
+{
+public:
+    explicit host_queue(backend where) : d_where(where) {}
+
+    backend where() const override { return d_where; }
+    int device() const override { return 0; }
+    void* native() const override { return nullptr; }
+
+    void* allocate(size_t bytes) override { return ::operator new(bytes, alignment); }
+    void release(void* memory) override { ::operator delete(memory, alignment); }
+    void copy_in(void* to, const void* from, size_t bytes) override
+    {
+        std::memcpy(to, from, bytes);
+    }
+    void copy_out(void* to, const void* from, size_t bytes) override
+    {
+        std::memcpy(to, from, bytes);
+    }
+    void synchronize() override {}
+    bool idle() override { return true; }
+
+private:
+    static constexpr std::align_val_t alignment{ 256 };
+    backend d_where;
+};
+
+} // namespace
+
+std::unique_ptr<queue> queue::make(backend where, int device)
+{
+    const auto host = [](backend here) -> std::unique_ptr<queue> {
+        return std::make_unique<host_queue>(here);
+    };
+    return dispatch(
+        where,
+        device,
+        [&] { return host(backend::reference); },
+        [&] { return host(backend::cpu); },
+        [](int index) { return make_cuda_queue(index); });
+}
+
+} // namespace gr::cudaphy

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+// What the kernels' tests share. Included once, by a test program that defines
+// BOOST_TEST_MODULE.
+
+#include <boost/test/unit_test.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <gnuradio/cudaphy/kernels/queue.h>
+#include <random>
+
+namespace gr::cudaphy::testing {
+
+//! The backend that ctest asked this run for (CUDAPHY_TEST_BACKEND, "cpu" where unset).
+//! Where it can't be had the program ends with status 77, which ctest reports as skipped.
+inline backend tested_backend()
+{
+    static const backend tested = [] {
+        const char* name = std::getenv("CUDAPHY_TEST_BACKEND");
+        try {
+            return resolve(backend_from_name(name ? name : "cpu")).where;
+        } catch (const backend_unavailable& problem) {
+            std::printf("skipped: %s\n", problem.what());
+            std::exit(77);
+        }
+    }();
+    return tested;
+}
+
+//! Leaves the program early where the backend is missing, before any test case counts as
+//! passed.
+struct needs_backend {
+    needs_backend() { tested_backend(); }
+};
+
+//! Random numbers that differ from run to run; the seed is printed, and CUDAPHY_TEST_SEED
+//! repeats it.
+inline std::mt19937& generator()
+{
+    static std::mt19937 engine = [] {
+        const char* given = std::getenv("CUDAPHY_TEST_SEED");
+        const unsigned seed =
+            given ? std::strtoul(given, nullptr, 10) : std::random_device()();
+        std::printf("CUDAPHY_TEST_SEED=%u\n", seed);
+        return std::mt19937(seed);
+    }();
+    return engine;
+}
+
+//! n samples of unit mean energy, circular Gaussian (real Gaussian for float).
+template <typename T>
+std::vector<T> gaussian(size_t n)
+{
+    std::normal_distribution<float> normal(0.0f, 1.0f);
+    std::vector<T> out(n);
+    for (auto& value : out) {
+        if constexpr (std::is_same_v<T, complex64>) {
+            value = complex64(normal(generator()), normal(generator())) * 0.70710678f;
+        } else {
+            value = normal(generator());
+        }
+    }
+    return out;
+}
+
+inline std::vector<uint8_t> random_bits(size_t n)
+{
+    std::vector<uint8_t> out(n);
+    for (auto& bit : out) {
+        bit = generator()() >> 31;
+    }
+    return out;
+}
+
+//! An array on the queue whose every byte is a pattern that no right answer has, to find
+//! what a kernel did not write.
+template <typename T>
+array<T> poisoned(queue& q, size_t n)
+{
+    std::vector<T> host(n);
+    std::fill_n(reinterpret_cast<unsigned char*>(host.data()), n * sizeof(T), 0xBD);
+    return array<T>(q, view<const T>(host));
+}
+
+} // namespace gr::cudaphy::testing
+
+using needs_backend = gr::cudaphy::testing::needs_backend;
+BOOST_TEST_GLOBAL_FIXTURE(needs_backend);
