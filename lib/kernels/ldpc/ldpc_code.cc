@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/ldpc_code_builder.h"
+#include <algorithm>
+#include <numeric>
+
+namespace gr::cudaphy {
+namespace {
+
+[[noreturn]] void refuse(const ldpc_code_description& code, const std::string& why)
+{
+    throw std::invalid_argument(code.name + ": " + why);
+}
+
+void check(const ldpc_code_description& code)
+{
+    const int rows = static_cast<int>(code.row_start.size()) - 1;
+    if (code.n < 1 || rows < 1) {
+        refuse(code,
+               "a parity-check matrix needs at least one row and one column, this one "
+               "has " +
+                   std::to_string(rows) + " rows and " + std::to_string(code.n) +
+                   " columns");
+    }
+    for (int r = 0; r < rows; ++r) {
+        const int first = code.row_start[r];
+        const int last = code.row_start[r + 1];
+        if (first == last) {
+            refuse(code, "row " + std::to_string(r) + " has no ones");
+        }
+        for (int e = first; e < last; ++e) {
+            const int column = code.columns[e];
+            if (column < 0 || column >= code.n) {
+                refuse(code,
+                       "row " + std::to_string(r) + " has a one in column " +
+                           std::to_string(column) + ", columns go from 0 to " +
+                           std::to_string(code.n - 1));
+            }
+            if (e > first && column == code.columns[e - 1]) {
+                refuse(code,
+                       "row " + std::to_string(r) + " names column " +
+                           std::to_string(column) + " twice");
+            }
+        }
+    }
+}
+
+} // namespace
+
+void ldpc_code_description::add_row(std::vector<int> row)
+{
+    std::sort(row.begin(), row.end());
+    columns.insert(columns.end(), row.begin(), row.end());
+    row_start.push_back(static_cast<int>(columns.size()));
+}
+
+ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
+{
+    check(from);
+    const int rows = static_cast<int>(from.row_start.size()) - 1;
+    if (from.groups.empty()) {
+        from.groups.emplace_back(rows);
+        std::iota(from.groups[0].begin(), from.groups[0].end(), 0);
+    }
+    std::shared_ptr<ldpc_code> code(new ldpc_code);
+    if (from.systematic) {
+        code->d_info.resize(from.n - rows);
+        std::iota(code->d_info.begin(), code->d_info.end(), 0);
+    } else {
+        code->d_info = free_columns(from);
+    }
+    if (code->d_info.empty()) {
+        refuse(from, "the matrix leaves no information bits: its rank is n");
+    }
+    code->d_layers = independent_layers(from, from.groups);
+    code->d_name = std::move(from.name);
+    code->d_n = from.n;
+    code->d_row_start = std::move(from.row_start);
+    code->d_columns = std::move(from.columns);
+    code->d_scale = from.scale;
+    return code;
+}
+
+ldpc_code::sptr ldpc_code::from_rows(int n,
+                                     const std::vector<std::vector<int>>& rows,
+                                     const std::string& name)
+{
+    ldpc_code_description description;
+    description.name = name;
+    description.n = n;
+    for (const auto& row : rows) {
+        description.add_row(row);
+    }
+    return ldpc_code_builder::build(std::move(description));
+}
+
+bool ldpc_code::is_codeword(const uint8_t* word) const
+{
+    for (int r = 0; r < checks(); ++r) {
+        unsigned sum = 0;
+        for (int e = d_row_start[r]; e < d_row_start[r + 1]; ++e) {
+            sum ^= word[d_columns[e]];
+        }
+        if (sum & 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace gr::cudaphy

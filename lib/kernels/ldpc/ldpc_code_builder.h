@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/ldpc_code.h>
+
+namespace gr::cudaphy {
+
+//! What is known of a code before it is made.
+struct ldpc_code_description {
+    std::string name;
+    int n = 0;
+    //! As ldpc_code's own, each row's columns ascending.
+    std::vector<int> row_start{ 0 }, columns;
+    //! Checks that belong together by the code's structure, every check in one group.
+    //! Empty: there is no structure.
+    std::vector<std::vector<int>> groups;
+    //! The first k bits carry the information and H has full rank. False: found by
+    //! elimination.
+    bool systematic = false;
+    float scale = 0.75f;
+
+    //! Appends a check; sorts its columns.
+    void add_row(std::vector<int> row);
+};
+
+//! The only maker of codes.
+class ldpc_code_builder
+{
+public:
+    //! \throws std::invalid_argument for a description that is no code: no columns or
+    //! checks, a check without bits, a column out of range or named twice in a check, no
+    //! information bits, or a matrix too large for elimination.
+    static ldpc_code::sptr build(ldpc_code_description description);
+};
+
+//! Layers of mutually independent checks, first fit: a check takes the first layer that
+//! shares none of its bits. Groups stay apart from one another.
+std::vector<std::vector<int>>
+independent_layers(const ldpc_code_description&,
+                   const std::vector<std::vector<int>>& groups);
+
+//! The columns that are not among the rightmost independent ones; rank(H) = n - their
+//! number. \throws std::invalid_argument where what no substitution solves exceeds 2^31
+//! bits.
+std::vector<int> free_columns(const ldpc_code_description&);
+
+} // namespace gr::cudaphy

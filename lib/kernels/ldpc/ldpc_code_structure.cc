@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/ldpc_code_builder.h"
+#include <algorithm>
+#include <cstdint>
+
+namespace gr::cudaphy {
+namespace {
+
+//! The rows of each column, as ldpc_code keeps the columns of each row.
+struct column_lists {
+    std::vector<int> start, rows;
+
+    explicit column_lists(const ldpc_code_description& code)
+        : start(code.n + 1), rows(code.columns.size())
+    {
+        for (const int column : code.columns) {
+            ++start[column + 1];
+        }
+        for (int c = 0; c < code.n; ++c) {
+            start[c + 1] += start[c];
+        }
+        auto next = start;
+        for (size_t r = 0; r + 1 < code.row_start.size(); ++r) {
+            for (int e = code.row_start[r]; e < code.row_start[r + 1]; ++e) {
+                rows[next[code.columns[e]]++] = static_cast<int>(r);
+            }
+        }
+    }
+};
+
+//! Rows of bits in words of 64, all in one piece.
+class bit_rows
+{
+public:
+    bit_rows(size_t rows, size_t columns)
+        : d_words((columns + 63) / 64), d_bits(rows * d_words)
+    {
+    }
+    void set(size_t row, size_t column)
+    {
+        d_bits[row * d_words + column / 64] |= uint64_t{ 1 } << column % 64;
+    }
+    bool get(size_t row, size_t column) const
+    {
+        return d_bits[row * d_words + column / 64] >> column % 64 & 1;
+    }
+    //! row ^= other, in the columns up to `last` alone.
+    void add(size_t row, size_t other, size_t last)
+    {
+        uint64_t* to = &d_bits[row * d_words];
+        const uint64_t* from = &d_bits[other * d_words];
+        for (size_t w = 0; w <= last / 64; ++w) {
+            to[w] ^= from[w];
+        }
+    }
+
+private:
+    size_t d_words;
+    std::vector<uint64_t> d_bits;
+};
+
+constexpr double largest_elimination = 2147483648.0; // bits: 256 MiB
+
+} // namespace
+
+std::vector<std::vector<int>>
+independent_layers(const ldpc_code_description& code,
+                   const std::vector<std::vector<int>>& groups)
+{
+    // First fit looks at every check that shares a bit with this one: the sum of the
+    // squared column weights. Where a few columns are so heavy that this explodes, a
+    // check goes behind the last layer that touches its bits, which is one look a bit.
+    const column_lists lists(code);
+    double pairs = 0;
+    for (int c = 0; c < code.n; ++c) {
+        const double weight = lists.start[c + 1] - lists.start[c];
+        pairs += weight * weight;
+    }
+    const bool first_fit = pairs < 1e9;
+
+    std::vector<std::vector<int>> layers;
+    std::vector<int> layer_of(code.row_start.size() - 1, -1), last_of(code.n, -1);
+    std::vector<int> taken_by;
+    for (const auto& group : groups) {
+        const int base = static_cast<int>(layers.size());
+        for (const int r : group) {
+            int layer = base;
+            for (int e = code.row_start[r]; e < code.row_start[r + 1]; ++e) {
+                const int c = code.columns[e];
+                if (!first_fit) {
+                    layer = std::max(layer, last_of[c] + 1);
+                    continue;
+                }
+                for (int i = lists.start[c]; i < lists.start[c + 1]; ++i) {
+                    const int other = layer_of[lists.rows[i]];
+                    if (other >= base) {
+                        taken_by[other] = r;
+                    }
+                }
+            }
+            while (first_fit && layer < static_cast<int>(taken_by.size()) &&
+                   taken_by[layer] == r) {
+                ++layer;
+            }
+            if (layer == static_cast<int>(layers.size())) {
+                layers.emplace_back();
+                taken_by.resize(layers.size(), -1);
+            }
+            layers[layer].push_back(r);
+            layer_of[r] = layer;
+            for (int e = code.row_start[r]; e < code.row_start[r + 1]; ++e) {
+                last_of[code.columns[e]] = layer;
+            }
+        }
+    }
+    return layers;
+}
+
+std::vector<int> free_columns(const ldpc_code_description& code)
+{
+    const column_lists lists(code);
+    const int rows = static_cast<int>(code.row_start.size()) - 1;
+    std::vector<char> used(rows);
+    std::vector<int> free;
+
+    // A staircase at the right end costs nothing: while at most one unused row meets the
+    // column, that row is its pivot and no other row changes.
+    int column = code.n - 1;
+    int left = rows;
+    for (; column >= 0; --column) {
+        int pivot = -1;
+        int found = 0;
+        for (int i = lists.start[column]; i < lists.start[column + 1]; ++i) {
+            if (!used[lists.rows[i]]) {
+                pivot = lists.rows[i];
+                ++found;
+            }
+        }
+        if (found > 1) {
+            break;
+        }
+        if (found == 0) {
+            free.push_back(column);
+        } else {
+            used[pivot] = 1;
+            --left;
+        }
+    }
+
+    // The rest by elimination on packed words.
+    const int columns = column + 1;
+    if (static_cast<double>(left) * columns > largest_elimination) {
+        throw std::invalid_argument(
+            code.name + ": the rank of this matrix takes elimination of " +
+            std::to_string(left) + " rows of " + std::to_string(columns) +
+            " bits, and at most 2^31 bits are allowed");
+    }
+    bit_rows dense(left, columns);
+    int row = 0;
+    for (int r = 0; r < rows; ++r) {
+        if (used[r]) {
+            continue;
+        }
+        for (int e = code.row_start[r]; e < code.row_start[r + 1]; ++e) {
+            if (code.columns[e] < columns) {
+                dense.set(row, code.columns[e]);
+            }
+        }
+        ++row;
+    }
+    std::vector<int> open(left);
+    for (int i = 0; i < left; ++i) {
+        open[i] = i;
+    }
+    for (; column >= 0; --column) {
+        const auto pivot = std::find_if(
+            open.begin(), open.end(), [&](int r) { return dense.get(r, column); });
+        if (pivot == open.end()) {
+            free.push_back(column);
+            continue;
+        }
+        const int by = *pivot;
+        open.erase(pivot);
+        for (const int r : open) {
+            if (dense.get(r, column)) {
+                dense.add(r, by, column);
+            }
+        }
+    }
+    std::reverse(free.begin(), free.end());
+    return free;
+}
+
+} // namespace gr::cudaphy
