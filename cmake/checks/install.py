@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Installs the built module into an empty folder and uses it from there as others will:
+find_package(gnuradio-cudaphy) from another CMake project, the blocks' files where GRC looks
+for them, and `from gnuradio import cudaphy`."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def call(*command, **environment):
+    print("$", *command, flush=True)
+    subprocess.run([*map(str, command)], check=True, env={**os.environ, **environment})
+
+
+def only(prefix, pattern):
+    """The one path under prefix that fits the pattern."""
+    found = sorted(prefix.rglob(pattern))
+    if len(found) != 1:
+        sys.exit(f"expected one {pattern}, found {[str(path) for path in found]}")
+    return found[0]
+
+
+def check_cmake_package(prefix, work, arguments):
+    only(prefix, "gnuradio-cudaphyConfig.cmake")
+    call(
+        arguments.cmake,
+        *("-S", HERE / "consumer", "-B", work, "-G", arguments.generator),
+        f"-DCMAKE_PREFIX_PATH={prefix}",
+        f"-DCMAKE_CXX_COMPILER={arguments.compiler}",
+        f"-DCUDAPHY_VERSION={arguments.version}",
+    )
+    call(arguments.cmake, "--build", work)
+    call(work / "consumer")
+
+
+def check_python_module(prefix, libraries):
+    packages = only(prefix, "gnuradio/cudaphy/__init__.py").parents[2]
+    program = (
+        "from gnuradio import cudaphy; print(cudaphy.__file__, cudaphy.backends());"
+        f"assert cudaphy.__file__.startswith({str(prefix)!r}), 'another one was imported'"
+    )
+    call(
+        *(sys.executable, "-B", "-c", program),
+        PYTHONPATH=str(packages),
+        LD_LIBRARY_PATH=str(libraries),
+    )
+
+
+def check_blocks(prefix):
+    folder = prefix / "share/gnuradio/grc/blocks"
+    source = {path.name for path in (HERE.parents[1] / "grc").glob("*.block.yml")}
+    missing = source - {path.name for path in folder.glob("*.block.yml")}
+    if missing:
+        sys.exit(f"not installed into {folder}: {sorted(missing)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("cmake", "generator", "compiler", "build", "version"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--with-python", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = Path(folder, "prefix")
+        call(arguments.cmake, "--install", arguments.build, "--prefix", prefix)
+        libraries = only(prefix, "libgnuradio-cudaphy.so").parent
+        check_cmake_package(prefix, Path(folder, "consumer"), arguments)
+        check_blocks(prefix)
+        if arguments.with_python:
+            check_python_module(prefix, libraries)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except subprocess.CalledProcessError as failure:
+        sys.exit(str(failure))

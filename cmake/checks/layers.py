@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fails where an include or an import runs against the house's layers:
+
+    common <- linalg, ldpc, mimo, fdtd <- runtime <- blocks <- python <- examples, apps
+
+Kernel folders may use each other, but not in a circle. GNU Radio and pmt are unknown to
+lib/kernels and to the public headers of the kernels. CUDA's headers, and *.cuh, stand
+only in *.cu and *.cuh, the CUDA files of lib/kernels/common, and lib/runtime.
+"""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import tree
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
+CUDA = re.compile(
+    r"^(cuda|cublas|cusolver|cusparse|cufft|curand|cub/|thrust/|nvrtc|nvml|nvtx"
+    r"|cooperative_groups|device_launch_parameters|vector_types|mma\.h|sm_\d)"
+)
+GNU_RADIO = re.compile(r"^(gnuradio|pmt)/")
+PUBLIC = "include/gnuradio/cudaphy/"
+RANKS = {"common": 0, "kernels": 1, "runtime": 2, "blocks": 3, "python": 4, "programs": 5}
+
+
+class Tree:
+    def __init__(self, root):
+        self.root = Path(root)
+        self.files = tree.files(self.root, suffixes=(*tree.CPP, ".py"))
+        self.owners = self._owners_of_public_headers()
+
+    def _owners_of_public_headers(self):
+        """kernels/x.h belongs to the folder of lib/kernels that implements x."""
+        owners = {}
+        for path in self.files:
+            if path.as_posix().startswith("lib/kernels/") and path.suffix != ".h":
+                if len(path.parts) > 3 and not path.stem.startswith(("qa_", "bench_")):
+                    owners.setdefault(path.stem, path.parts[2])
+        return owners
+
+    def room(self, path):
+        """(layer, folder of lib/kernels or None) of a file."""
+        name = path.as_posix()
+        if name.startswith(PUBLIC + "kernels/"):
+            folder = self.owners.get(path.stem, "common")
+        elif name.startswith("lib/kernels/"):
+            folder = path.parts[2] if len(path.parts) > 3 else "common"
+        elif name == PUBLIC + "api.h":
+            folder = "common"
+        elif name.startswith(("lib/runtime/", PUBLIC + "runtime/")):
+            return "runtime", None
+        elif name.startswith(("lib/", "include/")):
+            return "blocks", None
+        elif name.startswith("python/"):
+            return "python", None
+        else:
+            return "programs", None
+        return ("common" if folder == "common" else "kernels"), folder
+
+    def resolve(self, path, target):
+        """The file of this tree that an include means, or None for somebody else's."""
+        for base in (path.parent, Path("lib"), Path("include")):
+            parts = []
+            for part in (base / target).parts:
+                parts = parts[:-1] if part == ".." else [*parts, part]
+            if (self.root / Path(*parts)).is_file():
+                return Path(*parts)
+        return None
+
+
+def may_see_cuda(path):
+    name = path.as_posix()
+    return (
+        path.suffix in (".cu", ".cuh")
+        or name.startswith("lib/runtime/")
+        or (name.startswith("lib/kernels/common/") and "cuda" in path.name)
+    )
+
+
+def problems_of_includes(house, path, uses):
+    layer, folder = house.room(path)
+    for target in INCLUDE.findall((house.root / path).read_text(errors="replace")):
+        found = house.resolve(path, target)
+        if found is None and target.startswith(
+            ("gnuradio/cudaphy/", "kernels/", "runtime/")
+        ):
+            yield f"{path}: includes {target}, which does not exist"
+        elif found is None and CUDA.match(target) and not may_see_cuda(path):
+            yield f"{path}: includes CUDA's {target}"
+        elif found is None and GNU_RADIO.match(target) and layer in ("common", "kernels"):
+            yield f"{path}: a kernel includes GNU Radio's {target}"
+        elif found is not None:
+            other, other_folder = house.room(found)
+            if RANKS[other] > RANKS[layer]:
+                yield f"{path}: {layer} includes {target} of {other}"
+            elif found.suffix == ".cuh" and not may_see_cuda(path):
+                yield f"{path}: includes {target}, a CUDA header"
+            elif other == layer == "kernels" and other_folder != folder:
+                uses.setdefault(folder, {}).setdefault(other_folder, (path, target))
+
+
+def problems_of_circles(uses):
+    def reaches(start, goal, seen):
+        return start == goal or any(
+            reaches(following, goal, seen | {start})
+            for following in uses.get(start, ())
+            if following not in seen
+        )
+
+    for folder, used in sorted(uses.items()):
+        for other, (path, target) in sorted(used.items()):
+            if reaches(other, folder, set()):
+                yield f"{path}: includes {target}, but {other} uses {folder} as well"
+
+
+def modules_of(path):
+    """Dotted names that a Python file imports."""
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            yield from (f"{module}.{alias.name}".strip(".") for alias in node.names)
+
+
+def problems_of_imports(house, path, programs):
+    if house.room(path)[0] == "python":
+        for module in modules_of(house.root / path):
+            if module.split(".")[0] in programs:
+                yield f"{path}: python imports {module} of examples or apps"
+
+
+def problems(root):
+    """What is wrong in the tree at root, and how many files were read."""
+    house = Tree(root)
+    programs = {"examples", "apps"}
+    programs |= {p.stem for p in house.files if p.parts[0] in ("examples", "apps")}
+    uses, wrong = {}, []
+    for path in house.files:
+        if path.suffix == ".py":
+            wrong += problems_of_imports(house, path, programs)
+        elif path.parts[0] != "cmake":
+            wrong += problems_of_includes(house, path, uses)
+    return wrong + list(problems_of_circles(uses)), len(house.files)
+
+
+if __name__ == "__main__":
+    sys.exit(tree.report(*problems(tree.ROOT)))
