@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/dispatch.h"
+#include "kernels/ldpc/ldpc_decoder_makers.h"
+
+// What the header leaves open, the same in every backend:
+//
+// - The minimum runs over the check's other bits and the clamp, 1e4. So |r| <= scale *
+// 1e4,
+//   and |L| <= 1e4 * (1 + the bit's degree): L stays finite however many iterations run.
+//   Without it messages may grow by the factor degree - 1 an iteration, and 1000 fixed
+//   iterations overflow.
+// - A check of one bit has no other bits: its message is scale * 1e4 towards 0, which is
+//   what the check says. A check of two bits passes each one's value to the other.
+// - Whether two bits of a check share the minimum or one holds it makes no difference:
+// the
+//   least and the second least magnitude are then equal.
+// - The sign of a zero is free. A message whose magnitude is 0 leaves L's value as it is,
+//   and a bit of q = 0 makes the messages to all others of its check 0; so a zero's sign
+//   reaches only signs of zeros. Hard decisions ask L < 0, for which both zeros are
+//   alike.
+// - L = 0 everywhere (nothing received) decides the zero word, which is a codeword: ok is
+//   1, iterations 0.
+
+namespace gr::cudaphy {
+namespace {
+
+void require(bool holds, const std::string& problem)
+{
+    if (!holds) {
+        throw std::invalid_argument("ldpc_decoder: " + problem);
+    }
+}
+
+void require_size(const char* name, size_t given, size_t batch, size_t per_word)
+{
+    require(given == batch * per_word,
+            std::string(name) + " has " + std::to_string(given) + " items; " +
+                std::to_string(batch) + " codewords need " +
+                std::to_string(batch * per_word));
+}
+
+} // namespace
+
+size_t ldpc_decoding::batch(view<const float> llr,
+                            view<uint8_t> bits,
+                            view<int> iterations,
+                            view<int> ok) const
+{
+    const size_t n = code->n();
+    require(llr.size() % n == 0,
+            "llr has " + std::to_string(llr.size()) +
+                " items, which is no whole number of codewords of " + std::to_string(n));
+    const size_t words = llr.size() / n;
+    require_size("bits", bits.size(), words, output_bits());
+    require_size("iterations", iterations.size(), words, 1);
+    require_size("ok", ok.size(), words, 1);
+    return words;
+}
+
+std::vector<int> ldpc_decoding::output_positions() const
+{
+    if (parameters.whole_words) {
+        return {};
+    }
+    const auto& positions = code->info_positions();
+    for (size_t i = 0; i < positions.size(); ++i) {
+        if (positions[i] != static_cast<int>(i)) {
+            return positions;
+        }
+    }
+    return {};
+}
+
+std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
+                                                 const parameters& wanted,
+                                                 backend where,
+                                                 int device)
+{
+    require(code != nullptr, "code is null");
+    require(wanted.max_iterations >= 1 && wanted.max_iterations <= 1000,
+            "max_iterations is " + std::to_string(wanted.max_iterations) +
+                ", allowed is 1 to 1000");
+    require(wanted.scale >= 0 && wanted.scale <= 1,
+            "scale is " + std::to_string(wanted.scale) +
+                ", allowed is above 0 to 1, or 0 for the code's own");
+    require(wanted.llr_positive == 0 || wanted.llr_positive == 1,
+            "llr_positive is " + std::to_string(wanted.llr_positive) +
+                ", allowed is 0 or 1");
+
+    ldpc_decoding decoding{ code, wanted };
+    if (wanted.scale == 0) {
+        decoding.parameters.scale = code->default_scale();
+    }
+    return dispatch(
+        where,
+        device,
+        [&] { return make_ldpc_decoder_reference(decoding); },
+        [&] { return make_ldpc_decoder_cpu(decoding); },
+        [&](int index) { return make_ldpc_decoder_cuda(decoding, index); });
+}
+
+} // namespace gr::cudaphy

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/ldpc/ldpc_schedule.h"
+
+namespace gr::cudaphy {
+
+std::unique_ptr<ldpc_decoder> make_ldpc_decoder_reference(const ldpc_decoding&);
+std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cpu(const ldpc_decoding&);
+std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding&, int device);
+
+} // namespace gr::cudaphy

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
+#include <vector>
+
+namespace gr::cudaphy {
+
+/*!
+ * \brief A code's layers as flat tables: the one order in which every backend visits
+ * checks and bits.
+ *
+ * Checks are numbered in the order of code.layers(); inside a layer, where the order has
+ * no influence, by rising degree. Checks without a bit are left out: they always hold.
+ */
+struct ldpc_schedule {
+    //! Where the columns of a check's bits stand: columns[first + slot * stride], slot =
+    //! 0 ... degree - 1, ascending.
+    struct check {
+        int first;
+        int stride;
+        int degree;
+    };
+
+    //! How the columns are laid out.
+    enum class layout {
+        by_check, //!< a check's columns stand side by side: stride 1
+        by_slot,  //!< the same slot of a layer's checks of equal degree stands side by
+                  //!< side, so that threads that take one check each read neighbours
+    };
+
+    ldpc_schedule(const ldpc_code&, layout);
+
+    std::vector<int> layer_start; //!< layer i: checks layer_start[i] ... [i + 1] - 1
+    std::vector<check> checks;
+    std::vector<int> columns;
+    int max_degree = 0;
+    int max_layer = 0; //!< most checks of a layer
+};
+
+//! What decoding comes down to once the parameters are checked and resolved.
+struct ldpc_decoding {
+    ldpc_code::sptr code;
+    ldpc_decoder::parameters parameters; //!< scale is never 0
+
+    //! A received LLR's and a check's greatest magnitude; see ldpc_decoder.cc.
+    static constexpr float clamp = 1e4f;
+
+    //! Which bits of the codeword go out, in order; empty if they are its first
+    //! output_bits() ones.
+    std::vector<int> output_positions() const;
+    int output_bits() const { return parameters.whole_words ? code->n() : code->k(); }
+
+    //! Codewords in the batch. \throws std::invalid_argument for sizes that do not fit.
+    size_t batch(view<const float> llr,
+                 view<uint8_t> bits,
+                 view<int> iterations,
+                 view<int> ok) const;
+};
+
+} // namespace gr::cudaphy
