@@ -38,9 +38,10 @@ def format_python(path, check):
 
 def formats(path, command):
     done = subprocess.run([*command, path], cwd=tree.ROOT, capture_output=True, text=True)
-    if done.returncode:
-        first = done.stderr.splitlines()[:1]
-        print(f"{path}: is not formatted; ./run format does it", *first, sep="\n    ")
+    if done.returncode == 1:
+        print(f"{path}: is not formatted; ./run format does it")
+    elif done.returncode:
+        print(done.stderr)
     return done.returncode == 0
 
 
