@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "runtime/batch_job.h"
+#include "runtime/packet_cutter.h"
+#include "runtime/page_lock.h"
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <gnuradio/block.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gr::cudaphy {
+
+//! What every block of this module lets its user set.
+struct batch_options {
+    std::string length_tag_key; //!< empty: a plain stream without packets
+    std::string backend = "auto";
+    int device = 0;
+    int max_batch = 0; //!< frames in one launch; 0: as many as make about 1 MiB
+    double max_latency =
+        0; //!< seconds that a frame may wait for a fuller batch; 0: none does
+};
+
+//! One port: the bytes of its items, and how many of them belong to one frame.
+struct batch_port {
+    size_t item_bytes;
+    int items;
+};
+
+/*!
+ * \brief The base of the module's blocks: turns streams into batches and batches into
+ * streams.
+ *
+ * A frame is the least that the block's kernel works on: a matrix, a group of received
+ * vectors, a codeword. Every input port gives `items` items a frame, every output port
+ * takes as many as it says; the derived class names the ports and makes the jobs. This
+ * class does the rest, once for all:
+ *
+ * - GNU Radio's rings are page-locked in place. A batch is copied from the input ring to
+ * the device, computed, and copied to the output ring, and up to `slots` batches are
+ * under way at once. Items are consumed and produced when their batch is done, so that
+ * nothing is lost at the end of a stream: what remains is flushed as a smaller batch.
+ * - What is there is sent at once. Only where max_latency is set does a part of a batch
+ * wait, that long at most.
+ * - With a length tag key, packets of any length pass, also longer than any buffer: the
+ * length tag is read at each packet's head, and written at the head of the packet made
+ * from it, in the items of each output port. A packet must be a whole number of frames.
+ * Every other tag of input port 0 goes to the item made from the item that it was on.
+ * - A missing or wrong length tag and a CUDA error end the
+ * flowgraph with a message in the log; what was produced before stays whole.
+ */
+class batch_block : virtual public gr::block
+{
+public:
+    bool start() override;
+    bool stop() override;
+    void forecast(int noutput_items, gr_vector_int& ninput_items_required) override;
+    int general_work(int noutput_items,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& input_items,
+                     gr_vector_void_star& output_items) override;
+
+    //! The backend in use: "cuda", "cpu" or "reference".
+    std::string used_backend() const { return name_of(d_backend.where); }
+
+protected:
+    //! \throws std::invalid_argument, backend_unavailable
+    batch_block(const batch_options& options,
+                std::vector<batch_port> inputs,
+                std::vector<batch_port> outputs,
+                int status_words);
+    ~batch_block() override;
+
+    //! To be called at the end of the derived class's constructor: makes the jobs, which
+    //! checks the kernels' parameters, and sizes the buffers.
+    void make_jobs();
+
+    virtual std::unique_ptr<batch_job> make_job(queue& queue) = 0;
+
+    //! Tells the stream what happened to frame `frame` of a batch: `item` is where it
+    //! stands on output port 0. Called in order.
+    virtual void report(const batch_status& status, int frame, uint64_t item) = 0;
+
+    //! Whether a frame is put out; one that is not leaves no gap, and each of the others
+    //! becomes a packet of its own.
+    virtual bool keeps(const batch_status& status, int frame) const;
+    virtual bool drops_frames() const { return false; }
+
+    //! A warning, at most one a second; `count` more went unsaid.
+    void warn_sometimes(const std::string& text);
+
+    const resolved_backend& backend_in_use() const { return d_backend; }
+
+private:
+    struct slot;
+    //! The pointers of one call of general_work, and what was finished when they were
+    //! valid.
+    struct rings {
+        const gr_vector_const_void_star& in;
+        const gr_vector_void_star& out;
+        uint64_t finished, produced;
+    };
+
+    int work(const gr_vector_int& ninput_items, const rings& rings);
+    int frames_waiting(const gr_vector_int& ninput_items) const;
+    int frames_that_fit() const;
+    bool holds_back(int waiting);
+    int frames_in_packets(int waiting, const gr_vector_int& ninput_items);
+    void submit(const rings& rings, int frames);
+    void collect(const rings& rings);
+    void copy_tags(int frames, const std::vector<int>& kept_before);
+    void lock_rings();
+
+    static constexpr int slots_on_device = 3;
+
+    const batch_options d_options;
+    const resolved_backend d_backend;
+    const std::vector<batch_port> d_inputs, d_outputs;
+    const int d_status_words;
+    int d_max_batch;
+
+    std::vector<std::unique_ptr<slot>> d_slots;
+    std::deque<slot*> d_in_flight;
+    std::vector<slot*> d_free;
+    std::vector<page_lock> d_locks;
+
+    // Frames since start(): handed to a job, and consumed; and the output frames reserved
+    // and produced, which fall behind where frames are dropped.
+    uint64_t d_submitted = 0, d_finished = 0, d_reserved = 0, d_produced = 0;
+    std::optional<packet_cutter> d_packets;
+    std::string
+        d_problem; //!< why the stream can't go on; what is in flight is still put out
+    std::optional<std::chrono::steady_clock::time_point> d_waiting_since;
+    std::chrono::steady_clock::time_point d_last_warning{};
+    uint64_t d_unsaid_warnings = 0;
+};
+
+} // namespace gr::cudaphy
