@@ -4,6 +4,7 @@
 one go, or a GRC block file is not what a person finds in GRC: under [CUDA PHY], documented,
 and named after its id."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -21,8 +22,8 @@ def is_source(path):
 
 
 def is_table(path):
-    """Tables of constants may be long: x_table.h, x_tables.cc, or a folder `tables`."""
-    return path.stem.endswith(("_table", "_tables")) or "tables" in path.parts
+    """Tables of constants may be long, and say so: x_table.h, x_tables_dvbs2.cc."""
+    return re.search(r"_tables?(_|$)", path.stem) is not None
 
 
 def problems_of_source(root, path):
