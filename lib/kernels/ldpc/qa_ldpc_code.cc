@@ -1,17 +1,184 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE ldpc_code
 #include "kernels/common/testing.h"
-#include <gnuradio/cudaphy/kernels/ldpc_code.h>
-#include <sstream>
+#include "kernels/ldpc/ldpc_code_builder.h"
+#include "kernels/ldpc/ldpc_tables.h"
+#include <algorithm>
+#include <map>
+#include <numeric>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
 
-BOOST_AUTO_TEST_CASE(hamming_code)
+namespace {
+
+std::vector<int> column_weights(const ldpc_code& code)
 {
-    const auto code = ldpc_code::from_rows(
-        7, { { 0, 1, 2, 4 }, { 0, 1, 3, 5 }, { 0, 2, 3, 6 } }, "hamming");
-    BOOST_TEST(code->k() == 4);
-    BOOST_TEST(code->info_positions() == std::vector<int>({ 0, 1, 2, 3 }));
-    BOOST_TEST(code->layers().size() == 3u);
+    std::vector<int> weights(code.n());
+    for (const int column : code.columns()) {
+        ++weights[column];
+    }
+    return weights;
+}
+
+//! How often two checks share two bits, both among the first `columns`.
+int64_t four_cycles(const ldpc_code& code, int columns)
+{
+    std::vector<std::vector<int>> rows_of(columns);
+    int64_t cycles = 0;
+    std::vector<int> shared(code.checks());
+    for (int r = 0; r < code.checks(); ++r) {
+        std::vector<int> met;
+        for (int e = code.row_start()[r]; e < code.row_start()[r + 1]; ++e) {
+            const int c = code.columns()[e];
+            if (c >= columns) {
+                continue;
+            }
+            for (const int other : rows_of[c]) {
+                cycles += shared[other]++;
+                met.push_back(other);
+            }
+            rows_of[c].push_back(r);
+        }
+        for (const int other : met) {
+            shared[other] = 0;
+        }
+    }
+    return cycles;
+}
+
+//! Every check once, no bit twice in a layer.
+void layers_are_sound(const ldpc_code& code)
+{
+    std::vector<int> seen(code.checks()), layer_of(code.n(), -1);
+    int number = 0;
+    for (const auto& layer : code.layers()) {
+        for (const int r : layer) {
+            ++seen[r];
+            for (int e = code.row_start()[r]; e < code.row_start()[r + 1]; ++e) {
+                BOOST_REQUIRE(layer_of[code.columns()[e]] != number);
+                layer_of[code.columns()[e]] = number;
+            }
+        }
+        BOOST_TEST(!layer.empty());
+        ++number;
+    }
+    BOOST_TEST(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+}
+
+//! What elimination finds, without knowledge of the family.
+std::vector<int> eliminated(const ldpc_code& code)
+{
+    ldpc_code_description same;
+    same.name = code.name();
+    same.n = code.n();
+    same.row_start = code.row_start();
+    same.columns = code.columns();
+    return free_columns(same);
+}
+
+std::vector<int> first(int k)
+{
+    std::vector<int> all(k);
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(wifi_codes_are_those_of_the_standard)
+{
+    // Ones of the prototypes: annex F, counted in the tables.
+    const std::map<int, std::vector<int>> blocks{ { 648, { 88, 88, 88, 88 } },
+                                                  { 1296, { 86, 88, 88, 85 } },
+                                                  { 1944, { 86, 88, 85, 79 } } };
+    // 4-cycles between block rows that the standard's shifts leave.
+    const std::map<int, std::vector<int>> cycles{ { 648, { 0, 0, 2, 0 } },
+                                                  { 1296, { 0, 2, 0, 0 } },
+                                                  { 1944, { 0, 1, 0, 0 } } };
+    const char* rates[] = { "1/2", "2/3", "3/4", "5/6" };
+    const int block_rows[] = { 12, 8, 6, 4 };
+    for (const int n : { 648, 1296, 1944 }) {
+        for (int i = 0; i < 4; ++i) {
+            const int z = n / 24;
+            const auto code = ldpc_code::wifi(n, rates[i]);
+            BOOST_TEST_CONTEXT(code->name())
+            {
+                BOOST_TEST(code->name() ==
+                           "wifi " + std::to_string(n) + " " + std::string(rates[i]));
+                BOOST_TEST(code->n() == n);
+                BOOST_TEST(code->k() == n - block_rows[i] * z);
+                BOOST_TEST(code->edges() == blocks.at(n)[i] * z);
+                BOOST_TEST((code->info_positions() == first(code->k())));
+                BOOST_TEST((eliminated(*code) == first(code->k())));
+                BOOST_TEST(four_cycles(*code, n) == cycles.at(n)[i] * z);
+                BOOST_TEST(code->layers().size() == size_t(block_rows[i]));
+                layers_are_sound(*code);
+                // Weight 3 in the first parity block column, 2 in the staircase.
+                const auto weights = column_weights(*code);
+                for (int c = code->k(); c < n; ++c) {
+                    BOOST_REQUIRE(weights[c] == (c < code->k() + z ? 3 : 2));
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(dvbs2_codes_are_those_of_the_standard)
+{
+    struct expected {
+        const char *frame, *rate;
+        int k, q, heavy, weight; // tables 5a, 5b, 7a and 7b; bits of the heavy columns
+    };
+    const expected codes[] = { { "normal", "1/4", 16200, 135, 5400, 12 },
+                               { "normal", "1/3", 21600, 120, 7200, 12 },
+                               { "normal", "2/5", 25920, 108, 8640, 12 },
+                               { "normal", "1/2", 32400, 90, 12960, 8 },
+                               { "normal", "3/5", 38880, 72, 12960, 12 },
+                               { "normal", "2/3", 43200, 60, 4320, 13 },
+                               { "normal", "3/4", 48600, 45, 5400, 12 },
+                               { "normal", "4/5", 51840, 36, 6480, 11 },
+                               { "normal", "5/6", 54000, 30, 5400, 13 },
+                               { "normal", "8/9", 57600, 20, 7200, 4 },
+                               { "normal", "9/10", 58320, 18, 6480, 4 },
+                               { "short", "1/4", 3240, 36, 1440, 12 },
+                               { "short", "1/3", 5400, 30, 1800, 12 },
+                               { "short", "2/5", 6480, 27, 2160, 12 },
+                               { "short", "1/2", 7200, 25, 1800, 8 },
+                               { "short", "3/5", 9720, 18, 3240, 12 },
+                               { "short", "2/3", 10800, 15, 1080, 13 },
+                               { "short", "3/4", 11880, 12, 360, 12 },
+                               { "short", "4/5", 12600, 10, 0, 3 },
+                               { "short", "5/6", 13320, 8, 360, 13 },
+                               { "short", "8/9", 14400, 5, 1800, 4 } };
+    BOOST_TEST(std::size(codes) == ldpc_tables::dvbs2.size());
+    for (const auto& e : codes) {
+        const auto code = ldpc_code::dvbs2(e.frame, e.rate);
+        BOOST_TEST_CONTEXT(code->name())
+        {
+            const int n = std::string(e.frame) == "normal" ? 64800 : 16200;
+            const int m = n - e.k;
+            BOOST_TEST(code->n() == n);
+            BOOST_TEST(code->k() == e.k);
+            BOOST_TEST(m == 360 * e.q);
+            BOOST_TEST(code->checks() == m);
+            BOOST_TEST(code->edges() ==
+                       e.heavy * e.weight + (e.k - e.heavy) * 3 + 2 * m - 1);
+            BOOST_TEST((code->info_positions() == first(e.k)));
+            BOOST_TEST((eliminated(*code) == first(e.k)));
+            const auto weights = column_weights(*code);
+            for (int c = 0; c < n; ++c) {
+                const int right = c < e.heavy ? e.weight
+                                  : c < e.k   ? 3
+                                  : c < n - 1 ? 2
+                                              : 1;
+                BOOST_REQUIRE(weights[c] == right);
+            }
+            BOOST_TEST_MESSAGE(code->name()
+                               << " layers " << code->layers().size() << " q " << e.q
+                               << " 4-cycles " << four_cycles(*code, n) << " "
+                               << four_cycles(*code, e.k));
+            layers_are_sound(*code);
+        }
+    }
 }
