@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define BOOST_TEST_MODULE constellation
+#include "kernels/common/testing.h"
+#include <bitset>
+#include <gnuradio/cudaphy/kernels/constellation.h>
+
+using namespace gr::cudaphy;
+
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+
+bool is_qam(const std::string& name)
+{
+    return name.find("psk") == std::string::npos ||
+           name.find("qpsk") != std::string::npos;
+}
+
+void check_near(complex64 got, std::complex<double> wanted)
+{
+    BOOST_TEST_CONTEXT("got " << got << ", wanted " << wanted)
+    BOOST_TEST(std::abs(std::complex<double>(got) - wanted) < 2e-7);
+}
+
+//! The I levels, in steps of half the spacing, for the labels 0, 1, 2 ... of one axis.
+void check_axes(const char* name,
+                double scale,
+                const std::vector<int>& levels,
+                const std::vector<int>& i_bits,
+                const std::vector<int>& q_bits)
+{
+    const auto c = constellation::make(name);
+    BOOST_REQUIRE_EQUAL(c.points.size(), levels.size() * levels.size());
+    const auto pick = [&](int label, const std::vector<int>& places) {
+        int value = 0;
+        for (const int place : places) {
+            value = 2 * value + ((label >> (c.bits - 1 - place)) & 1);
+        }
+        return value;
+    };
+    for (int label = 0; label < 1 << c.bits; ++label) {
+        BOOST_TEST_CONTEXT(name << " label " << label)
+        check_near(c.points[label],
+                   std::complex<double>(levels[pick(label, i_bits)],
+                                        levels[pick(label, q_bits)]) /
+                       std::sqrt(scale));
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_name_makes_distinct_points_of_unit_mean_energy)
+{
+    BOOST_TEST(constellation_names().size() == 18u);
+    for (const auto& name : constellation_names()) {
+        BOOST_TEST_CONTEXT(name)
+        {
+            const auto c = constellation::make(name);
+            BOOST_TEST(c.name == name);
+            BOOST_REQUIRE_EQUAL(c.points.size(), size_t{ 1 } << c.bits);
+            double energy = 0.0;
+            std::complex<double> mean = 0.0;
+            for (const auto p : c.points) {
+                energy += std::norm(std::complex<double>(p));
+                mean += std::complex<double>(p);
+            }
+            BOOST_TEST(std::abs(energy / c.points.size() - 1.0) < 1e-6);
+            BOOST_TEST(std::abs(mean) < 1e-5);
+            for (size_t a = 0; a < c.points.size(); ++a) {
+                for (size_t b = 0; b < a; ++b) {
+                    BOOST_TEST(std::abs(c.points[a] - c.points[b]) > 0.1f);
+                }
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(labels_of_nearest_qam_neighbours_differ_in_one_bit)
+{
+    for (const auto& name : constellation_names()) {
+        if (!is_qam(name)) {
+            continue;
+        }
+        const auto c = constellation::make(name);
+        float nearest = 1e9f;
+        for (size_t a = 1; a < c.points.size(); ++a) {
+            nearest = std::min(nearest, std::abs(c.points[a] - c.points[0]));
+        }
+        int pairs = 0;
+        for (size_t a = 0; a < c.points.size(); ++a) {
+            for (size_t b = 0; b < a; ++b) {
+                if (std::abs(c.points[a] - c.points[b]) < 1.01f * nearest) {
+                    ++pairs;
+                    BOOST_TEST(std::bitset<8>(a ^ b).count() == 1u,
+                               name << " labels " << a << " and " << b);
+                }
+            }
+        }
+        const int side = 1 << (c.bits / 2);
+        BOOST_TEST(pairs == 2 * side * (side - 1), name);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(bpsk_maps_0_to_plus_1_and_wifi_bpsk_to_minus_1)
+{
+    const auto c = constellation::make("bpsk");
+    check_near(c.points[0], 1.0);
+    check_near(c.points[1], -1.0);
+    const auto wifi = constellation::make("wifi_bpsk");
+    check_near(wifi.points[0], -1.0);
+    check_near(wifi.points[1], 1.0);
+}
+
+// TS 38.211, 5.1.3 to 5.1.6, the axis' formula written out for each of its labels.
+BOOST_AUTO_TEST_CASE(qam_has_the_levels_of_ts_38_211)
+{
+    check_axes("qpsk", 2, { 1, -1 }, { 0 }, { 1 });
+    check_axes("qam16", 10, { 1, 3, -1, -3 }, { 0, 2 }, { 1, 3 });
+    check_axes("qam64", 42, { 3, 1, 5, 7, -3, -1, -5, -7 }, { 0, 2, 4 }, { 1, 3, 5 });
+    check_axes("qam256",
+               170,
+               { 5, 7, 3, 1, 11, 9, 13, 15, -5, -7, -3, -1, -11, -9, -13, -15 },
+               { 0, 2, 4, 6 },
+               { 1, 3, 5, 7 });
+}
+
+// IEEE 802.11-2020, tables 17-8 to 17-11 and 21.3.10.9.
+BOOST_AUTO_TEST_CASE(wifi_qam_has_the_levels_of_ieee_802_11)
+{
+    check_axes("wifi_qpsk", 2, { -1, 1 }, { 0 }, { 1 });
+    check_axes("wifi_qam16", 10, { -3, -1, 3, 1 }, { 0, 1 }, { 2, 3 });
+    check_axes(
+        "wifi_qam64", 42, { -7, -5, -1, -3, 7, 5, 1, 3 }, { 0, 1, 2 }, { 3, 4, 5 });
+    check_axes("wifi_qam256",
+               170,
+               { -15, -13, -9, -11, -1, -3, -7, -5, 15, 13, 9, 11, 1, 3, 7, 5 },
+               { 0, 1, 2, 3 },
+               { 4, 5, 6, 7 });
+}
+
+// EN 302 307-1, figures 9 to 11: angles in degrees for the labels 0, 1, 2 ...
+BOOST_AUTO_TEST_CASE(dvbs2_points_stand_where_en_302_307_draws_them)
+{
+    const auto check = [](const std::string& name, const std::vector<int>& degrees) {
+        const auto c = constellation::make(name);
+        BOOST_REQUIRE_EQUAL(c.points.size(), degrees.size());
+        for (size_t label = 0; label < degrees.size(); ++label) {
+            BOOST_TEST_CONTEXT(name << " label " << label)
+            check_near(c.points[label] / std::abs(c.points[label]),
+                       std::polar(1.0, degrees[label] * pi / 180.0));
+        }
+    };
+    check("dvbs2_qpsk", { 45, -45, 135, -135 });
+    check("dvbs2_8psk", { 45, 0, 180, -135, 90, -45, 135, -90 });
+    const std::vector<std::pair<std::string, double>> ratios{
+        { "2/3", 3.15 }, { "3/4", 2.85 }, { "4/5", 2.75 },
+        { "5/6", 2.70 }, { "8/9", 2.60 }, { "9/10", 2.57 }
+    };
+    for (const auto& [rate, ratio] : ratios) {
+        const auto name = "dvbs2_16apsk_" + rate;
+        check(name,
+              { 45,
+                -45,
+                135,
+                -135,
+                15,
+                -15,
+                165,
+                -165,
+                75,
+                -75,
+                105,
+                -105,
+                45,
+                -45,
+                135,
+                -135 });
+        const auto c = constellation::make(name);
+        for (int label = 0; label < 16; ++label) {
+            const double inner = 2.0 / std::sqrt(1.0 + 3.0 * ratio * ratio);
+            const double wanted = label < 12 ? ratio * inner : inner;
+            BOOST_TEST(std::abs(std::abs(c.points[label]) - wanted) < 3e-7);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_name_is_refused_with_the_names_that_exist)
+{
+    const auto names_them = [](const std::invalid_argument& problem) {
+        const std::string text = problem.what();
+        return text.find("qam1025") != std::string::npos &&
+               text.find("dvbs2_16apsk_9/10") != std::string::npos;
+    };
+    BOOST_CHECK_EXCEPTION(
+        constellation::make("qam1025"), std::invalid_argument, names_them);
+    BOOST_CHECK_THROW(constellation::make(""), std::invalid_argument);
+    BOOST_CHECK_THROW(constellation::make("QPSK"), std::invalid_argument);
+}

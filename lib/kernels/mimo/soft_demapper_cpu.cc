@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/parallel.h"
+#include "kernels/mimo/soft_demapper_makers.h"
+#include "kernels/mimo/soft_demapper_tables.h"
+#include <algorithm>
+#include <type_traits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/mimo/soft_demapper_cpu.cc"
+#include "kernels/common/highway_targets.h"
+#include <hwy/foreach_target.h>
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#ifndef CUDAPHY_SOFT_DEMAPPER_CPU_ONCE
+#define CUDAPHY_SOFT_DEMAPPER_CPU_ONCE
+namespace gr::cudaphy {
+namespace {
+
+//! What the vector functions need to know of one run.
+struct demapping {
+    int bits;
+    bool max_log;
+    float sign;
+    const square_table* square; //!< null where the points are no product of two axes
+    const plane_table<256>* plane;
+    const float* x; //!< I and Q in turns
+    const float* noise;
+    bool noise_for_each;
+    float* llr;
+};
+
+} // namespace
+} // namespace gr::cudaphy
+
+#ifdef __clang__
+#define LANE_UNROLL _Pragma("unroll 16")
+#define LANE_ROLLED _Pragma("nounroll")
+#else
+#define LANE_UNROLL _Pragma("GCC unroll 16")
+#define LANE_ROLLED _Pragma("GCC unroll 1")
+#endif
+#define LANE_FUNCTION HWY_INLINE
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace gr::cudaphy {
+namespace {
+namespace HWY_NAMESPACE {
+
+using namespace hwy::HWY_NAMESPACE;
+
+constexpr float log_unit = 1.0f;
+
+template <typename D, typename V>
+HWY_INLINE V LogSum(D d, V a, V b)
+{
+    // The logarithm's argument is 1 to 2, where a plain logarithm is as good as log1p:
+    // it is the sum's absolute error that counts.
+    return Max(a, b) + Log(d, Set(d, 1.0f) + Exp(d, Neg(Abs(a - b))));
+}
+
+#include "kernels/mimo/soft_demapper_lanes.h"
+
+//! Writes one vector of each bit so that a symbol's bits stand side by side.
+template <int Bits, typename D>
+HWY_INLINE void store_by_symbol(D d, const float* by_bit, float* llr)
+{
+    const size_t lanes = Lanes(d);
+    const auto bit = [&](int b) HWY_ATTR { return Load(d, by_bit + b * lanes); };
+    if constexpr (Bits == 1) {
+        StoreU(bit(0), d, llr);
+    } else if constexpr (Bits == 2) {
+        StoreInterleaved2(bit(0), bit(1), d, llr);
+    } else if constexpr (Bits == 3) {
+        StoreInterleaved3(bit(0), bit(1), bit(2), d, llr);
+    } else if constexpr (Bits == 4) {
+        StoreInterleaved4(bit(0), bit(1), bit(2), bit(3), d, llr);
+    } else {
+        for (size_t lane = 0; lane < lanes; ++lane) {
+            for (int b = 0; b < Bits; ++b) {
+                llr[lane * Bits + b] = by_bit[b * lanes + lane];
+            }
+        }
+    }
+}
+
+template <bool MaxLog, int Bits, typename Table>
+void demap_range(const demapping& job, const Table& table, size_t first, size_t last)
+{
+    const ScalableTag<float> d;
+    using V = Vec<decltype(d)>;
+    constexpr size_t most_lanes = MaxLanes(d);
+    const size_t lanes = Lanes(d);
+    HWY_ALIGN float by_bit[Bits * most_lanes];
+
+    const auto one_vector = [&](const float* x, const float* noise, float* llr) HWY_ATTR {
+        V re;
+        V im;
+        LoadInterleaved2(d, x, re, im);
+        const V n = job.noise_for_each ? LoadU(d, noise) : Set(d, *noise);
+        V of_bit[Bits];
+        demap<MaxLog, Bits>(d, table, re, im, n, job.sign, of_bit);
+        for (int bit = 0; bit < Bits; ++bit) {
+            int place = bit;
+            if constexpr (std::is_same_v<Table, square_table>) {
+                place = table.place[bit];
+            }
+            Store(of_bit[bit], d, by_bit + place * lanes);
+        }
+        store_by_symbol<Bits>(d, by_bit, llr);
+    };
+
+    const auto noise_of = [&](size_t i) {
+        return job.noise + (job.noise_for_each ? i : 0);
+    };
+    size_t i = first;
+    for (; i + lanes <= last; i += lanes) {
+        one_vector(job.x + 2 * i, noise_of(i), job.llr + i * Bits);
+    }
+    if (i < last) {
+        // The rest through copies, of which the lanes behind the end stay unused.
+        float x[2 * most_lanes] = {};
+        float noise[most_lanes] = {};
+        float llr[Bits * most_lanes];
+        std::copy_n(job.x + 2 * i, 2 * (last - i), x);
+        std::copy_n(noise_of(i), job.noise_for_each ? last - i : 1, noise);
+        one_vector(x, noise, llr);
+        std::copy_n(llr, (last - i) * Bits, job.llr + i * Bits);
+    }
+}
+
+template <bool MaxLog>
+void demap_range(const demapping& job, size_t first, size_t last)
+{
+    if (job.square) {
+        switch (job.bits) {
+        case 2:
+            return demap_range<MaxLog, 2>(job, *job.square, first, last);
+        case 4:
+            return demap_range<MaxLog, 4>(job, *job.square, first, last);
+        case 6:
+            return demap_range<MaxLog, 6>(job, *job.square, first, last);
+        default:
+            return demap_range<MaxLog, 8>(job, *job.square, first, last);
+        }
+    }
+    switch (job.bits) {
+    case 1:
+        return demap_range<MaxLog, 1>(job, *job.plane, first, last);
+    case 2:
+        return demap_range<MaxLog, 2>(job, *job.plane, first, last);
+    case 3:
+        return demap_range<MaxLog, 3>(job, *job.plane, first, last);
+    case 4:
+        return demap_range<MaxLog, 4>(job, *job.plane, first, last);
+    case 5:
+        return demap_range<MaxLog, 5>(job, *job.plane, first, last);
+    case 6:
+        return demap_range<MaxLog, 6>(job, *job.plane, first, last);
+    case 7:
+        return demap_range<MaxLog, 7>(job, *job.plane, first, last);
+    default:
+        return demap_range<MaxLog, 8>(job, *job.plane, first, last);
+    }
+}
+
+void demap_symbols(const demapping& job, size_t first, size_t last)
+{
+    if (job.max_log) {
+        demap_range<true>(job, first, last);
+    } else {
+        demap_range<false>(job, first, last);
+    }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace
+} // namespace gr::cudaphy
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gr::cudaphy {
+namespace {
+
+HWY_EXPORT(demap_symbols);
+
+class soft_demapper_cpu : public soft_demapper
+{
+public:
+    explicit soft_demapper_cpu(const parameters& p)
+        : d_bits(p.points.bits), d_max_log(p.max_log),
+          d_sign(p.llr_positive ? -1.0f : 1.0f), d_square(make_square_table(p.points)),
+          d_plane(make_plane_table(p.points))
+    {
+    }
+
+    void run(view<const complex64> x,
+             view<const float> noise,
+             view<float> llr,
+             queue&) override
+    {
+        check_soft_demapper_sizes(d_bits, x, noise, llr);
+        const demapping job{ d_bits,       d_max_log,
+                             d_sign,       d_square ? &*d_square : nullptr,
+                             &d_plane,     reinterpret_cast<const float*>(x.data()),
+                             noise.data(), noise.size() == x.size(),
+                             llr.data() };
+        const auto demap_part = HWY_DYNAMIC_DISPATCH(demap_symbols);
+        for_each_part(x.size(), symbols_a_part, [&](size_t first, size_t last) {
+            demap_part(job, first, last);
+        });
+    }
+
+private:
+    // A few microseconds of QPSK, which is what it costs to wake another core.
+    static constexpr size_t symbols_a_part = 8192;
+
+    const int d_bits;
+    const bool d_max_log;
+    const float d_sign;
+    const std::optional<square_table> d_square;
+    const plane_table<256> d_plane;
+};
+
+} // namespace
+
+std::unique_ptr<soft_demapper> make_soft_demapper_cpu(const soft_demapper::parameters& p)
+{
+    return std::make_unique<soft_demapper_cpu>(p);
+}
+
+} // namespace gr::cudaphy
+#endif

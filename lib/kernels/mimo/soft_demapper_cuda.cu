@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/cuda_check.cuh"
+#include "kernels/mimo/soft_demapper_makers.h"
+#include "kernels/mimo/soft_demapper_tables.h"
+#include <cuda_runtime.h>
+#include <limits>
+#include <type_traits>
+
+#define LANE_FUNCTION __device__ __forceinline__
+#define LANE_UNROLL _Pragma("unroll 16")
+#define LANE_ROLLED _Pragma("unroll 1")
+
+namespace gr::cudaphy {
+namespace {
+
+//! A thread is a vector of one lane.
+struct one_lane {
+};
+
+LANE_FUNCTION float Set(one_lane, float value) { return value; }
+LANE_FUNCTION float Abs(float a) { return fabsf(a); }
+LANE_FUNCTION float Min(float a, float b) { return fminf(a, b); }
+LANE_FUNCTION float Max(float a, float b) { return fmaxf(a, b); }
+LANE_FUNCTION bool Lt(float a, float b) { return a < b; }
+LANE_FUNCTION bool Gt(float a, float b) { return a > b; }
+LANE_FUNCTION bool And(bool a, bool b) { return a && b; }
+LANE_FUNCTION float IfThenElseZero(bool yes, float a) { return yes ? a : 0.0f; }
+
+// To base 2, whose exponential and logarithm are single instructions of the GPU beside
+// their care for subnormal numbers.
+constexpr float log_unit = 1.44269504f;
+
+LANE_FUNCTION float LogSum(one_lane, float a, float b)
+{
+    return fmaxf(a, b) + log2f(1.0f + exp2f(-fabsf(a - b)));
+}
+
+#include "kernels/mimo/soft_demapper_lanes.h"
+
+constexpr int block_symbols = 256;
+
+// One symbol a thread: 8 + 4 bytes in and 4 a bit out, 44 for 256-QAM, whose two axes
+// take about 200 operations with max-log: at 4.2 TB/s there is time for about 300. The
+// points are a kernel parameter, so that each stands in the instruction as a constant
+// operand. LLRs go through shared memory, whose rows hold one bit, so that whole warps
+// write whole lines; `row` puts the bits of the symbols that a warp reads into different
+// banks.
+template <bool MaxLog, int Bits, typename Table>
+__global__ void __launch_bounds__(block_symbols)
+    soft_demapper_kernel(const __grid_constant__ Table table,
+                         const float2* __restrict__ x,
+                         const float* __restrict__ noise,
+                         int noise_step,
+                         float* __restrict__ llr,
+                         size_t symbols,
+                         float sign)
+{
+    constexpr int row = block_symbols + (32 + Bits - 1) / Bits;
+    __shared__ float by_bit[Bits * row];
+
+    const size_t first = size_t{ blockIdx.x } * block_symbols;
+    const size_t i = first + threadIdx.x;
+    if (i < symbols) {
+        const float2 symbol = x[i];
+        const float variance = noise[i * noise_step];
+        float of_bit[Bits];
+        demap<MaxLog, Bits>(
+            one_lane{}, table, symbol.x, symbol.y, variance, sign, of_bit);
+        LANE_UNROLL
+        for (int bit = 0; bit < Bits; ++bit) {
+            int place = bit;
+            if constexpr (std::is_same_v<Table, square_table>) {
+                place = table.place[bit];
+            }
+            by_bit[place * row + threadIdx.x] = of_bit[bit];
+        }
+    }
+    __syncthreads();
+
+    const size_t left = symbols - first;
+    const int count = Bits * (left < block_symbols ? int(left) : block_symbols);
+    float* const out = llr + first * Bits;
+    LANE_UNROLL
+    for (int pass = 0; pass < Bits; ++pass) {
+        const int value = pass * block_symbols + threadIdx.x;
+        if (value < count) {
+            out[value] = by_bit[(value % Bits) * row + value / Bits];
+        }
+    }
+}
+
+struct run_arguments {
+    const float2* x;
+    const float* noise;
+    int noise_step; //!< 0 where one serves all
+    float* llr;
+    size_t symbols;
+    float sign;
+    cudaStream_t stream;
+};
+
+template <bool MaxLog, int Bits, typename Table>
+void launch(const Table& table, const run_arguments& run)
+{
+    const size_t blocks = (run.symbols + block_symbols - 1) / block_symbols;
+    soft_demapper_kernel<MaxLog, Bits>
+        <<<unsigned(blocks), block_symbols, 0, run.stream>>>(
+            table, run.x, run.noise, run.noise_step, run.llr, run.symbols, run.sign);
+    cuda_check_launch("soft_demapper_kernel");
+}
+
+template <bool MaxLog>
+void launch_square(int bits, const square_table& table, const run_arguments& run)
+{
+    switch (bits) {
+    case 2:
+        return launch<MaxLog, 2>(table, run);
+    case 4:
+        return launch<MaxLog, 4>(table, run);
+    case 6:
+        return launch<MaxLog, 6>(table, run);
+    default:
+        return launch<MaxLog, 8>(table, run);
+    }
+}
+
+template <bool MaxLog>
+void launch_plane(const constellation& c, const run_arguments& run)
+{
+    switch (c.bits) {
+    case 1:
+        return launch<MaxLog, 1>(make_plane_table<2>(c), run);
+    case 2:
+        return launch<MaxLog, 2>(make_plane_table<4>(c), run);
+    case 3:
+        return launch<MaxLog, 3>(make_plane_table<8>(c), run);
+    case 4:
+        return launch<MaxLog, 4>(make_plane_table<16>(c), run);
+    case 5:
+        return launch<MaxLog, 5>(make_plane_table<32>(c), run);
+    case 6:
+        return launch<MaxLog, 6>(make_plane_table<64>(c), run);
+    case 7:
+        return launch<MaxLog, 7>(make_plane_table<128>(c), run);
+    default:
+        return launch<MaxLog, 8>(make_plane_table<256>(c), run);
+    }
+}
+
+class soft_demapper_cuda : public soft_demapper
+{
+public:
+    soft_demapper_cuda(const parameters& p, int device)
+        : d_p(p), d_square(make_square_table(p.points)), d_device(device)
+    {
+    }
+
+    void run(view<const complex64> x,
+             view<const float> noise,
+             view<float> llr,
+             queue& queue) override
+    {
+        check_soft_demapper_sizes(d_p.points.bits, x, noise, llr);
+        if (x.empty()) {
+            return;
+        }
+        cuda_device_scope scope(d_device);
+        const run_arguments arguments{ reinterpret_cast<const float2*>(x.data()),
+                                       noise.data(),
+                                       noise.size() == x.size() ? 1 : 0,
+                                       llr.data(),
+                                       x.size(),
+                                       d_p.llr_positive ? -1.0f : 1.0f,
+                                       stream_of(queue) };
+        if (d_square && d_p.max_log) {
+            launch_square<true>(d_p.points.bits, *d_square, arguments);
+        } else if (d_square) {
+            launch_square<false>(d_p.points.bits, *d_square, arguments);
+        } else if (d_p.max_log) {
+            launch_plane<true>(d_p.points, arguments);
+        } else {
+            launch_plane<false>(d_p.points, arguments);
+        }
+    }
+
+private:
+    const parameters d_p;
+    const std::optional<square_table> d_square;
+    const int d_device;
+};
+
+} // namespace
+
+std::unique_ptr<soft_demapper> make_soft_demapper_cuda(const soft_demapper::parameters& p,
+                                                       int device)
+{
+    return std::make_unique<soft_demapper_cuda>(p, device);
+}
+
+} // namespace gr::cudaphy
