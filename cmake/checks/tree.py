@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("include", "lib", "python", "grc", "examples", "apps", "cmake", "docs")
-CPP = (".h", ".cc", ".cu", ".cuh")
+CPP = (".h", ".inl", ".cc", ".cu", ".cuh")
 
 
 def files(root, folders=FOLDERS, suffixes=None):
