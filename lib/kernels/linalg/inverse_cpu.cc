@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/highway_targets.h"
+#include "kernels/common/parallel.h"
+#include "kernels/linalg/inverse_makers.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/linalg/inverse_cpu.cc"
+#include <hwy/foreach_target.h>
+
+#include "kernels/linalg/inverse_lanes-inl.h"
+#include <algorithm>
+#include <hwy/aligned_allocator.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace gr::cudaphy {
+namespace HWY_NAMESPACE {
+namespace {
+
+//! The inverse of the permuted matrix, unpermuted by the place to which an element goes:
+//! (P A Q)^-1 = Q^-1 A^-1 P^-1, so rows go where A's columns came from, and columns where
+//! its rows came from.
+template <typename T>
+void store_unpermuted(const T* from, T* to, int n, const int32_t* pivots, size_t lanes)
+{
+    int32_t row_of[inverse<T>::max_order];
+    int32_t column_of[inverse<T>::max_order];
+    for (int k = 0; k < n; ++k) {
+        row_of[k] = column_of[k] = k;
+    }
+    for (int k = 0; k < n; ++k) {
+        const int32_t pivot = pivots[k * lanes];
+        std::swap(row_of[k], row_of[pivot >> inverse_pivot::column_bits]);
+        std::swap(column_of[k], column_of[pivot & inverse_pivot::column_mask]);
+    }
+    for (int r = 0; r < n; ++r) {
+        T* row = to + column_of[r] * n;
+        for (int c = 0; c < n; ++c) {
+            row[row_of[c]] = from[r * n + c];
+        }
+    }
+}
+
+template <typename T>
+void invert_part(const T* a, T* x, int* status, size_t batch, int n, bool partial)
+{
+    constexpr int parts = sizeof(T) / sizeof(float);
+    const df d;
+    const size_t lanes = hn::Lanes(d);
+    const size_t elements = size_t(n) * n;
+    const size_t floats = parts * elements;
+
+    // The matrices with the lane as the last index, and after that as they came.
+    thread_local hwy::AlignedFreeUniquePtr<float[]> memory;
+    thread_local size_t allocated = 0;
+    if (allocated < 2 * floats * lanes) {
+        allocated = 2 * floats * lanes;
+        memory = hwy::AllocateAligned<float>(allocated);
+    }
+    float* tile = memory.get();
+    float* rows = tile + floats * lanes;
+    HWY_ALIGN int32_t pivots[inverse<T>::max_order * max_lanes];
+    HWY_ALIGN int32_t states[max_lanes];
+    const float* sources[max_lanes];
+    float* targets[max_lanes];
+    for (size_t lane = 0; lane < lanes; ++lane) {
+        targets[lane] = rows + lane * floats;
+    }
+
+    for (size_t first = 0; first < batch; first += lanes) {
+        const size_t count = std::min(lanes, batch - first);
+        for (size_t lane = 0; lane < lanes; ++lane) {
+            // Lanes beyond the batch repeat its last matrix.
+            sources[lane] = reinterpret_cast<const float*>(
+                a + (first + std::min(lane, count - 1)) * elements);
+        }
+        load_lanes(sources, floats, tile);
+        invert_tile<parts>(tile, n, partial, pivots, states);
+        store_lanes(tile, floats, targets);
+        for (size_t lane = 0; lane < count; ++lane) {
+            T* to = x + (first + lane) * elements;
+            status[first + lane] = states[lane];
+            if (states[lane] == 0) {
+                store_unpermuted(reinterpret_cast<const T*>(targets[lane]),
+                                 to,
+                                 n,
+                                 pivots + lane,
+                                 lanes);
+            } else {
+                std::fill_n(to, elements, T(0));
+            }
+        }
+    }
+}
+
+} // namespace
+
+void invert_float(
+    const float* a, float* x, int* status, size_t batch, int n, bool partial)
+{
+    invert_part(a, x, status, batch, n, partial);
+}
+
+void invert_complex(
+    const complex64* a, complex64* x, int* status, size_t batch, int n, bool partial)
+{
+    invert_part(a, x, status, batch, n, partial);
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace gr::cudaphy
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gr::cudaphy {
+namespace {
+
+HWY_EXPORT(invert_float);
+HWY_EXPORT(invert_complex);
+
+void invert(const float* a, float* x, int* status, size_t batch, int n, bool partial)
+{
+    HWY_DYNAMIC_DISPATCH(invert_float)(a, x, status, batch, n, partial);
+}
+
+void invert(
+    const complex64* a, complex64* x, int* status, size_t batch, int n, bool partial)
+{
+    HWY_DYNAMIC_DISPATCH(invert_complex)(a, x, status, batch, n, partial);
+}
+
+template <typename T>
+class inverse_cpu : public inverse<T>
+{
+public:
+    explicit inverse_cpu(const typename inverse<T>::parameters& p) : d_parameters(p) {}
+
+    void run(view<const T> a, view<T> x, view<int> status, queue& queue) override
+    {
+        const int n = d_parameters.order;
+        const bool partial = d_parameters.pivot == pivoting::partial;
+        const size_t batch =
+            inverse_batch(n, a.size(), x.size(), status.size(), queue, backend::cpu);
+        const size_t elements = size_t(n) * n;
+        // Some 32 KB a piece, in whole vectors of the widest instruction set.
+        constexpr size_t widest = 16;
+        const size_t grain = widest * std::max<size_t>(1, 256 / elements);
+        for_each_part(batch, grain, [&](size_t first, size_t last) {
+            invert(a.data() + first * elements,
+                   x.data() + first * elements,
+                   status.data() + first,
+                   last - first,
+                   n,
+                   partial);
+        });
+    }
+
+private:
+    typename inverse<T>::parameters d_parameters;
+};
+
+} // namespace
+
+template <typename T>
+std::unique_ptr<inverse<T>> make_inverse_cpu(const typename inverse<T>::parameters& p)
+{
+    return std::make_unique<inverse_cpu<T>>(p);
+}
+
+template std::unique_ptr<inverse<float>>
+make_inverse_cpu<float>(const inverse<float>::parameters&);
+template std::unique_ptr<inverse<complex64>>
+make_inverse_cpu<complex64>(const inverse<complex64>::parameters&);
+
+} // namespace gr::cudaphy
+#endif
