@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Counts what a receiver got wrong."""
+
+import threading
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+
+class frame_error_counter(gr.sync_block):
+    """Compares decoded bits with those that were sent, frame by frame.
+
+    In 0: bytes, one decoded bit each; in 1: bytes, one sent bit each. Both are streams of
+    frames of `frame_length` bits, in the same order; a frame counts as an error if any of
+    its bits differs. A decoder in front must not drop frames (on_failure="mark").
+
+    The tags that an LDPC decoder sets on the first bit of each frame are counted too:
+    `iterations` (pmt long) and `ldpc_ok` (pmt bool). Where a stream has length tags, each
+    must stand on the first bit of a frame and be a whole number of frames: else the block
+    logs an error that gives both numbers, and ends the flowgraph.
+
+    All counters may be read from any thread while the flowgraph runs; what they give is
+    for whole frames. When the flowgraph stops, the block logs them.
+
+    Args:
+        frame_length: bits in a frame, 1 to 2^24
+        length_tag_key: names the tag with a packet's length in bits; empty: none is looked for
+
+    Raises:
+        ValueError: a parameter is out of range.
+    """
+
+    def __init__(self, frame_length, length_tag_key=""):
+        if int(frame_length) != frame_length or not 1 <= frame_length <= 1 << 24:
+            raise ValueError(
+                f"frame_length {frame_length} is not a whole number in 1 to {1 << 24} bits"
+            )
+        gr.sync_block.__init__(
+            self, name="frame_error_counter", in_sig=[np.uint8, np.uint8], out_sig=None
+        )
+        self._length = int(frame_length)
+        self._length_key = pmt.intern(length_tag_key) if length_tag_key else None
+        self._iterations_key = pmt.intern("iterations")
+        self._ok_key = pmt.intern("ldpc_ok")
+        self._lock = threading.Lock()
+        self._problem = ""
+        self.reset()
+        self.set_output_multiple(self._length)
+
+    def reset(self):
+        """Sets every counter to 0."""
+        with self._lock:
+            self._frames = self._frame_errors = self._bit_errors = 0
+            self._tagged = self._iterations = self._not_ok = 0
+
+    def frames(self):
+        """Frames compared."""
+        with self._lock:
+            return self._frames
+
+    def frame_errors(self):
+        """Frames with a wrong bit."""
+        with self._lock:
+            return self._frame_errors
+
+    def bits(self):
+        """Bits compared."""
+        return self.frames() * self._length
+
+    def bit_errors(self):
+        """Bits that were wrong."""
+        with self._lock:
+            return self._bit_errors
+
+    def frame_error_rate(self):
+        """Of the frames compared, the part that is wrong; 0 before the first."""
+        with self._lock:
+            return self._frame_errors / max(1, self._frames)
+
+    def bit_error_rate(self):
+        """Of the bits compared, the part that is wrong; 0 before the first."""
+        with self._lock:
+            return self._bit_errors / max(1, self._frames * self._length)
+
+    def average_iterations(self):
+        """Of the frames with a tag `iterations`; 0 without any."""
+        with self._lock:
+            return self._iterations / max(1, self._tagged)
+
+    def decoder_failures(self):
+        """Frames that the decoder itself tagged with `ldpc_ok` false."""
+        with self._lock:
+            return self._not_ok
+
+    def problem(self):
+        """Why the block ended the flowgraph; empty if it did not."""
+        return self._problem
+
+    def _wrong_length(self, port, items):
+        """What is wrong with the length tags on the next items of a port; empty: nothing."""
+        if self._length_key is None:
+            return ""
+        start = self.nitems_read(port)
+        for tag in self.get_tags_in_window(port, 0, items, self._length_key):
+            length = pmt.to_python(tag.value)
+            name = pmt.symbol_to_string(self._length_key)
+            if (tag.offset - start) % self._length:
+                return (
+                    f"the tag {name} on bit {tag.offset} of input {port} does not stand "
+                    f"on the first bit of a frame of {self._length} bits"
+                )
+            if not isinstance(length, int) or length < 1 or length % self._length:
+                return (
+                    f"the tag {name} on bit {tag.offset} of input {port} says {length} "
+                    f"bits, which is no whole number of frames of {self._length} bits"
+                )
+        return ""
+
+    def work(self, input_items, output_items):
+        frames = min(map(len, input_items)) // self._length
+        bits = frames * self._length
+        self._problem = self._wrong_length(0, bits) or self._wrong_length(1, bits)
+        if self._problem:
+            # An exception would end this block's thread and leave the others waiting.
+            gr.logger(self.alias()).error(f"{self._problem}: the flowgraph ends here")
+            return -1
+        decoded, sent = (items[:bits].reshape(frames, -1) for items in input_items)
+        wrong = np.count_nonzero(decoded != sent, axis=1)
+        iterations = [
+            pmt.to_long(tag.value)
+            for tag in self.get_tags_in_window(0, 0, bits, self._iterations_key)
+        ]
+        not_ok = [
+            tag.offset
+            for tag in self.get_tags_in_window(0, 0, bits, self._ok_key)
+            if not pmt.to_bool(tag.value)
+        ]
+        with self._lock:
+            self._frames += frames
+            self._frame_errors += int(np.count_nonzero(wrong))
+            self._bit_errors += int(wrong.sum())
+            self._tagged += len(iterations)
+            self._iterations += sum(iterations)
+            self._not_ok += len(not_ok)
+        return bits
+
+    def stop(self):
+        gr.logger(self.alias()).info(
+            f"{self.frames()} frames of {self._length} bits, {self.frame_errors()} in error "
+            f"(FER {self.frame_error_rate():.2e}, BER {self.bit_error_rate():.2e}), "
+            f"{self.average_iterations():.1f} iterations on average"
+        )
+        return True
