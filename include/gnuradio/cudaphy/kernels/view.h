@@ -24,8 +24,10 @@ public:
         : view(items.data(), items.size())
     {
     }
-    template <typename U = T, typename = std::enable_if_t<std::is_const_v<U>>>
-    view(view<std::remove_const_t<T>> other) : view(other.data(), other.size())
+    template <typename U,
+              typename = std::enable_if_t<std::is_const_v<T> &&
+                                          std::is_same_v<U, std::remove_const_t<T>>>>
+    view(view<U> other) : view(other.data(), other.size())
     {
     }
 
