@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 [[noreturn]] void refuse(const ldpc_code_description& code, const std::string& why)
@@ -107,4 +107,4 @@ bool ldpc_code::is_codeword(const uint8_t* word) const
     return true;
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

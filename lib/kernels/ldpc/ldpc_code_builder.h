@@ -3,7 +3,7 @@
 
 #include <gnuradio/cudaphy/kernels/ldpc_code.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 //! What is known of a code before it is made.
 struct ldpc_code_description {
@@ -44,4 +44,4 @@ independent_layers(const ldpc_code_description&,
 //! bits.
 std::vector<int> free_columns(const ldpc_code_description&);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -6,7 +6,7 @@
 #include <istream>
 #include <numeric>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 // What a file may ask for; the longest code in use, CCSDS's and DVB's, stay far below.
@@ -327,4 +327,4 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
     return build(std::move(code));
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

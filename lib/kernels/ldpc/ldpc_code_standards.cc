@@ -3,7 +3,7 @@
 #include "kernels/ldpc/ldpc_tables.h"
 #include <algorithm>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int block_columns = 24; // of every matrix of 802.11
@@ -153,4 +153,4 @@ ldpc_code::sptr ldpc_code::dvbs2(const std::string& frame, const std::string& ra
                                 "\"");
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

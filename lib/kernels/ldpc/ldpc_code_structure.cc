@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/bit_matrix.h"
 #include "kernels/ldpc/ldpc_code_builder.h"
 #include <algorithm>
-#include <cstdint>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 //! The rows of each column, as ldpc_code keeps the columns of each row.
@@ -26,37 +26,6 @@ struct column_lists {
             }
         }
     }
-};
-
-//! Rows of bits in words of 64, all in one piece.
-class bit_rows
-{
-public:
-    bit_rows(size_t rows, size_t columns)
-        : d_words((columns + 63) / 64), d_bits(rows * d_words)
-    {
-    }
-    void set(size_t row, size_t column)
-    {
-        d_bits[row * d_words + column / 64] |= uint64_t{ 1 } << column % 64;
-    }
-    bool get(size_t row, size_t column) const
-    {
-        return d_bits[row * d_words + column / 64] >> column % 64 & 1;
-    }
-    //! row ^= other, in the columns up to `last` alone.
-    void add(size_t row, size_t other, size_t last)
-    {
-        uint64_t* to = &d_bits[row * d_words];
-        const uint64_t* from = &d_bits[other * d_words];
-        for (size_t w = 0; w <= last / 64; ++w) {
-            to[w] ^= from[w];
-        }
-    }
-
-private:
-    size_t d_words;
-    std::vector<uint64_t> d_bits;
 };
 
 constexpr double largest_elimination = 2147483648.0; // bits: 256 MiB
@@ -155,7 +124,7 @@ std::vector<int> free_columns(const ldpc_code_description& code)
             std::to_string(left) + " rows of " + std::to_string(columns) +
             " bits, and at most 2^31 bits are allowed");
     }
-    bit_rows dense(left, columns);
+    bit_matrix dense(left, columns);
     int row = 0;
     for (int r = 0; r < rows; ++r) {
         if (used[r]) {
@@ -183,7 +152,7 @@ std::vector<int> free_columns(const ldpc_code_description& code)
         open.erase(pivot);
         for (const int r : open) {
             if (dense.get(r, column)) {
-                dense.add(r, by, column);
+                dense.add_up_to(column, r, dense, by);
             }
         }
     }
@@ -191,4 +160,4 @@ std::vector<int> free_columns(const ldpc_code_description& code)
     return free;
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -21,7 +21,7 @@
 // - L = 0 everywhere (nothing received) decides the zero word, which is a codeword: ok is
 //   1, iterations 0.
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 void require(bool holds, const std::string& problem)
@@ -99,4 +99,4 @@ std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
         [&](int index) { return make_ldpc_decoder_cuda(decoding, index); });
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

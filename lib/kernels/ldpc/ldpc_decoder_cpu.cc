@@ -20,7 +20,7 @@
 
 #ifndef CUDAPHY_LDPC_DECODER_CPU_ONCE
 #define CUDAPHY_LDPC_DECODER_CPU_ONCE
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr size_t most_lanes = 16;
@@ -80,11 +80,11 @@ struct cpu_words {
 };
 
 } // namespace
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -257,14 +257,14 @@ void decode_tile(const cpu_plan& plan, const cpu_words& words, cpu_tile& tile)
 
 } // namespace
 } // namespace HWY_NAMESPACE
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include "kernels/common/parallel.h"
 #include <tbb/enumerable_thread_specific.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 HWY_EXPORT(lanes_of_a_tile);
 HWY_EXPORT(decode_tile);
 
@@ -316,5 +316,5 @@ std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cpu(const ldpc_decoding& decodin
     return std::make_unique<ldpc_decoder_cpu>(decoding);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 #endif

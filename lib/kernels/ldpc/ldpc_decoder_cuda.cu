@@ -17,7 +17,7 @@
 #include <climits>
 #include <type_traits>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int most_threads = 512;
@@ -441,4 +441,4 @@ std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding& decodi
     return std::make_unique<ldpc_decoder_cuda<int>>(decoding, schedule, device);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -3,10 +3,10 @@
 
 #include "kernels/ldpc/ldpc_schedule.h"
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 std::unique_ptr<ldpc_decoder> make_ldpc_decoder_reference(const ldpc_decoding&);
 std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cpu(const ldpc_decoding&);
 std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding&, int device);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 //! One codeword after the other, in double precision, as the header's formulas read.
@@ -120,4 +120,4 @@ std::unique_ptr<ldpc_decoder> make_ldpc_decoder_reference(const ldpc_decoding& d
     return std::make_unique<ldpc_decoder_reference>(decoding);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -2,7 +2,7 @@
 #include "kernels/ldpc/ldpc_schedule.h"
 #include <algorithm>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 ldpc_schedule::ldpc_schedule(const ldpc_code& code, layout order)
 {
@@ -12,12 +12,6 @@ ldpc_schedule::ldpc_schedule(const ldpc_code& code, layout order)
     columns.reserve(code.edges());
     layer_start.push_back(0);
     for (auto rows : code.layers()) {
-        rows.erase(std::remove_if(
-                       rows.begin(), rows.end(), [&](int row) { return !degree(row); }),
-                   rows.end());
-        if (rows.empty()) {
-            continue;
-        }
         std::stable_sort(rows.begin(), rows.end(), [&](int a, int b) {
             return degree(a) < degree(b);
         });
@@ -46,4 +40,4 @@ ldpc_schedule::ldpc_schedule(const ldpc_code& code, layout order)
     }
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -4,14 +4,14 @@
 #include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
 #include <vector>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 /*!
  * \brief A code's layers as flat tables: the one order in which every backend visits
  * checks and bits.
  *
  * Checks are numbered in the order of code.layers(); inside a layer, where the order has
- * no influence, by rising degree. Checks without a bit are left out: they always hold.
+ * no influence, by rising degree.
  */
 struct ldpc_schedule {
     //! Where the columns of a check's bits stand: columns[first + slot * stride], slot =
@@ -58,4 +58,4 @@ struct ldpc_decoding {
                  view<int> ok) const;
 };
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-namespace gr::cudaphy::ldpc_tables {
+namespace gr::cudaphy::kernels::ldpc_tables {
 
 /*!
  * One code of IEEE 802.11-2020, annex F. Its matrix has 24 block columns of n / 24 bits;
@@ -41,4 +41,4 @@ struct dvbs2_code {
 extern const std::array<wifi_code, 12> wifi;
 extern const std::array<dvbs2_code, 21> dvbs2;
 
-} // namespace gr::cudaphy::ldpc_tables
+} // namespace gr::cudaphy::kernels::ldpc_tables

@@ -8,7 +8,7 @@
 // 25 iterations, 1.0 dB: frame error rates .24 and 1). Rate 8/9: .75, as in the published
 // curves for (16200, 14400). Between them: heavier checks take a smaller factor.
 
-namespace gr::cudaphy::ldpc_tables {
+namespace gr::cudaphy::kernels::ldpc_tables {
 namespace {
 
 // clang-format off
@@ -665,4 +665,4 @@ const std::array<dvbs2_code, 21> dvbs2{ {
     { "short", "8/9", .75f, 16200, 14400, 5, 4, short_r8_9 },
 } };
 
-} // namespace gr::cudaphy::ldpc_tables
+} // namespace gr::cudaphy::kernels::ldpc_tables

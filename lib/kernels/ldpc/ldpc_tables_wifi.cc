@@ -7,7 +7,7 @@
 // best at n = 1944 (20 iterations, 2 dB: frame error rates .48, 2.0e-3, 6e-5, 7.9e-3).
 // Other rates: heavier checks overestimate more and take a smaller factor.
 
-namespace gr::cudaphy::ldpc_tables {
+namespace gr::cudaphy::kernels::ldpc_tables {
 namespace {
 
 // clang-format off
@@ -144,4 +144,4 @@ const std::array<wifi_code, 12> wifi{ {
     { 1944, "5/6", .8125f, 4, n1944_r5_6 },
 } };
 
-} // namespace gr::cudaphy::ldpc_tables
+} // namespace gr::cudaphy::kernels::ldpc_tables

@@ -8,6 +8,7 @@
 #include <numeric>
 
 using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
 using namespace gr::cudaphy::testing;
 
 namespace {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
 using namespace gr::cudaphy::testing;
 
 namespace {

@@ -2,7 +2,7 @@
 #include "kernels/common/dispatch.h"
 #include "kernels/linalg/inverse_makers.h"
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 pivoting pivoting_from_name(const std::string& name)
 {
@@ -57,4 +57,4 @@ inverse<T>::make(const parameters& p, backend where, int device)
 template class inverse<float>;
 template class inverse<complex64>;
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -12,7 +12,7 @@
 #include <hwy/aligned_allocator.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -107,11 +107,11 @@ void invert_complex(
 }
 
 } // namespace HWY_NAMESPACE
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 HWY_EXPORT(invert_float);
@@ -171,5 +171,5 @@ make_inverse_cpu<float>(const inverse<float>::parameters&);
 template std::unique_ptr<inverse<complex64>>
 make_inverse_cpu<complex64>(const inverse<complex64>::parameters&);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 #endif

@@ -23,7 +23,7 @@
 // Per step and element: 4 fused multiply-adds, some 5 instructions of pivot search on a
 // third of the elements and 5 of row swap on half of them.
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 using namespace inverse_pivot;
@@ -391,4 +391,4 @@ make_inverse_cuda<float>(const inverse<float>::parameters&, int);
 template std::unique_ptr<inverse<complex64>>
 make_inverse_cuda<complex64>(const inverse<complex64>::parameters&, int);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -19,7 +19,7 @@
 #include <limits>
 
 HWY_BEFORE_NAMESPACE();
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -462,6 +462,6 @@ void store_lanes(const float* tile, size_t floats, float* const* targets)
 
 } // namespace
 } // namespace HWY_NAMESPACE
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 HWY_AFTER_NAMESPACE();
 #endif

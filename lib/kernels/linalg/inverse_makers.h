@@ -5,7 +5,7 @@
 
 // Between inverse.cc and the backends' files; not installed.
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 template <typename T>
 std::unique_ptr<inverse<T>>
@@ -23,4 +23,4 @@ std::unique_ptr<inverse<T>> make_inverse_cuda(const typename inverse<T>::paramet
 size_t inverse_batch(
     int order, size_t a, size_t x, size_t status, const queue& queue, backend where);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -23,7 +23,7 @@
 //
 // The reciprocal of a complex pivot p is taken as s conj(s p) / |s p|^2 with the s that
 // takes p's larger component to [1/2, 1), so that it overflows only if 1/p does.
-namespace gr::cudaphy::inverse_pivot {
+namespace gr::cudaphy::kernels::inverse_pivot {
 
 constexpr int32_t sign_free = 0x7fffffff;           //!< mask of all bits but the sign
 constexpr int32_t largest_finite_bits = 0x7f7fffff; //!< beyond: infinity, NaN
@@ -39,4 +39,4 @@ constexpr float too_small_real = 0x1p-149f; //!< a real modulus below it is 0
 constexpr int column_bits = 5;
 constexpr int column_mask = 31;
 
-} // namespace gr::cudaphy::inverse_pivot
+} // namespace gr::cudaphy::kernels::inverse_pivot

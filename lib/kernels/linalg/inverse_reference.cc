@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 template <typename T>
@@ -175,4 +175,4 @@ make_inverse_reference<float>(const inverse<float>::parameters&);
 template std::unique_ptr<inverse<complex64>>
 make_inverse_reference<complex64>(const inverse<complex64>::parameters&);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

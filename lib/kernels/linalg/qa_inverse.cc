@@ -9,6 +9,7 @@
 #include <numeric>
 
 using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
 using namespace gr::cudaphy::testing;
 
 using number_types = boost::mpl::list<float, complex64>;

@@ -4,7 +4,7 @@
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <stdexcept>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 using point = std::complex<double>;
@@ -149,4 +149,4 @@ std::vector<std::string> constellation_names()
     return names;
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

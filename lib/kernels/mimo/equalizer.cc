@@ -3,7 +3,7 @@
 #include "kernels/mimo/equalizer_makers.h"
 #include <algorithm>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 void check_range(const char* what, int value, int least, int most)
@@ -89,4 +89,4 @@ equalizer_items::equalizer_items(const equalizer::parameters& p, size_t groups)
 {
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

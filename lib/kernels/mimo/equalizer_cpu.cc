@@ -14,7 +14,7 @@
 
 #ifndef CUDAPHY_EQUALIZER_CPU_ONCE
 #define CUDAPHY_EQUALIZER_CPU_ONCE
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 //! One call of run(), as the parts of it see it.
 struct equalizer_job {
@@ -28,11 +28,11 @@ struct equalizer_job {
     int* status;
 };
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace gr::cudaphy::HWY_NAMESPACE {
+namespace gr::cudaphy::kernels::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -209,11 +209,11 @@ void equalize_items(const equalizer_job& job, size_t first, size_t last)
     }
 }
 
-} // namespace gr::cudaphy::HWY_NAMESPACE
+} // namespace gr::cudaphy::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 HWY_EXPORT(equalize_items);
@@ -252,5 +252,5 @@ std::unique_ptr<equalizer> make_equalizer_cpu(const equalizer::parameters& p)
     return std::make_unique<equalizer_cpu>(p);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 #endif

@@ -3,7 +3,7 @@
 #include "kernels/mimo/equalizer_makers.h"
 #include <cuda_runtime.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 #define CUDAPHY_LANE __device__ __forceinline__
@@ -496,4 +496,4 @@ std::unique_ptr<equalizer> make_equalizer_cuda(const equalizer::parameters& p, i
     return std::make_unique<equalizer_cuda>(p, device);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

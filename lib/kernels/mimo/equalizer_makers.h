@@ -4,7 +4,7 @@
 #include <gnuradio/cudaphy/kernels/equalizer.h>
 #include <limits>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 /*
  * When a column of H counts as dependent on those before it, for zero forcing: what is
@@ -54,4 +54,4 @@ std::unique_ptr<equalizer> make_equalizer_reference(const equalizer::parameters&
 std::unique_ptr<equalizer> make_equalizer_cpu(const equalizer::parameters&);
 std::unique_ptr<equalizer> make_equalizer_cuda(const equalizer::parameters&, int device);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 // Wider than double where the machine has it: the Gram matrix squares the condition
@@ -210,4 +210,4 @@ std::unique_ptr<equalizer> make_equalizer_reference(const equalizer::parameters&
     return std::make_unique<equalizer_reference>(p);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -5,6 +5,7 @@
 #include <gnuradio/cudaphy/kernels/constellation.h>
 
 using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
 using namespace gr::cudaphy::testing;
 using parameters = equalizer::parameters;
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE soft_demapper
+#include "kernels/common/highway_targets.h"
 #include "kernels/common/testing.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
+#include <hwy/targets.h>
 #include <limits>
 #include <numeric>
 
 using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
 using namespace gr::cudaphy::testing;
 
 namespace {
@@ -370,6 +373,31 @@ BOOST_AUTO_TEST_CASE(max_log_gives_the_same_bits_on_cpu_and_cuda)
         const auto in = noisy_symbols(c, 2003);
         BOOST_TEST(demap(p, in.x, in.noise) == demap_on(backend::cpu, p, in.x, in.noise),
                    boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_instruction_set_gives_the_same_max_log_bits)
+{
+    if (tested_backend() != backend::cpu) {
+        return;
+    }
+    for (const auto& c : all_constellations()) {
+        const auto in = noisy_symbols(c, 1003);
+        const soft_demapper::parameters exact{ c, false, 0 };
+        const soft_demapper::parameters max_log{ c, true, 0 };
+        const auto wanted = demap(max_log, in.x, in.noise);
+        for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+            hwy::SetSupportedTargetsForTest(target);
+            hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+            BOOST_TEST_CONTEXT(hwy::TargetName(target))
+            {
+                BOOST_TEST(demap(max_log, in.x, in.noise) == wanted,
+                           boost::test_tools::per_element());
+                check_against_definition(exact, in, demap(exact, in.x, in.noise));
+            }
+            hwy::SetSupportedTargetsForTest(0);
+            hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+        }
     }
 }
 

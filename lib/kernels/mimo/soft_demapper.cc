@@ -3,7 +3,7 @@
 #include "kernels/mimo/soft_demapper_makers.h"
 #include <cmath>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 void check(const soft_demapper::parameters& p)
@@ -68,4 +68,4 @@ void check_soft_demapper_sizes(int bits,
     }
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

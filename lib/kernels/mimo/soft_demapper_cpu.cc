@@ -10,12 +10,11 @@
 #include "kernels/common/highway_targets.h"
 #include <hwy/foreach_target.h>
 
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #ifndef CUDAPHY_SOFT_DEMAPPER_CPU_ONCE
 #define CUDAPHY_SOFT_DEMAPPER_CPU_ONCE
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 //! What the vector functions need to know of one run.
@@ -32,7 +31,7 @@ struct demapping {
 };
 
 } // namespace
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 
 #ifdef __clang__
 #define LANE_UNROLL _Pragma("unroll 16")
@@ -45,23 +44,62 @@ struct demapping {
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 namespace HWY_NAMESPACE {
 
 using namespace hwy::HWY_NAMESPACE;
 
-constexpr float log_unit = 1.0f;
+// To base 2, where the exponential's whole part is an exponent's bits.
+constexpr float log_unit = 1.44269504f;
 
+//! A polynomial with the last coefficient first.
+template <typename D, typename V>
+HWY_INLINE V polynomial(D, V, V sum)
+{
+    return sum;
+}
+
+template <typename D, typename V, typename... Rest>
+HWY_INLINE V polynomial(D d, V x, V sum, float next, Rest... rest)
+{
+    return polynomial(d, x, MulAdd(sum, x, Set(d, next)), rest...);
+}
+
+// It is the sum's absolute error that counts, so that polynomials serve for 2^-f with f
+// in 0 to 1 and for log2(1 + e) / e with e in 0 to 1: least-maximum fits, each off by
+// less than 1.7e-7 with its roundings.
 template <typename D, typename V>
 HWY_INLINE V LogSum(D d, V a, V b)
 {
-    // The logarithm's argument is 1 to 2, where a plain logarithm is as good as log1p:
-    // it is the sum's absolute error that counts.
-    return Max(a, b) + Log(d, Set(d, 1.0f) + Exp(d, Neg(Abs(a - b))));
+    const Rebind<int32_t, D> d_int;
+    // 2^-120 adds nothing, and is not yet subnormal, which would cost much time.
+    const V distance = Min(Abs(a - b), Set(d, 120.0f));
+    const auto whole = ConvertTo(d_int, distance);
+    const V fraction = distance - ConvertTo(d, whole);
+    const V power = BitCast(d, ShiftLeft<23>(Set(d_int, 127) - whole));
+    const V e = power * polynomial(d,
+                                   fraction,
+                                   Set(d, -0.000948230620f),
+                                   0.00921256747f,
+                                   -0.0553010851f,
+                                   0.240180016f,
+                                   -0.693143249f,
+                                   0.999999940f);
+    const V log = e * polynomial(d,
+                                 e,
+                                 Set(d, -0.00930917170f),
+                                 0.0520589612f,
+                                 -0.137521163f,
+                                 0.241864488f,
+                                 -0.347300887f,
+                                 0.478683621f,
+                                 -0.721165776f,
+                                 1.44268990f);
+    return Max(a, b) + log;
 }
 
-#include "kernels/mimo/soft_demapper_lanes.h"
+#include "kernels/mimo/soft_demapper_lanes-inl.h"
 
 //! Writes one vector of each bit so that a symbol's bits stand side by side.
 template <int Bits, typename D>
@@ -77,6 +115,28 @@ HWY_INLINE void store_by_symbol(D d, const float* by_bit, float* llr)
         StoreInterleaved3(bit(0), bit(1), bit(2), d, llr);
     } else if constexpr (Bits == 4) {
         StoreInterleaved4(bit(0), bit(1), bit(2), bit(3), d, llr);
+#if HWY_TARGET != HWY_SCALAR
+    } else if constexpr (Bits % 2 == 0) {
+        // In pairs, each of which then moves as one double.
+        const Repartition<double, D> d_pair;
+        const size_t pairs = Lanes(d_pair);
+        HWY_ALIGN float paired[Bits * MaxLanes(D())];
+        for (int b = 0; b < Bits; b += 2) {
+            StoreInterleaved2(bit(b), bit(b + 1), d, paired + b * lanes);
+        }
+        for (size_t half = 0; half < 2; ++half) {
+            const auto pair = [&](int b) HWY_ATTR {
+                const float* from = paired + b * lanes + half * lanes;
+                return BitCast(d_pair, Load(d, from));
+            };
+            double* const to = reinterpret_cast<double*>(llr + half * pairs * Bits);
+            if constexpr (Bits == 6) {
+                StoreInterleaved3(pair(0), pair(2), pair(4), d_pair, to);
+            } else {
+                StoreInterleaved4(pair(0), pair(2), pair(4), pair(6), d_pair, to);
+            }
+        }
+#endif
     } else {
         for (size_t lane = 0; lane < lanes; ++lane) {
             for (int b = 0; b < Bits; ++b) {
@@ -177,11 +237,11 @@ void demap_symbols(const demapping& job, size_t first, size_t last)
 
 } // namespace HWY_NAMESPACE
 } // namespace
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 HWY_EXPORT(demap_symbols);
@@ -231,5 +291,5 @@ std::unique_ptr<soft_demapper> make_soft_demapper_cpu(const soft_demapper::param
     return std::make_unique<soft_demapper_cpu>(p);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
 #endif

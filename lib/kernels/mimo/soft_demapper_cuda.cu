@@ -10,7 +10,7 @@
 #define LANE_UNROLL _Pragma("unroll 16")
 #define LANE_ROLLED _Pragma("unroll 1")
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 //! A thread is a vector of one lane.
@@ -35,7 +35,7 @@ LANE_FUNCTION float LogSum(one_lane, float a, float b)
     return fmaxf(a, b) + log2f(1.0f + exp2f(-fabsf(a - b)));
 }
 
-#include "kernels/mimo/soft_demapper_lanes.h"
+#include "kernels/mimo/soft_demapper_lanes-inl.h"
 
 constexpr int block_symbols = 256;
 
@@ -197,4 +197,4 @@ std::unique_ptr<soft_demapper> make_soft_demapper_cuda(const soft_demapper::para
     return std::make_unique<soft_demapper_cuda>(p, device);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -3,7 +3,7 @@
 
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 // Largest magnitude of a log-likelihood ratio. It keeps LLRs finite for every finite
 // symbol and positive noise variance, and is far above what a decoder tells apart.
@@ -25,4 +25,4 @@ void check_soft_demapper_sizes(int bits,
                                view<const float> noise,
                                view<float> llr);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

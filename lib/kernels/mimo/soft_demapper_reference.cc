@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 namespace {
 
 using point = std::complex<double>;
@@ -77,4 +77,4 @@ make_soft_demapper_reference(const soft_demapper::parameters& p)
     return std::make_unique<soft_demapper_reference>(p);
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

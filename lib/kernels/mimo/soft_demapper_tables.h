@@ -4,7 +4,7 @@
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <optional>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 /*!
  * -|x - s|^2 with what all points have in common, -|x|^2, left out: 2 Re(x s*) - |s|^2.
@@ -92,4 +92,4 @@ inline std::optional<square_table> make_square_table(const constellation& c)
     return table;
 }
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -3,7 +3,7 @@
 
 #include <gnuradio/cudaphy/kernels/queue.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 /*!
  * \brief Estimates MIMO channel matrices and the noise variance from known pilots, tone
@@ -61,4 +61,4 @@ public:
 //! pilot_symbols.
 CUDAPHY_API std::vector<complex64> orthogonal_pilots(int pilot_symbols, int layers);
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

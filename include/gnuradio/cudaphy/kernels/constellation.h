@@ -5,7 +5,7 @@
 #include <gnuradio/cudaphy/kernels/view.h>
 #include <string>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 /*!
  * \brief Points of a signal constellation and the bits that each stands for, at unit mean
@@ -32,4 +32,4 @@ struct CUDAPHY_API constellation {
 
 CUDAPHY_API std::vector<std::string> constellation_names();
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -3,7 +3,7 @@
 
 #include <gnuradio/cudaphy/kernels/queue.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 //! How the layers are separated.
 enum class detector { zero_forcing, mmse };
@@ -65,4 +65,4 @@ public:
                      queue& queue) = 0;
 };
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -3,7 +3,7 @@
 
 #include <gnuradio/cudaphy/kernels/queue.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 //! How the pivot of an elimination step is chosen.
 enum class pivoting {
@@ -54,4 +54,4 @@ public:
     virtual void run(view<const T> a, view<T> x, view<int> status, queue& queue) = 0;
 };
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 //! A file of a parity-check matrix is malformed; what() gives the file, the line and what
 //! was expected.
@@ -107,4 +107,4 @@ private:
     float d_scale = 0.75f;
 };
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

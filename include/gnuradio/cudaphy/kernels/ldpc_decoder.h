@@ -4,7 +4,7 @@
 #include <gnuradio/cudaphy/kernels/ldpc_code.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 /*!
  * \brief Decodes batches of codewords by layered, normalised (scaled) min-sum message
@@ -57,4 +57,4 @@ public:
                      queue& queue) = 0;
 };
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

@@ -4,7 +4,7 @@
 #include <gnuradio/cudaphy/kernels/ldpc_code.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 /*!
  * \brief Encodes batches of information words: fills each codeword's information
@@ -29,4 +29,4 @@ public:
     virtual void run(view<const uint8_t> info, view<uint8_t> words, queue& queue) = 0;
 };
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels

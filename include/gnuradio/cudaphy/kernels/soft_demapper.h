@@ -4,7 +4,7 @@
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
 
-namespace gr::cudaphy {
+namespace gr::cudaphy::kernels {
 
 /*!
  * \brief Turns received symbols into log-likelihood ratios of their bits.
@@ -44,4 +44,4 @@ public:
                      queue& queue) = 0;
 };
 
-} // namespace gr::cudaphy
+} // namespace gr::cudaphy::kernels
