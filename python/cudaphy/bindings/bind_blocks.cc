@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "arrays.h"
+#include <gnuradio/cudaphy/ldpc_decoder.h>
+#include <gnuradio/cudaphy/ldpc_encoder.h>
+#include <gnuradio/cudaphy/matrix_inverse.h>
+#include <gnuradio/cudaphy/mimo_channel_estimator.h>
+#include <gnuradio/cudaphy/mimo_equalizer.h>
+#include <gnuradio/cudaphy/soft_demapper.h>
+
+namespace gr::cudaphy::bindings {
+namespace {
+
+template <typename Block>
+using block_class = py::class_<Block, gr::block, gr::basic_block, std::shared_ptr<Block>>;
+
+using code_ptr = std::shared_ptr<kernels::ldpc_code>;
+
+// What every block's docstring ends with.
+#define COMMON_ARGUMENTS                                                                 \
+    "\n\nlength_tag_key: names the tag with a packet's length in items of input 0; "     \
+    "empty: a "                                                                          \
+    "plain stream.\nbackend: \"auto\", \"cuda\", \"cpu\" or \"reference\"; device: "     \
+    "index of the "                                                                      \
+    "GPU.\nmax_batch: frames in one launch at most, 0: automatic; max_latency: seconds " \
+    "that a "                                                                            \
+    "frame may wait for a fuller batch.\nRaises ValueError for a parameter out of "      \
+    "range, "                                                                            \
+    "BackendUnavailable if the backend can't be had."
+
+} // namespace
+
+void bind_blocks(py::module& m)
+{
+    block_class<matrix_inverse>(
+        m,
+        "matrix_inverse",
+        "Inverts square matrices of order 1 to 32: vectors of order*order items, row by "
+        "row, in and out; type "
+        "\"complex\" (64 bits) or \"float\"; pivoting \"full\" or \"partial\". A "
+        "singular matrix gives zeros and a tag "
+        "'singular' (pmt long: elimination step; -1 for NaN or Inf). Source: patent "
+        "CN102567283 (2011)." COMMON_ARGUMENTS)
+        .def(py::init(&matrix_inverse::make),
+             py::arg("order"),
+             py::arg("pivoting") = "full",
+             py::arg("type") = "complex",
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("backend", &matrix_inverse::backend, "The backend in use.")
+        .def("failures", &matrix_inverse::failures, "Matrices that had no inverse.");
+
+    block_class<mimo_channel_estimator>(
+        m,
+        "mimo_channel_estimator",
+        "Least-squares MIMO channel estimates. In: received pilots, vectors of Nr "
+        "complex, pilot symbols * tones items a "
+        "slot. Out 0: channel matrices, vectors of Nr*Nt complex, one a tone; out 1: "
+        "noise variance, one float a slot. "
+        "pilots: complex (pilot symbols, Nt), sent on every tone." COMMON_ARGUMENTS)
+        .def(py::init([](int receive_antennas,
+                         int layers,
+                         int tones,
+                         const numpy_array<complex64>& pilots,
+                         const std::string& length_tag_key,
+                         const std::string& backend,
+                         int device,
+                         int max_batch,
+                         double max_latency) {
+                 return mimo_channel_estimator::make(
+                     receive_antennas,
+                     layers,
+                     tones,
+                     std::vector<complex64>(pilots.data(), pilots.data() + pilots.size()),
+                     length_tag_key,
+                     backend,
+                     device,
+                     max_batch,
+                     max_latency);
+             }),
+             py::arg("receive_antennas"),
+             py::arg("layers"),
+             py::arg("tones"),
+             py::arg("pilots"),
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("backend", &mimo_channel_estimator::backend, "The backend in use.")
+        .def("failures",
+             &mimo_channel_estimator::failures,
+             "Slots whose pilots were not finite.");
+
+    block_class<mimo_equalizer>(
+        m,
+        "mimo_equalizer",
+        "Separates spatial layers. In 0: y, vectors of Nr complex, symbols*tones a slot; "
+        "in 1: H, vectors of Nr*Nt complex, "
+        "row by row, tones a slot; in 2 (noise_input): noise variance, one float a slot. "
+        "Out 0: x, vectors of Nt "
+        "complex; out 1: noise variance after equalisation, vectors of Nt floats. method "
+        "\"zf\" or \"mmse\". An "
+        "unusable H gives x = 0, noise = inf and a tag 'singular'." COMMON_ARGUMENTS)
+        .def(py::init(&mimo_equalizer::make),
+             py::arg("receive_antennas"),
+             py::arg("layers"),
+             py::arg("method") = "mmse",
+             py::arg("unbiased") = true,
+             py::arg("symbols") = 1,
+             py::arg("tones") = 1,
+             py::arg("noise_input") = false,
+             py::arg("noise_variance") = 0.01f,
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("set_noise_variance",
+             &mimo_equalizer::set_noise_variance,
+             py::arg("noise_variance"),
+             "E|n|^2 at a receive antenna, linear; from the next batch on.")
+        .def("noise_variance", &mimo_equalizer::noise_variance)
+        .def("backend", &mimo_equalizer::backend, "The backend in use.")
+        .def("failures",
+             &mimo_equalizer::failures,
+             "Channel matrices that could not be used.");
+
+    block_class<soft_demapper>(
+        m,
+        "soft_demapper",
+        "Symbols to LLRs. In 0: vectors of vlen complex; in 1 (noise_input): noise "
+        "variances, vectors of vlen floats. Out: "
+        "floats, vlen * bits an item, first-sent bit first; positive means the bit "
+        "llr_positive (docs/conventions.md). "
+        "constellation: one of constellation_names()." COMMON_ARGUMENTS)
+        .def(py::init(&soft_demapper::make),
+             py::arg("constellation"),
+             py::arg("vlen") = 1,
+             py::arg("max_log") = true,
+             py::arg("llr_positive") = 0,
+             py::arg("noise_input") = false,
+             py::arg("noise_variance") = 0.01f,
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("set_noise_variance",
+             &soft_demapper::set_noise_variance,
+             py::arg("noise_variance"),
+             "E|n|^2, linear; from the next batch on.")
+        .def("noise_variance", &soft_demapper::noise_variance)
+        .def("backend", &soft_demapper::backend, "The backend in use.");
+
+    block_class<ldpc_encoder>(m,
+                              "ldpc_encoder",
+                              "LDPC encoder. In: bytes, a bit each, k a word; out: "
+                              "bytes, n a codeword." COMMON_ARGUMENTS)
+        .def(py::init([](code_ptr code,
+                         const std::string& length_tag_key,
+                         const std::string& backend,
+                         int device,
+                         int max_batch,
+                         double max_latency) {
+                 return ldpc_encoder::make(
+                     code, length_tag_key, backend, device, max_batch, max_latency);
+             }),
+             py::arg("code"),
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("backend", &ldpc_encoder::backend, "The backend in use.");
+
+    block_class<ldpc_decoder>(
+        m,
+        "ldpc_decoder",
+        "LDPC decoder, layered scaled min-sum. In: n LLRs a codeword, floats "
+        "(docs/conventions.md). Out: bytes, a bit each: "
+        "output \"info\": k, \"codeword\": n. Tags on each word's first bit: "
+        "'iterations' (long), 'ldpc_ok' (bool). "
+        "on_failure \"mark\" puts out hard decisions, \"drop\" nothing. scale 0: the "
+        "code's own." COMMON_ARGUMENTS)
+        .def(py::init([](code_ptr code,
+                         int max_iterations,
+                         float scale,
+                         bool early_stop,
+                         const std::string& output,
+                         const std::string& on_failure,
+                         int llr_positive,
+                         const std::string& length_tag_key,
+                         const std::string& backend,
+                         int device,
+                         int max_batch,
+                         double max_latency) {
+                 return ldpc_decoder::make(code,
+                                           max_iterations,
+                                           scale,
+                                           early_stop,
+                                           output,
+                                           on_failure,
+                                           llr_positive,
+                                           length_tag_key,
+                                           backend,
+                                           device,
+                                           max_batch,
+                                           max_latency);
+             }),
+             py::arg("code"),
+             py::arg("max_iterations") = 20,
+             py::arg("scale") = 0.0f,
+             py::arg("early_stop") = true,
+             py::arg("output") = "info",
+             py::arg("on_failure") = "mark",
+             py::arg("llr_positive") = 0,
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("backend", &ldpc_decoder::backend, "The backend in use.")
+        .def("frames", &ldpc_decoder::frames, "Codewords decoded.")
+        .def("frame_errors",
+             &ldpc_decoder::frame_errors,
+             "Of these, those that did not become codewords.")
+        .def("average_iterations", &ldpc_decoder::average_iterations);
+}
+
+} // namespace gr::cudaphy::bindings
