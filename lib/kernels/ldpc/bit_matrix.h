@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gr::cudaphy::kernels {
+
+//! A dense matrix over GF(2), 64 columns a word.
+class bit_matrix
+{
+public:
+    bit_matrix() = default;
+    bit_matrix(size_t rows, size_t columns)
+        : d_rows(rows), d_words((columns + 63) / 64), d_bits(rows * d_words)
+    {
+    }
+
+    size_t rows() const { return d_rows; }
+    void set(size_t row, size_t column)
+    {
+        d_bits[row * d_words + column / 64] |= uint64_t{ 1 } << column % 64;
+    }
+    bool get(size_t row, size_t column) const
+    {
+        return d_bits[row * d_words + column / 64] >> column % 64 & 1;
+    }
+
+    //! Adds row `from` of `other`, which has as many columns; it may be this matrix.
+    void add(size_t row, const bit_matrix& other, size_t from)
+    {
+        add_words(row, other, from, d_words);
+    }
+    //! As add(), but in the columns 0..last alone, and perhaps a few more.
+    void add_up_to(size_t last, size_t row, const bit_matrix& other, size_t from)
+    {
+        add_words(row, other, from, last / 64 + 1);
+    }
+
+private:
+    void add_words(size_t row, const bit_matrix& other, size_t from, size_t words)
+    {
+        uint64_t* sum = d_bits.data() + row * d_words;
+        const uint64_t* added = other.d_bits.data() + from * d_words;
+        for (size_t w = 0; w < words; ++w) {
+            sum[w] ^= added[w];
+        }
+    }
+
+    size_t d_rows = 0, d_words = 0;
+    std::vector<uint64_t> d_bits;
+};
+
+//! As many rows as the rank, none of them a sum of others, ascending.
+inline std::vector<int> independent_rows(bit_matrix m, size_t columns)
+{
+    std::vector<char> taken(m.rows());
+    for (size_t c = 0; c < columns; ++c) {
+        size_t pivot = 0;
+        while (pivot < m.rows() && (taken[pivot] || !m.get(pivot, c))) {
+            ++pivot;
+        }
+        if (pivot == m.rows()) {
+            continue;
+        }
+        taken[pivot] = 1;
+        for (size_t r = 0; r < m.rows(); ++r) {
+            if (!taken[r] && m.get(r, c)) {
+                m.add(r, m, pivot);
+            }
+        }
+    }
+    std::vector<int> rows;
+    for (size_t r = 0; r < m.rows(); ++r) {
+        if (taken[r]) {
+            rows.push_back(static_cast<int>(r));
+        }
+    }
+    return rows;
+}
+
+//! The inverse of a square matrix that has one.
+inline bit_matrix inverse_of(bit_matrix m)
+{
+    // Rows are not swapped: row `pivot[c]` is the one that ends with its one in column c.
+    const size_t n = m.rows();
+    bit_matrix right(n, n);
+    std::vector<size_t> pivot(n);
+    std::vector<char> taken(n);
+    for (size_t r = 0; r < n; ++r) {
+        right.set(r, r);
+    }
+    for (size_t c = 0; c < n; ++c) {
+        size_t p = 0;
+        while (taken[p] || !m.get(p, c)) {
+            ++p;
+        }
+        taken[p] = 1;
+        pivot[c] = p;
+        for (size_t r = 0; r < n; ++r) {
+            if (r != p && m.get(r, c)) {
+                m.add(r, m, p);
+                right.add(r, right, p);
+            }
+        }
+    }
+    bit_matrix inverse(n, n);
+    for (size_t c = 0; c < n; ++c) {
+        inverse.add(c, right, pivot[c]);
+    }
+    return inverse;
+}
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define BOOST_TEST_MODULE ldpc_encoder
+#include "kernels/common/testing.h"
+#include "kernels/ldpc/ldpc_encoding_plan.h"
+#include <algorithm>
+#include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
+#include <set>
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
+using namespace gr::cudaphy::testing;
+
+namespace {
+
+std::vector<uint8_t>
+encode(ldpc_encoder& encoder, const ldpc_code& code, const std::vector<uint8_t>& info)
+{
+    auto q = queue::make(tested_backend());
+    const array<uint8_t> in(*q, view<const uint8_t>(info));
+    auto out = poisoned<uint8_t>(*q, info.size() / code.k() * code.n());
+    encoder.run(in, out, *q);
+    return out.to_host();
+}
+
+//! Every word fulfils the checks and holds its information; what the reference says, the
+//! backend says.
+void encodes(const ldpc_code::sptr& code, const std::vector<size_t>& batches)
+{
+    const auto reference = ldpc_encoder::make(code, backend::reference);
+    const auto encoder = ldpc_encoder::make(code, tested_backend());
+    auto host = queue::make(backend::reference);
+    const size_t k = code->k();
+    const size_t n = code->n();
+    for (const size_t batch : batches) {
+        BOOST_TEST_CONTEXT(code->name() << ", batch " << batch)
+        {
+            const auto info = random_bits(batch * k);
+            const auto words = encode(*encoder, *code, info);
+            for (size_t w = 0; w < batch; ++w) {
+                const auto* word = &words[w * n];
+                BOOST_REQUIRE(std::all_of(word, word + n, [](int b) { return b < 2; }));
+                BOOST_REQUIRE(code->is_codeword(word));
+                for (size_t i = 0; i < k; ++i) {
+                    BOOST_REQUIRE(word[code->info_positions()[i]] == info[w * k + i]);
+                }
+            }
+            std::vector<uint8_t> expected(batch * n);
+            reference->run(info, expected, *host);
+            BOOST_TEST((words == expected));
+        }
+    }
+}
+
+//! m random checks of `weight` ones on n bits.
+ldpc_code::sptr random_code(int n, int m, int weight)
+{
+    std::vector<std::vector<int>> rows(m);
+    for (auto& row : rows) {
+        std::set<int> ones;
+        while (static_cast<int>(ones.size()) < weight) {
+            ones.insert(static_cast<int>(generator()() % n));
+        }
+        row.assign(ones.begin(), ones.end());
+    }
+    return ldpc_code::from_rows(n, rows, "random");
+}
+
+const std::vector<size_t> all_batches{ 0, 1, 31, 32, 33, 63, 64, 65, 701 };
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(the_hamming_code_by_hand)
+{
+    const auto code = ldpc_code::from_rows(
+        7, { { 0, 1, 2, 4 }, { 0, 1, 3, 5 }, { 0, 2, 3, 6 } }, "hamming");
+    const auto encoder = ldpc_encoder::make(code, tested_backend());
+    BOOST_TEST(encode(*encoder, *code, { 1, 0, 0, 0, 0, 1, 1, 0 }) ==
+                   std::vector<uint8_t>({ 1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 0, 0, 1, 1 }),
+               boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(every_wifi_code)
+{
+    for (const int n : { 648, 1296, 1944 }) {
+        for (const auto rate : { "1/2", "2/3", "3/4", "5/6" }) {
+            encodes(ldpc_code::wifi(n, rate), all_batches);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_dvbs2_code)
+{
+    for (const auto rate :
+         { "1/4", "1/3", "2/5", "1/2", "3/5", "2/3", "3/4", "4/5", "5/6", "8/9" }) {
+        encodes(ldpc_code::dvbs2("short", rate), { 0, 1, 33, 65 });
+        encodes(ldpc_code::dvbs2("normal", rate), { 1, 9 });
+    }
+    encodes(ldpc_code::dvbs2("normal", "9/10"), { 0, 1, 8, 31, 32, 33, 67 });
+}
+
+BOOST_AUTO_TEST_CASE(codes_without_structure)
+{
+    for (int round = 0; round < 20; ++round) {
+        encodes(random_code(37, 1 + round, 4), { 1, 70 });
+    }
+    encodes(random_code(2001, 1000, 6), { 1, 31, 32, 33, 101 });
+    encodes(random_code(300, 200, 40), { 1, 67 });
+}
+
+BOOST_AUTO_TEST_CASE(redundant_checks_do_no_harm)
+{
+    const auto wifi = ldpc_code::wifi(648, "3/4");
+    std::vector<std::vector<int>> rows;
+    for (int r = 0; r < wifi->checks(); ++r) {
+        rows.emplace_back(wifi->columns().begin() + wifi->row_start()[r],
+                          wifi->columns().begin() + wifi->row_start()[r + 1]);
+        if (r % 3 == 0) {
+            rows.push_back(rows.back());
+        }
+    }
+    const auto code = ldpc_code::from_rows(648, rows, "redundant");
+    BOOST_TEST(code->k() == wifi->k());
+    encodes(code, { 1, 64, 100 });
+    // Three checks of rank two, the third the sum of the others.
+    encodes(
+        ldpc_code::from_rows(5, { { 0, 1, 3 }, { 1, 2, 4 }, { 0, 2, 3, 4 } }, "rank 2"),
+        { 1, 40 });
+}
+
+BOOST_AUTO_TEST_CASE(information_anywhere_in_the_word)
+{
+    // Parity bits in front: elimination from the right takes others, wherever they are.
+    const auto code = ldpc_code::from_rows(
+        9, { { 0, 1, 2 }, { 1, 3, 4 }, { 0, 5 }, { 2, 6 } }, "scattered");
+    BOOST_TEST(code->k() == 5);
+    BOOST_TEST(code->info_positions() == std::vector<int>({ 0, 1, 3, 7, 8 }));
+    encodes(code, all_batches);
+}
+
+BOOST_AUTO_TEST_CASE(a_sum_of_words_is_the_word_of_the_sum)
+{
+    for (const auto& code :
+         { ldpc_code::wifi(1296, "2/3"), ldpc_code::dvbs2("short", "3/5") }) {
+        const auto encoder = ldpc_encoder::make(code, tested_backend());
+        const auto a = random_bits(3 * code->k());
+        const auto b = random_bits(3 * code->k());
+        auto both = a;
+        for (size_t i = 0; i < a.size(); ++i) {
+            both[i] ^= b[i];
+        }
+        auto sum = encode(*encoder, *code, a);
+        const auto other = encode(*encoder, *code, b);
+        for (size_t i = 0; i < sum.size(); ++i) {
+            sum[i] ^= other[i];
+        }
+        BOOST_TEST((sum == encode(*encoder, *code, both)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(only_the_lowest_bit_of_a_byte_counts)
+{
+    const auto code = ldpc_code::wifi(648, "1/2");
+    const auto encoder = ldpc_encoder::make(code, tested_backend());
+    auto info = random_bits(70 * code->k());
+    const auto words = encode(*encoder, *code, info);
+    for (auto& byte : info) {
+        byte |= generator()() & 0xfe;
+    }
+    BOOST_TEST((encode(*encoder, *code, info) == words));
+}
+
+BOOST_AUTO_TEST_CASE(items_at_odd_addresses_are_taken)
+{
+    const auto code = ldpc_code::wifi(648, "5/6");
+    const auto encoder = ldpc_encoder::make(code, tested_backend());
+    const auto info = random_bits(41 * code->k());
+    const auto expected = encode(*encoder, *code, info);
+    auto q = queue::make(tested_backend());
+    auto shifted = info;
+    shifted.insert(shifted.begin(), 0);
+    const array<uint8_t> in(*q, view<const uint8_t>(shifted));
+    auto out = poisoned<uint8_t>(*q, expected.size() + 5);
+    encoder->run(view<const uint8_t>(in).part(1, info.size()),
+                 view<uint8_t>(out).part(3, expected.size()),
+                 *q);
+    const auto words = out.to_host();
+    BOOST_TEST(std::equal(expected.begin(), expected.end(), words.begin() + 3));
+    for (const size_t outside :
+         { size_t{ 0 }, size_t{ 1 }, size_t{ 2 }, words.size() - 2, words.size() - 1 }) {
+        BOOST_TEST(words[outside] == 0xBD);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(views_that_do_not_fit_are_refused)
+{
+    const auto code = ldpc_code::wifi(648, "1/2");
+    const auto encoder = ldpc_encoder::make(code, tested_backend());
+    auto q = queue::make(tested_backend());
+    array<uint8_t> info(*q, 2 * 324), words(*q, 2 * 648);
+    BOOST_CHECK_THROW(encoder->run(view<const uint8_t>(info).part(0, 323), words, *q),
+                      std::invalid_argument);
+    BOOST_CHECK_THROW(encoder->run(info, words.all().part(0, 648), *q),
+                      std::invalid_argument);
+    BOOST_CHECK_THROW(ldpc_encoder::make(nullptr, tested_backend()),
+                      std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(structured_codes_need_little_dense_algebra)
+{
+    // A staircase is one level and a chain; 802.11 sets one block column of 81 aside,
+    // whose inverse is an identity.
+    const ldpc_encoding_plan dvb(*ldpc_code::dvbs2("normal", "1/2"));
+    BOOST_TEST(dvb.slots == 64800);
+    BOOST_TEST(dvb.level.size() == 2u);
+    BOOST_TEST(dvb.chain.size() == 32400u);
+    const auto code = ldpc_code::wifi(1944, "1/2");
+    const ldpc_encoding_plan wifi(*code);
+    BOOST_TEST(wifi.slots == 1944 + 972);
+    BOOST_TEST(wifi.source.size() < size_t(code->edges()) * 3 / 2);
+    BOOST_TEST(wifi.level.size() <= 20u);
+}
