@@ -10,3 +10,5 @@ from .cudaphy_python import *  # noqa: F401,F403
 from .linalg import inverse  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .mimo import demap, equalize, estimate_channel  # noqa: F401
+from .frame_error_counter import frame_error_counter  # noqa: F401
+from .mimo_channel_model import mimo_channel_model  # noqa: F401
