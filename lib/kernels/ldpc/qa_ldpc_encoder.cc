@@ -65,6 +65,25 @@ ldpc_code::sptr random_code(int n, int m, int weight)
     return ldpc_code::from_rows(n, rows, "random");
 }
 
+//! A staircase of m checks behind k bits of weight 3.
+ldpc_code::sptr staircase(int k, int m)
+{
+    std::vector<std::vector<int>> rows(m);
+    for (int r = 0; r < m; ++r) {
+        if (r > 0) {
+            rows[r].push_back(k + r - 1);
+        }
+        rows[r].push_back(k + r);
+    }
+    for (int c = 0; c < k; ++c) {
+        const int first = static_cast<int>(generator()() % m);
+        for (int i = 0; i < 3; ++i) {
+            rows[(first + i * (m / 3)) % m].push_back(c);
+        }
+    }
+    return ldpc_code::from_rows(k + m, rows, "staircase");
+}
+
 const std::vector<size_t> all_batches{ 0, 1, 31, 32, 33, 63, 64, 65, 701 };
 
 } // namespace
@@ -105,6 +124,14 @@ BOOST_AUTO_TEST_CASE(codes_without_structure)
     }
     encodes(random_code(2001, 1000, 6), { 1, 31, 32, 33, 101 });
     encodes(random_code(300, 200, 40), { 1, 67 });
+}
+
+BOOST_AUTO_TEST_CASE(codes_of_every_length)
+{
+    // Lengths around which a GPU's memories end.
+    for (const int k : { 5, 4000, 20000, 50001, 150000 }) {
+        encodes(staircase(k, 4 * k / 5), { 1, 37 });
+    }
 }
 
 BOOST_AUTO_TEST_CASE(redundant_checks_do_no_harm)

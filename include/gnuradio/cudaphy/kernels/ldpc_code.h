@@ -41,8 +41,10 @@ public:
     //! section 5.3 and annexes B, C.) \throws std::invalid_argument
     static sptr dvbs2(const std::string& frame, const std::string& rate);
 
-    //! A matrix in MacKay's alist format, rows padded with zeros or not.
-    //! \throws code_file_error (a std::runtime_error) with the line's number.
+    //! A matrix in MacKay's alist format, rows padded with zeros or not; where lines
+    //! break does not matter, '#' starts a comment. At most 2^20 columns and 2^24 ones,
+    //! as in from_qc. \throws code_file_error (a std::runtime_error) with the line's
+    //! number.
     static sptr from_alist(const std::string& path);
     static sptr parse_alist(std::istream& text, const std::string& name);
 
@@ -55,8 +57,9 @@ public:
     static sptr from_qc(const std::string& path);
     static sptr parse_qc(std::istream& text, const std::string& name);
 
-    //! From the columns of each row's ones. \throws std::invalid_argument for an empty
-    //! matrix or a column out of range.
+    //! From the columns of each row's ones. Rows may depend on one another. \throws
+    //! std::invalid_argument for an empty matrix, a row without ones, a column out of
+    //! range or twice in a row, no information bits, or more than 2^31 bits to eliminate.
     static sptr
     from_rows(int n, const std::vector<std::vector<int>>& rows, const std::string& name);
 

@@ -15,8 +15,9 @@ namespace gr::cudaphy::kernels {
 class CUDAPHY_API ldpc_encoder
 {
 public:
-    //! \throws std::invalid_argument for a null code; backend_unavailable as resolve()
-    //! does.
+    //! \throws std::invalid_argument for a null code, or one without structure whose
+    //! parity bits take the inverse of a dense matrix of more than 8192 rows;
+    //! backend_unavailable as resolve() does.
     static std::unique_ptr<ldpc_encoder>
     make(ldpc_code::sptr code, backend where = backend::automatic, int device = 0);
     virtual ~ldpc_encoder() = default;
