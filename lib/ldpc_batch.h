@@ -21,9 +21,10 @@ inline const kernels::ldpc_code::sptr& checked_code(const kernels::ldpc_code::sp
 
 //! Codewords in one launch where the user leaves it open: enough for every
 //! multiprocessor, lane and core, within some megabytes of LLRs.
-inline int ldpc_batch(int max_batch, int n)
+inline int ldpc_batch(int max_batch, const kernels::ldpc_code::sptr& code)
 {
-    return max_batch ? max_batch : std::clamp((1 << 21) / n, 32, 1024);
+    return max_batch ? max_batch
+                     : std::clamp((1 << 21) / checked_code(code)->n(), 32, 1024);
 }
 
 } // namespace gr::cudaphy

@@ -81,11 +81,8 @@ ldpc_decoder::sptr ldpc_decoder::make(kernels::ldpc_code::sptr code,
         checked_code(code),
         p,
         is_one_of("on_failure", on_failure, "drop", "mark"),
-        batch_options{ length_tag_key,
-                       backend,
-                       device,
-                       ldpc_batch(max_batch, code->n()),
-                       max_latency });
+        batch_options{
+            length_tag_key, backend, device, ldpc_batch(max_batch, code), max_latency });
 }
 
 ldpc_decoder_impl::ldpc_decoder_impl(kernels::ldpc_code::sptr code,

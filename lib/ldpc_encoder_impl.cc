@@ -37,11 +37,8 @@ ldpc_encoder::sptr ldpc_encoder::make(kernels::ldpc_code::sptr code,
 {
     return gnuradio::make_block_sptr<ldpc_encoder_impl>(
         checked_code(code),
-        batch_options{ length_tag_key,
-                       backend,
-                       device,
-                       ldpc_batch(max_batch, code->n()),
-                       max_latency });
+        batch_options{
+            length_tag_key, backend, device, ldpc_batch(max_batch, code), max_latency });
 }
 
 ldpc_encoder_impl::ldpc_encoder_impl(kernels::ldpc_code::sptr code,
