@@ -26,20 +26,25 @@ class frame_error_counter(gr.sync_block):
     Args:
         frame_length: bits in a frame, 1 to 2^24
         length_tag_key: names the tag with a packet's length in bits; empty: none is looked for
+        correctable: wrong bits that an outer code corrects in a frame, 0 or more; see
+            correctable_frames()
 
     Raises:
         ValueError: a parameter is out of range.
     """
 
-    def __init__(self, frame_length, length_tag_key=""):
+    def __init__(self, frame_length, length_tag_key="", correctable=0):
         if int(frame_length) != frame_length or not 1 <= frame_length <= 1 << 24:
             raise ValueError(
                 f"frame_length {frame_length} is not a whole number in 1 to {1 << 24} bits"
             )
+        if int(correctable) != correctable or correctable < 0:
+            raise ValueError(f"correctable {correctable} is not a whole number from 0 on")
         gr.sync_block.__init__(
             self, name="frame_error_counter", in_sig=[np.uint8, np.uint8], out_sig=None
         )
         self._length = int(frame_length)
+        self._correctable = int(correctable)
         self._length_key = pmt.intern(length_tag_key) if length_tag_key else None
         self._iterations_key = pmt.intern("iterations")
         self._ok_key = pmt.intern("ldpc_ok")
@@ -52,7 +57,7 @@ class frame_error_counter(gr.sync_block):
         """Sets every counter to 0."""
         with self._lock:
             self._frames = self._frame_errors = self._bit_errors = 0
-            self._tagged = self._iterations = self._not_ok = 0
+            self._tagged = self._iterations = self._not_ok = self._small = 0
 
     def frames(self):
         """Frames compared."""
@@ -63,6 +68,11 @@ class frame_error_counter(gr.sync_block):
         """Frames with a wrong bit."""
         with self._lock:
             return self._frame_errors
+
+    def correctable_frames(self):
+        """Of the frames with a wrong bit, those that the outer code would correct."""
+        with self._lock:
+            return self._small
 
     def bits(self):
         """Bits compared."""
@@ -140,6 +150,9 @@ class frame_error_counter(gr.sync_block):
             self._frames += frames
             self._frame_errors += int(np.count_nonzero(wrong))
             self._bit_errors += int(wrong.sum())
+            self._small += int(
+                np.count_nonzero((wrong > 0) & (wrong <= self._correctable))
+            )
             self._tagged += len(iterations)
             self._iterations += sum(iterations)
             self._not_ok += len(not_ok)
@@ -148,7 +161,6 @@ class frame_error_counter(gr.sync_block):
     def stop(self):
         gr.logger(self.alias()).info(
             f"{self.frames()} frames of {self._length} bits, {self.frame_errors()} in error "
-            f"(FER {self.frame_error_rate():.2e}, BER {self.bit_error_rate():.2e}), "
-            f"{self.average_iterations():.1f} iterations on average"
+            f"(FER {self.frame_error_rate():.2e}, BER {self.bit_error_rate():.2e})"
         )
         return True

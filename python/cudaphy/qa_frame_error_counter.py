@@ -89,6 +89,18 @@ class qa_frame_error_counter(unittest.TestCase):
             self.assertIn(complaint, counter.problem())
             self.assertEqual(count(self.decoded, self.sent, wrong).frames(), 400)
 
+    def test_what_an_outer_code_corrects_is_counted_apart(self):
+        self.decoded[:3] ^= 1
+        self.decoded[LENGTH : LENGTH + 4] ^= 1
+        counter = frame_error_counter(LENGTH, correctable=3)
+        top = gr.top_block()
+        for port, bits in enumerate((self.decoded, self.sent)):
+            top.connect(blocks.vector_source_b(bits.tolist()), (counter, port))
+        top.run()
+        self.assertEqual((counter.frame_errors(), counter.correctable_frames()), (2, 1))
+        with self.assertRaisesRegex(ValueError, "correctable -1 is not"):
+            frame_error_counter(LENGTH, correctable=-1)
+
     def test_reset_begins_anew(self):
         self.decoded[0] ^= 1
         counter = count(self.decoded, self.sent)
