@@ -69,6 +69,11 @@ void bind_blocks(py::module& m)
                          int device,
                          int max_batch,
                          double max_latency) {
+                 if (pilots.ndim() != 2 || pilots.shape(1) != layers) {
+                     throw std::invalid_argument(
+                         "pilots is not of shape (pilot symbols, " +
+                         std::to_string(layers) + "): a column for each layer");
+                 }
                  return mimo_channel_estimator::make(
                      receive_antennas,
                      layers,
