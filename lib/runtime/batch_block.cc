@@ -140,7 +140,9 @@ bool batch_block::stop()
         try {
             busy->line->synchronize();
         } catch (const std::exception& problem) {
-            d_logger->error("{}", problem.what());
+            if (d_problem.empty()) {
+                d_logger->error("{}", problem.what());
+            }
         }
     }
     d_in_flight.clear();
@@ -199,7 +201,6 @@ int batch_block::general_work(int,
     } catch (const std::exception& problem) {
         // Thrown on, it would end this block's thread and leave the others waiting.
         d_problem = problem.what();
-        d_in_flight.clear();
         d_logger->error("{}: the flowgraph ends here", d_problem);
         return WORK_DONE;
     }

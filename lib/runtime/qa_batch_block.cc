@@ -71,6 +71,7 @@ public:
 
     std::vector<std::pair<int, uint64_t>> reported;
     int largest_batch = 0, batches = 0;
+    int fails_at = 0; //!< number of the batch, from 1, in which the device is lost
 
 private:
     class job : public batch_job
@@ -79,6 +80,9 @@ private:
         explicit job(mirror& owner) : d_owner(owner) {}
         void run(const batch& work, queue& q) override
         {
+            if (d_owner.batches + 1 == d_owner.fails_at) {
+                throw cuda_error("mirror failed on CUDA device 0: the device is lost");
+            }
             const size_t bytes = d_owner.d_items * sizeof(int);
             copy_rows(q, work.out[0], bytes, work.in[0], bytes, bytes, work.frames);
             copy_rows(
@@ -424,6 +428,22 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_batch_waits_as_long_as_it_may_and_no_longer)
     const int at_once = run(0), gathered = run(0.1);
     BOOST_TEST(at_once > 40);
     BOOST_TEST(gathered <= 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_lost_device_ends_the_flowgraph_and_what_came_before_stays_whole)
+{
+    chain c(counted(8 * 10000), {}, 8, options(16));
+    c.tested->fails_at = 20;
+    c.run();
+    const auto whole = c.whole->data();
+    BOOST_TEST(whole.size() % 8 == 0);
+    BOOST_TEST(whole.size() <= 19u * 16 * 8);
+    BOOST_TEST(whole == counted(static_cast<int>(whole.size())));
+    BOOST_TEST(c.firsts->data().size() == whole.size() / 8);
+    // A new flowgraph in the same process works.
+    chain again(counted(8 * 100), {}, 8, options(16));
+    again.run();
+    BOOST_TEST(again.whole->data() == counted(8 * 100));
 }
 
 BOOST_AUTO_TEST_CASE(parameters_out_of_range_are_refused)
