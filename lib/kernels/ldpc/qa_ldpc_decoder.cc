@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define BOOST_TEST_MODULE ldpc_decoder
+#include "kernels/common/testing.h"
+#include "kernels/ldpc/ldpc_testing.h"
+#include <algorithm>
+#include <limits>
+#include <set>
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
+using namespace gr::cudaphy::testing;
+
+namespace {
+
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+decoded decode(const ldpc_code::sptr& code,
+               const ldpc_decoder::parameters& p,
+               const std::vector<float>& llr,
+               backend where = tested_backend())
+{
+    auto q = queue::make(where);
+    auto decoder = ldpc_decoder::make(code, p, where);
+    const size_t words = llr.size() / code->n();
+    const array<float> in(*q, view<const float>(llr));
+    auto bits = poisoned<uint8_t>(*q, words * (p.whole_words ? code->n() : code->k()));
+    auto iterations = poisoned<int>(*q, words);
+    auto ok = poisoned<int>(*q, words);
+    decoder->run(in, bits, iterations, ok, *q);
+    return { bits.to_host(), iterations.to_host(), ok.to_host() };
+}
+
+ldpc_decoder::parameters whole_words(int max_iterations = 20, float scale = 0)
+{
+    ldpc_decoder::parameters p;
+    p.max_iterations = max_iterations;
+    p.scale = scale;
+    p.whole_words = true;
+    return p;
+}
+
+void check_equal(const decoded& a, const decoded& b)
+{
+    BOOST_TEST(a.bits == b.bits, boost::test_tools::per_element());
+    BOOST_TEST(a.iterations == b.iterations, boost::test_tools::per_element());
+    BOOST_TEST(a.ok == b.ok, boost::test_tools::per_element());
+}
+
+std::vector<uint8_t> word_of(const std::vector<uint8_t>& bits, size_t word, size_t length)
+{
+    return { bits.begin() + word * length, bits.begin() + (word + 1) * length };
+}
+
+//! Checks of very different degrees, from 1 to far above 32, some bits in no check at
+//! all.
+ldpc_code::sptr irregular_code()
+{
+    const int n = 700;
+    std::vector<std::vector<int>> rows;
+    std::uniform_int_distribution<int> column(0, n - 20);
+    for (const int degree : { 1, 2, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 300, 650 }) {
+        for (int i = 0; i < (degree > 60 ? 1 : 8); ++i) {
+            std::set<int> row;
+            while (static_cast<int>(row.size()) < degree) {
+                row.insert(column(generator()));
+            }
+            rows.emplace_back(row.begin(), row.end());
+        }
+    }
+    return ldpc_code::from_rows(n, rows, "irregular");
+}
+
+ldpc_code::sptr hamming()
+{
+    return ldpc_code::from_rows(
+        7, { { 0, 1, 2, 4 }, { 0, 1, 3, 5 }, { 0, 2, 3, 6 } }, "Hamming (7, 4)");
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(one_iteration_of_a_parity_check_is_what_the_formulas_say)
+{
+    const auto code = ldpc_code::from_rows(3, { { 0, 1, 2 } }, "parity");
+    const std::vector<float> llr{ 2, -3, 4 };
+    // Scale 1: L = (2 - 3, -3 + 2, 4 - 2).
+    auto got = decode(code, whole_words(5, 1.0f), llr);
+    check_equal(got, { { 1, 1, 0 }, { 1 }, { 1 } });
+    // Scale 0.5: L = (2 - 1.5, -3 + 1, 4 - 1), and so for ever.
+    got = decode(code, whole_words(5, 0.5f), llr);
+    check_equal(got, { { 0, 1, 0 }, { 5 }, { 0 } });
+}
+
+BOOST_AUTO_TEST_CASE(layers_follow_one_another_within_an_iteration)
+{
+    // Bit 1 hears of bit 0 in the first layer and passes it on in the second: L = (4, 3,
+    // 3). Had both checks seen the received values alone, bit 2 would be -2.
+    const auto code = ldpc_code::from_rows(3, { { 0, 1 }, { 1, 2 } }, "repetition");
+    const auto got = decode(code, whole_words(1, 1.0f), { 5, -1, -1 });
+    check_equal(got, { { 0, 0, 0 }, { 1 }, { 1 } });
+}
+
+BOOST_AUTO_TEST_CASE(a_check_of_one_bit_forces_it_to_zero)
+{
+    const auto code = ldpc_code::from_rows(4, { { 0 }, { 1, 2 } }, "forced");
+    const auto got = decode(code, whole_words(3, 1.0f), { -500, 3, -1, -7 });
+    check_equal(got, { { 0, 0, 0, 1 }, { 1 }, { 1 } });
+}
+
+BOOST_AUTO_TEST_CASE(received_values_and_messages_are_bounded_by_1e4)
+{
+    // L = (1e4 - 1e4, -1e4 + 1e4); unbounded, the first bit would outweigh the second.
+    const auto code = ldpc_code::from_rows(3, { { 0, 1 } }, "pair");
+    for (const float much : { 5e4f, 3e38f, infinity }) {
+        const auto got = decode(code, whole_words(5, 1.0f), { much, -1.5e4f, 1 });
+        check_equal(got, { { 0, 0, 0 }, { 1 }, { 1 } });
+    }
+    // Half of 1e4 does not turn a bit received with 1e4, whatever forces it.
+    const auto forced = ldpc_code::from_rows(3, { { 0 } }, "forced");
+    const auto got = decode(forced, whole_words(5, 0.5f), { -1e4f, 1, -1 });
+    check_equal(got, { { 1, 0, 1 }, { 5 }, { 0 } });
+}
+
+BOOST_AUTO_TEST_CASE(a_hamming_code_corrects_every_single_weak_error)
+{
+    const auto code = hamming();
+    const auto sent = random_codewords(code, 200, generator());
+    std::vector<float> llr;
+    for (size_t i = 0; i < sent.size(); ++i) {
+        const float magnitude = i % 7 == i / 7 % 7 ? -0.5f : 2.0f;
+        llr.push_back(sent[i] ? -magnitude : magnitude);
+    }
+    const auto got = decode(code, whole_words(), llr);
+    check_equal(got, { sent, std::vector<int>(200, 1), std::vector<int>(200, 1) });
+}
+
+BOOST_AUTO_TEST_CASE(float32_backends_follow_the_formulas_exactly)
+{
+    if (tested_backend() == backend::reference) {
+        return;
+    }
+    const struct {
+        ldpc_code::sptr code;
+        double eb_n0;
+    } cases[] = {
+        { ldpc_code::wifi(648, "1/2"), 1.2 },
+        { ldpc_code::wifi(648, "5/6"), 3.5 },
+        { ldpc_code::wifi(1944, "1/2"), 1.1 },
+        { ldpc_code::wifi(1944, "3/4"), 2.3 },
+        { irregular_code(), 5.0 },
+        { hamming(), 1.0 },
+    };
+    for (const auto& [code, eb_n0] : cases) {
+        for (const bool early_stop : { true, false }) {
+            auto llr = received_llrs(random_codewords(code, 37, generator()),
+                                     code->rate(),
+                                     eb_n0,
+                                     generator());
+            llr[3] = not_a_number;
+            llr[code->n() + 4] = infinity;
+            llr[2 * code->n() + 5] = -infinity;
+            llr[3 * code->n() + 6] = -0.0f;
+            llr[4 * code->n() + 1] = 1e-42f;
+            for (int i = 0; i < code->n(); ++i) { // many ties of the least magnitude
+                llr[5 * code->n() + i] = std::rint(llr[5 * code->n() + i] / 4);
+            }
+            auto p = whole_words(12);
+            p.early_stop = early_stop;
+            BOOST_TEST_CONTEXT(code->name() << ", early stop " << early_stop)
+            check_equal(decode(code, p, llr), decode_plainly_in_float(*code, p, llr));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(cuda_gives_the_bits_and_iterations_of_the_cpu)
+{
+    if (tested_backend() != backend::cuda) {
+        return;
+    }
+    const struct {
+        ldpc_code::sptr code;
+        double eb_n0;
+        size_t words;
+    } cases[] = {
+        { ldpc_code::wifi(648, "1/2"), 1.4, 3001 },
+        { ldpc_code::wifi(1944, "5/6"), 3.2, 700 },
+        { irregular_code(), 5.0, 1000 },
+        { ldpc_code::dvbs2("short", "1/2"), 0.9, 150 },
+        { ldpc_code::dvbs2("short", "1/4"), 0.7, 150 },
+        { ldpc_code::dvbs2("normal", "1/2"), 1.0, 300 },
+        { ldpc_code::dvbs2("normal", "9/10"), 3.9, 40 },
+    };
+    for (const auto& [code, eb_n0, words] : cases) {
+        const auto llr = received_llrs(
+            random_codewords(code, words, generator()), code->rate(), eb_n0, generator());
+        const auto here = decode(code, whole_words(15), llr, backend::cpu);
+        const auto there = decode(code, whole_words(15), llr, backend::cuda);
+        BOOST_TEST_CONTEXT(code->name())
+        {
+            BOOST_TEST((here.bits == there.bits));
+            BOOST_TEST(here.iterations == there.iterations,
+                       boost::test_tools::per_element());
+            BOOST_TEST(here.ok == there.ok, boost::test_tools::per_element());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(words_come_out_as_sent_and_as_the_reference_finds_them)
+{
+    const struct {
+        ldpc_code::sptr code;
+        double eb_n0;
+    } cases[] = { { ldpc_code::wifi(648, "1/2"), 2.2 },
+                  { ldpc_code::wifi(648, "5/6"), 4.2 },
+                  { ldpc_code::wifi(1944, "1/2"), 1.8 },
+                  { ldpc_code::wifi(1944, "5/6"), 3.8 } };
+    for (const auto& [code, eb_n0] : cases) {
+        const size_t n = code->n();
+        for (const size_t words : { 0, 1, 15, 16, 17, 33, 211 }) {
+            const auto sent = random_codewords(code, words, generator());
+            const auto llr = received_llrs(sent, code->rate(), eb_n0, generator());
+            const auto got = decode(code, whole_words(), llr);
+            const auto expected = decode(code, whole_words(), llr, backend::reference);
+            BOOST_REQUIRE(got.bits.size() == sent.size());
+            size_t failed = 0;
+            size_t different = 0;
+            for (size_t word = 0; word < words; ++word) {
+                failed += !got.ok[word];
+                // double and float32 may part on a word at the edge of decoding
+                different +=
+                    got.ok[word] != expected.ok[word] ||
+                    std::abs(got.iterations[word] - expected.iterations[word]) > 1;
+                if (got.ok[word]) {
+                    BOOST_TEST((word_of(got.bits, word, n) == word_of(sent, word, n)),
+                               code->name() << " word " << word);
+                }
+                BOOST_TEST(code->is_codeword(&got.bits[word * n]) == got.ok[word]);
+            }
+            BOOST_TEST(failed <= 2 + words / 20, code->name() << ": " << failed);
+            BOOST_TEST(different <= 1 + words / 50, code->name() << ": " << different);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(dvbs2_frames_come_out_as_sent)
+{
+    const struct {
+        const char *frame, *rate;
+        double eb_n0;
+        size_t words;
+    } cases[] = { { "short", "1/4", 2.2, 17 },  { "short", "1/2", 1.8, 3 },
+                  { "short", "8/9", 4.4, 18 },  { "normal", "1/2", 1.4, 2 },
+                  { "normal", "9/10", 4.3, 1 }, { "normal", "1/4", 1.8, 1 } };
+    for (const auto& [frame, rate, eb_n0, words] : cases) {
+        const auto code = ldpc_code::dvbs2(frame, rate);
+        const auto sent = random_codewords(code, words, generator());
+        const auto got = decode(
+            code, whole_words(50), received_llrs(sent, code->rate(), eb_n0, generator()));
+        BOOST_TEST((got.bits == sent), code->name());
+        BOOST_TEST(got.ok == std::vector<int>(words, 1),
+                   boost::test_tools::per_element());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_noiseless_word_needs_no_iteration)
+{
+    const auto code = ldpc_code::wifi(648, "2/3");
+    const auto sent = random_codewords(code, 20, generator());
+    std::vector<float> llr;
+    for (const auto bit : sent) {
+        llr.push_back(bit ? -1.0f : 1.0f);
+    }
+    check_equal(decode(code, whole_words(), llr),
+                { sent, std::vector<int>(20, 0), std::vector<int>(20, 1) });
+
+    // All of 1000 iterations: messages that grow without bound would end in NaN.
+    auto p = whole_words(1000, 1.0f);
+    p.early_stop = false;
+    llr.resize(3 * code->n());
+    check_equal(decode(code, p, llr),
+                { { sent.begin(), sent.begin() + llr.size() },
+                  std::vector<int>(3, 1000),
+                  std::vector<int>(3, 1) });
+}
+
+BOOST_AUTO_TEST_CASE(without_early_stop_every_word_runs_all_iterations)
+{
+    const auto code = ldpc_code::wifi(648, "1/2");
+    const auto sent = random_codewords(code, 40, generator());
+    const auto llr = received_llrs(sent, code->rate(), 3.0, generator());
+    auto p = whole_words(7);
+    p.early_stop = false;
+    const auto got = decode(code, p, llr);
+    BOOST_TEST(got.iterations == std::vector<int>(40, 7),
+               boost::test_tools::per_element());
+    for (size_t word = 0; word < 40; ++word) {
+        BOOST_TEST(code->is_codeword(&got.bits[word * code->n()]) == got.ok[word]);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_word_stops_on_its_own_whatever_its_neighbours_do)
+{
+    const auto code = ldpc_code::wifi(1944, "1/2");
+    const size_t n = code->n();
+    const auto sent = random_codewords(code, 40, generator());
+    const auto llr = received_llrs(sent, code->rate(), 1.4, generator());
+    const auto together = decode(code, whole_words(), llr);
+    BOOST_TEST(
+        std::set<int>(together.iterations.begin(), together.iterations.end()).size() > 1);
+    for (size_t word = 0; word < 40; word += 3) {
+        const auto alone = decode(
+            code,
+            whole_words(),
+            std::vector<float>(llr.begin() + word * n, llr.begin() + (word + 1) * n));
+        check_equal(alone,
+                    { word_of(together.bits, word, n),
+                      { together.iterations[word] },
+                      { together.ok[word] } });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_word_leaves_the_others_alone)
+{
+    const auto code = ldpc_code::wifi(648, "3/4");
+    const size_t n = code->n();
+    const auto sent = random_codewords(code, 35, generator());
+    const auto good = received_llrs(sent, code->rate(), 3.5, generator());
+    auto bad = good;
+    for (size_t i = 0; i < n; ++i) {
+        bad[5 * n + i] = i % 2 ? not_a_number : infinity;
+        bad[17 * n + i] = gaussian<float>(1)[0]; // no codeword near
+    }
+    const auto expected = decode(code, whole_words(), good);
+    const auto got = decode(code, whole_words(), bad);
+    for (const size_t word : { 0, 4, 6, 15, 16, 18, 34 }) {
+        BOOST_TEST((word_of(got.bits, word, n) == word_of(expected.bits, word, n)));
+        BOOST_TEST(got.iterations[word] == expected.iterations[word]);
+        BOOST_TEST(got.ok[word] == expected.ok[word]);
+    }
+    BOOST_TEST(got.ok[17] == 0);
+    BOOST_TEST(got.iterations[17] == 20);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_received_decides_the_zero_word)
+{
+    const auto code = ldpc_code::wifi(648, "1/2");
+    for (const float value : { 0.0f, -0.0f, not_a_number }) {
+        check_equal(decode(code, whole_words(), std::vector<float>(2 * code->n(), value)),
+                    { std::vector<uint8_t>(2 * code->n(), 0), { 0, 0 }, { 1, 1 } });
+    }
+}
+
+BOOST_AUTO_TEST_CASE(infinite_llrs_and_erasures_are_decoded)
+{
+    const auto code = ldpc_code::wifi(648, "1/2");
+    const auto sent = random_codewords(code, 50, generator());
+    std::vector<float> llr;
+    for (size_t i = 0; i < sent.size(); ++i) {
+        llr.push_back(generator()() % 4 == 0 ? not_a_number
+                      : sent[i]              ? -infinity
+                                             : infinity);
+    }
+    const auto got = decode(code, whole_words(), llr);
+    BOOST_TEST(got.ok == std::vector<int>(50, 1), boost::test_tools::per_element());
+    BOOST_TEST((got.bits == sent));
+}
+
+BOOST_AUTO_TEST_CASE(llr_positive_turns_the_sign_round)
+{
+    const auto code = ldpc_code::wifi(648, "1/2");
+    auto llr = received_llrs(
+        random_codewords(code, 19, generator()), code->rate(), 1.5, generator());
+    llr[7] = not_a_number;
+    const auto expected = decode(code, whole_words(), llr);
+    for (auto& value : llr) {
+        value = -value;
+    }
+    auto p = whole_words();
+    p.llr_positive = 1;
+    check_equal(decode(code, p, llr), expected);
+}
+
+BOOST_AUTO_TEST_CASE(without_whole_words_the_information_bits_come_out)
+{
+    for (const auto& code :
+         { ldpc_code::wifi(648, "5/6"),
+           hamming(),
+           ldpc_code::from_rows(4, { { 0, 2 }, { 0, 1, 3 } }, "mixed") }) {
+        const auto sent = random_codewords(code, 21, generator());
+        std::vector<float> llr;
+        for (const auto bit : sent) {
+            llr.push_back(bit ? -3.0f : 3.0f);
+        }
+        std::vector<uint8_t> info;
+        for (size_t word = 0; word < 21; ++word) {
+            for (const int position : code->info_positions()) {
+                info.push_back(sent[word * code->n() + position]);
+            }
+        }
+        BOOST_TEST((decode(code, {}, llr).bits == info), code->name());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_decoder_serves_batches_of_any_size_one_after_the_other)
+{
+    const auto code = ldpc_code::wifi(648, "1/2");
+    auto q = queue::make(tested_backend());
+    auto decoder = ldpc_decoder::make(code, whole_words(), tested_backend());
+    for (const size_t words : { 5, 64, 1, 0, 33 }) {
+        const auto sent = random_codewords(code, words, generator());
+        const auto llr = received_llrs(sent, code->rate(), 4.0, generator());
+        const array<float> in(*q, view<const float>(llr));
+        auto bits = poisoned<uint8_t>(*q, sent.size());
+        auto iterations = poisoned<int>(*q, words);
+        auto ok = poisoned<int>(*q, words);
+        decoder->run(in, bits, iterations, ok, *q);
+        BOOST_TEST((bits.to_host() == sent));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(parameters_out_of_range_are_refused_with_the_range)
+{
+    const auto refusal = [](const ldpc_code::sptr& code, ldpc_decoder::parameters p) {
+        try {
+            ldpc_decoder::make(code, p, tested_backend());
+        } catch (const std::invalid_argument& problem) {
+            return std::string(problem.what());
+        }
+        return std::string();
+    };
+    const auto code = hamming();
+    ldpc_decoder::parameters p;
+    BOOST_TEST(refusal(code, p).empty());
+    BOOST_TEST(refusal(nullptr, p).find("null") != std::string::npos);
+    for (const int wrong : { 0, -1, 1001 }) {
+        p.max_iterations = wrong;
+        BOOST_TEST(refusal(code, p).find(std::to_string(wrong)) != std::string::npos);
+        BOOST_TEST(refusal(code, p).find("1 to 1000") != std::string::npos);
+    }
+    p = {};
+    for (const float wrong : { -0.5f, 1.5f, not_a_number, infinity }) {
+        p.scale = wrong;
+        BOOST_TEST(refusal(code, p).find("0 to 1") != std::string::npos);
+    }
+    p = {};
+    p.llr_positive = 2;
+    BOOST_TEST(refusal(code, p).find("0 or 1") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(arrays_that_do_not_fit_are_refused)
+{
+    const auto code = hamming();
+    auto q = queue::make(tested_backend());
+    auto decoder = ldpc_decoder::make(code, {}, tested_backend());
+    const auto sizes = [&](size_t llr, size_t bits, size_t iterations, size_t ok) {
+        array<float> in(*q, llr);
+        array<uint8_t> out(*q, bits);
+        array<int> counts(*q, iterations), flags(*q, ok);
+        decoder->run(in, out, counts, flags, *q);
+        q->synchronize();
+    };
+    sizes(0, 0, 0, 0);
+    BOOST_CHECK_THROW(sizes(13, 8, 2, 2), std::invalid_argument);
+    BOOST_CHECK_THROW(sizes(14, 7, 2, 2), std::invalid_argument);
+    BOOST_CHECK_THROW(sizes(14, 8, 1, 2), std::invalid_argument);
+    BOOST_CHECK_THROW(sizes(14, 8, 2, 3), std::invalid_argument);
+}
