@@ -151,6 +151,13 @@ bool batch_block::stop()
         d_logger->warn("the stream ended {} frames before its last packet did",
                        d_packets->frames_missing());
     }
+    // GNU Radio notes what a ring came to as its maximum, and where there is a maximum it
+    // heeds no minimum: the next start would get rings of the default size.
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        if (max_output_buffer(p) >= min_output_buffer(p)) {
+            set_max_output_buffer(p, -1);
+        }
+    }
     return block::stop();
 }
 

@@ -171,6 +171,20 @@ class qa_matrix_inverse(FlowgraphCase):
             sink.block.reset()
         self.assertEqual(block.failures(), 3)
 
+    def test_has_room_for_its_batches_when_it_runs_again(self):
+        a = matrices(6000, 3)
+        top = gr.top_block()
+        source, sink = Source(rows(a)), Sink("complex64", 9)
+        block = make(3, max_batch=3000)
+        top.connect(source.block, block, sink.block)
+        for _ in range(3):
+            with captured_log() as log:
+                self.run_flowgraph(top)
+            self.assertNotIn("warning", log.text)
+            self.assert_inverses(a, sink.data)
+            source.block.rewind()
+            sink.block.reset()
+
     def test_can_be_stopped_at_any_moment(self):
         top = gr.top_block()
         source = blocks.null_source(4 * 4 * 8)
