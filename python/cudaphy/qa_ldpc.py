@@ -108,11 +108,13 @@ class qa_ldpc_encoder(LdpcCase):
         k, n = WIFI.k, WIFI.n
         tags = packet_tags([length * k for length in lengths])
         tags += [tag(int(h) * k, "rx_time", int(h)) for h in heads]
+        tags += [tag(5 * k + 100, "within", "a word")]
         for max_batch in (0, 1, 4):
             sink = self.encode(WIFI, info, tags, length_tag_key=KEY, max_batch=max_batch)
             packets = [(n * head, n * length) for head, length in zip(heads, lengths)]
             self.assertEqual(sink.tags(KEY), packets)
             self.assertEqual(sink.tags("rx_time"), [(n * head, head) for head in heads])
+            self.assertEqual(sink.tags("within"), [(5 * n + 200, "a word")])
 
     def test_a_packet_that_is_no_whole_number_of_words_ends_the_flowgraph(self):
         info = random_bits(4, WIFI.k)
@@ -272,12 +274,14 @@ class qa_ldpc_decoder(LdpcCase):
         llr = received(self.words, n0=0.5)
         tags = packet_tags([length * n for length in lengths])
         tags += [tag(int(h) * n, "rx_time", int(h)) for h in heads]
+        tags += [tag(6 * n - 1, "within", "a word")]
         for max_batch in (0, 1, 4):
             sink, _ = self.decode(llr, tags=tags, length_tag_key=KEY, max_batch=max_batch)
             np.testing.assert_array_equal(sink.data, self.info.ravel())
             packets = [(k * head, k * length) for head, length in zip(heads, lengths)]
             self.assertEqual(sink.tags(KEY), packets)
             self.assertEqual(sink.tags("rx_time"), [(k * head, head) for head in heads])
+            self.assertEqual(sink.tags("within"), [(6 * k - 1, "a word")])
             self.assertEqual(sink.tags("ldpc_ok"), [(k * i, True) for i in range(60)])
 
     def test_wrong_packets_end_the_flowgraph_after_the_good_ones(self):

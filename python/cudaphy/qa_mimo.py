@@ -109,6 +109,7 @@ class qa_mimo_channel_estimator(FlowgraphCase):
         items = 4 * tones
         tags = packet_tags([n * items for n in lengths])
         tags += [tag(int(head) * items, "rx_time", int(head)) for head in heads]
+        tags += [tag(3 * items + 13, "within", "a slot")]  # a little after its middle
         for max_batch in (0, 1, 4):
             (channel, noise), _ = self.estimates(
                 received, pilots, tags, length_tag_key=KEY, max_batch=max_batch
@@ -118,6 +119,8 @@ class qa_mimo_channel_estimator(FlowgraphCase):
                 self.assertEqual(sink.tags(KEY), packets)
                 times = [(head * each, head) for head in heads]
                 self.assertEqual(sink.tags("rx_time"), times)
+                within = [(3 * each + each // 2, "a slot")]
+                self.assertEqual(sink.tags("within"), within)
             self.assertLess(np.abs(channel.data.reshape(h.shape) - h).max(), 1e-5)
 
     def test_a_packet_that_is_no_whole_number_of_slots_ends_the_flowgraph(self):
