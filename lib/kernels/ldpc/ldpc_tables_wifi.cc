@@ -5,8 +5,8 @@
 //
 // scale: the factor of layered normalised min-sum with the fewest frame errors of the
 // ldpc_decoder, among steps of 1/16 and 1/32, at rates of 1e-1 to 1e-3 and 20 iterations.
-// n = 1944, rate 1/2, 1.5 dB: .75 fails 4.3e-2 of the frames, .8125 1.7e-2, .875 3.2e-2, 1
-// 3.6e-1. Rate 3/4, 2.75 dB: .625 4.3e-2, .75 1.0e-2, .8125 1.4e-2, 1 1.7e-1.
+// n = 1944, rate 1/2, 1.5 dB: .75 fails 4.3e-2 of the frames, .8125 1.7e-2, .875 3.2e-2,
+// 1 3.6e-1. Rate 3/4, 2.75 dB: .625 4.3e-2, .75 1.0e-2, .8125 1.4e-2, 1 1.7e-1.
 
 namespace gr::cudaphy::kernels::ldpc_tables {
 namespace {
