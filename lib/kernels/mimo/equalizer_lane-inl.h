@@ -23,41 +23,7 @@
 // forcing would end at a condition of about 3e3, and MMSE would lose an N0 below 1e-7 of
 // |H|^2.
 
-struct complex_lane {
-    real re, im;
-};
-
-//! sum + conj(a) b
-CUDAPHY_LANE complex_lane add_dot(complex_lane a, complex_lane b, complex_lane sum)
-{
-    return { fused(a.im, b.im, fused(a.re, b.re, sum.re)),
-             fused_less(a.im, b.re, fused(a.re, b.im, sum.im)) };
-}
-
-//! sum - a b
-CUDAPHY_LANE complex_lane less_product(complex_lane a, complex_lane b, complex_lane sum)
-{
-    return { fused(a.im, b.im, fused_less(a.re, b.re, sum.re)),
-             fused_less(a.im, b.re, fused_less(a.re, b.im, sum.im)) };
-}
-
-//! sum + a b
-CUDAPHY_LANE complex_lane add_product(complex_lane a, complex_lane b, complex_lane sum)
-{
-    return { fused_less(a.im, b.im, fused(a.re, b.re, sum.re)),
-             fused(a.im, b.re, fused(a.re, b.im, sum.im)) };
-}
-
-//! sum + |a|^2
-CUDAPHY_LANE real add_norm(complex_lane a, real sum)
-{
-    return fused(a.im, a.im, fused(a.re, a.re, sum));
-}
-
-CUDAPHY_LANE complex_lane scaled(complex_lane a, real by)
-{
-    return { a.re * by, a.im * by };
-}
+#include "kernels/mimo/complex_lane-inl.h"
 
 //! The method, as a kernel knows it.
 struct method {

@@ -8,7 +8,10 @@
 #include "kernels/mimo/equalizer_makers.h"
 #include <cmath>
 
-namespace gr::cudaphy::kernels::testing {
+namespace gr::cudaphy::testing {
+
+using kernels::detector;
+using kernels::equalizer;
 
 struct batch {
     std::vector<complex64> y, h;
@@ -241,4 +244,4 @@ inline void compare(const equalizer::parameters& p, const batch& b, const result
     BOOST_TEST_MESSAGE("largest error as a share of what is allowed: " << worst);
 }
 
-} // namespace gr::cudaphy::kernels::testing
+} // namespace gr::cudaphy::testing

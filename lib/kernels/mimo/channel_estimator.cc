@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/dispatch.h"
+#include "kernels/mimo/channel_estimator_makers.h"
+#include <cmath>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+using complex = std::complex<double>;
+
+[[noreturn]] void refuse(const std::string& what)
+{
+    throw std::invalid_argument("channel_estimator: " + what);
+}
+
+void check_range(const char* what, int value, int least, int most)
+{
+    if (value < least || value > most) {
+        refuse(std::string(what) + " is " + std::to_string(value) + ", allowed are " +
+               std::to_string(least) + " to " + std::to_string(most));
+    }
+}
+
+void check_size(const char* what, size_t size, size_t wanted)
+{
+    if (size != wanted) {
+        refuse(std::string(what) + " has " + std::to_string(size) + " items, " +
+               std::to_string(wanted) + " fit the pilots received");
+    }
+}
+
+void check(const channel_estimator::parameters& p)
+{
+    check_range("receive_antennas", p.receive_antennas, 1, 16);
+    check_range("layers", p.layers, 1, 16);
+    check_range("tones", p.tones, 1, 65536);
+    const size_t given = p.pilots.size();
+    if (given % p.layers || given / p.layers < size_t(p.layers)) {
+        refuse("pilots has " + std::to_string(given) +
+               " items, allowed are multiples of " + std::to_string(p.layers) +
+               " (layers) from " + std::to_string(p.layers * p.layers) +
+               ", as many pilot symbols as layers");
+    }
+    if (given > 65536) {
+        refuse("pilots has " + std::to_string(given) + " items, allowed are up to 65536");
+    }
+    for (size_t i = 0; i < given; ++i) {
+        if (!std::isfinite(p.pilots[i].real()) || !std::isfinite(p.pilots[i].imag())) {
+            refuse("pilot " + std::to_string(i) + " is not finite");
+        }
+    }
+    if (given / p.layers == size_t(p.layers) && p.tones < 3) {
+        refuse("tones is " + std::to_string(p.tones) +
+               ", allowed are 3 to 65536 where there are as many pilot symbols as layers "
+               "and the noise variance comes from second differences over tones");
+    }
+}
+
+/*
+ * P = Q R by Gram-Schmidt with each column orthogonalised twice, then (P^H P)^-1 P^H =
+ * R^-1 Q^H. A layer whose pilots lie within 1e-5 of their length in the span of those
+ * before has no estimate worth having in floats.
+ */
+void invert(channel_estimator_plan& plan)
+{
+    const int np = plan.symbols;
+    const int nt = plan.layers;
+    auto q = plan.pilots;
+    std::vector<complex> r(nt * nt);
+    const auto length = [&](int t) {
+        double sum = 0;
+        for (int s = 0; s < np; ++s) {
+            sum += std::norm(q[s * nt + t]);
+        }
+        return std::sqrt(sum);
+    };
+    for (int k = 0; k < nt; ++k) {
+        const double before = length(k);
+        for (int pass = 0; pass < 2; ++pass) {
+            for (int j = 0; j < k; ++j) {
+                complex dot = 0;
+                for (int s = 0; s < np; ++s) {
+                    dot += std::conj(q[s * nt + j]) * q[s * nt + k];
+                }
+                for (int s = 0; s < np; ++s) {
+                    q[s * nt + k] -= q[s * nt + j] * dot;
+                }
+                r[j * nt + k] += dot;
+            }
+        }
+        const double left = length(k);
+        if (!(left > 1e-5 * before)) {
+            refuse("pilots has no full column rank: the pilots of layer " +
+                   std::to_string(k) +
+                   " are zero or a combination of those of the layers before it, allowed "
+                   "are " +
+                   std::to_string(nt) + " independent columns");
+        }
+        r[k * nt + k] = left;
+        for (int s = 0; s < np; ++s) {
+            q[s * nt + k] /= left;
+        }
+    }
+    // Row i of R^-1 B, from the last row up; B is Q^H, and then I.
+    plan.inverse.resize(nt * np);
+    plan.spread.assign(nt, 0);
+    for (int column = 0; column < np + nt; ++column) {
+        std::vector<complex> x(nt);
+        for (int i = nt - 1; i >= 0; --i) {
+            x[i] =
+                column < np ? std::conj(q[column * nt + i]) : complex(column - np == i);
+            for (int j = i + 1; j < nt; ++j) {
+                x[i] -= r[i * nt + j] * x[j];
+            }
+            x[i] /= r[i * nt + i];
+            if (column < np) {
+                plan.inverse[i * np + column] = x[i];
+            } else {
+                plan.spread[i] += std::norm(x[i]);
+            }
+        }
+    }
+}
+
+} // namespace
+
+std::vector<complex64> channel_estimator_plan::rounded() const
+{
+    std::vector<complex64> out;
+    for (int s = 0; s < symbols; ++s) {
+        for (int t = 0; t < layers; ++t) {
+            out.emplace_back(inverse[t * symbols + s]);
+        }
+    }
+    for (const auto& pilot : pilots) {
+        out.emplace_back(pilot);
+    }
+    return out;
+}
+
+std::vector<float> channel_estimator_plan::difference_weights() const
+{
+    std::vector<float> out;
+    for (const double variance : spread) {
+        out.push_back(float(1 / (6 * variance)));
+    }
+    return out;
+}
+
+std::unique_ptr<channel_estimator>
+channel_estimator::make(const parameters& p, backend where, int device)
+{
+    check(p);
+    channel_estimator_plan plan{ p.receive_antennas,
+                                 p.layers,
+                                 p.tones,
+                                 int(p.pilots.size() / p.layers),
+                                 { p.pilots.begin(), p.pilots.end() },
+                                 {},
+                                 {} };
+    invert(plan);
+    return dispatch(
+        where,
+        device,
+        [&] { return make_channel_estimator_reference(plan); },
+        [&] { return make_channel_estimator_cpu(plan); },
+        [&](int index) { return make_channel_estimator_cuda(plan, index); });
+}
+
+size_t channel_estimator_batch(const channel_estimator_plan& plan,
+                               size_t received,
+                               size_t h,
+                               size_t n0,
+                               size_t status)
+{
+    const size_t group = plan.symbols * plan.elements();
+    if (received % group) {
+        refuse("received has " + std::to_string(received) +
+               " items, allowed are multiples of " + std::to_string(group) +
+               " (pilot symbols * tones * Nr)");
+    }
+    const size_t batch = received / group;
+    check_size("h", h, batch * plan.elements() * plan.layers);
+    check_size("n0", n0, batch);
+    check_size("status", status, batch);
+    return batch;
+}
+
+std::vector<complex64> orthogonal_pilots(int pilot_symbols, int layers)
+{
+    if (layers < 1 || layers > pilot_symbols) {
+        throw std::invalid_argument("orthogonal_pilots: layers is " +
+                                    std::to_string(layers) +
+                                    ", allowed are 1 to the number of pilot symbols, " +
+                                    std::to_string(pilot_symbols));
+    }
+    std::vector<complex64> out;
+    for (int64_t s = 0; s < pilot_symbols; ++s) {
+        for (int64_t t = 0; t < layers; ++t) {
+            // The angle reduced first, so that it is as exact for the last pilot as for
+            // the first.
+            const double turn = double(s * t % pilot_symbols) / pilot_symbols;
+            out.emplace_back(std::polar(1.0, -2 * M_PI * turn));
+        }
+    }
+    return out;
+}
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/channel_estimator.h>
+
+namespace gr::cudaphy::kernels {
+
+//! What make() works out from the pilots.
+struct channel_estimator_plan {
+    int receive, layers, tones, symbols;       //!< symbols: pilot symbols
+    std::vector<std::complex<double>> pilots;  //!< P, (symbols, layers)
+    std::vector<std::complex<double>> inverse; //!< (P^H P)^-1 P^H, (layers, symbols)
+    //! Variance of a layer's estimate for a noise variance of 1: ((P^H P)^-1)_tt.
+    std::vector<double> spread;
+
+    size_t elements() const { return size_t(tones) * receive; }
+    //! Whether the noise variance comes from the residual, else from second differences.
+    bool residual() const { return symbols > layers; }
+    //! What the sum of |residual|^2, or of |second difference|^2 / (6 spread), is divided
+    //! by.
+    double degrees_of_freedom() const
+    {
+        return residual() ? double(elements()) * (symbols - layers)
+                          : double(tones - 2) * receive * layers;
+    }
+    //! The factors of the received pilots, (symbols, layers), and the pilots after them.
+    std::vector<complex64> rounded() const;
+    //! 1 / (6 spread): a second difference a - 2 b + c has 1 + 4 + 1 times the variance.
+    std::vector<float> difference_weights() const;
+};
+
+/*
+ * The order in which a group's energies are added, the same on every backend, so that the
+ * noise variance is. An element is one tone at one receive antenna, in the order of
+ * memory; each has an energy, a float. Elements are cut into segments of whole tones, up
+ * to 4096 elements; of a segment, `ways` sums, in double, take every 256th element in
+ * turn, and are then added by halves: 128 to 128, 64 to 64, ... The segments' sums follow
+ * each other.
+ */
+constexpr int segment_ways = 256;
+
+struct segments {
+    explicit segments(const channel_estimator_plan& plan)
+        : tones(4096 / plan.receive), elements(tones * plan.receive),
+          count((plan.tones + tones - 1) / tones)
+    {
+    }
+    int tones, elements; //!< of one segment, the last one excepted
+    int count;           //!< of one group
+};
+
+//! The batch. \throws std::invalid_argument if the sizes do not fit each other.
+size_t channel_estimator_batch(
+    const channel_estimator_plan&, size_t received, size_t h, size_t n0, size_t status);
+
+std::unique_ptr<channel_estimator>
+make_channel_estimator_reference(const channel_estimator_plan&);
+std::unique_ptr<channel_estimator>
+make_channel_estimator_cpu(const channel_estimator_plan&);
+std::unique_ptr<channel_estimator>
+make_channel_estimator_cuda(const channel_estimator_plan&, int device);
+
+} // namespace gr::cudaphy::kernels
