@@ -283,7 +283,7 @@ bool batch_block::holds_back(int waiting)
     if (!d_waiting_since) {
         d_waiting_since = now;
     }
-    const auto left =
+    const std::chrono::duration<double> left = // seconds; auto would be nanoseconds
         std::chrono::duration<double>(d_options.max_latency) - (now - *d_waiting_since);
     if (left.count() <= 0) {
         return false;

@@ -218,6 +218,37 @@ class qa_matrix_inverse(FlowgraphCase):
         self.assertLess(time.monotonic() - began, 10)
         self.assert_inverses(a, sink.data)
 
+    def test_a_part_of_a_batch_leaves_in_time_while_the_source_is_silent(self):
+        a = matrices(10, 2)
+
+        class Pausing(gr.sync_block):
+            """Puts a out at once, and says for two seconds nothing more."""
+
+            def __init__(self):
+                super().__init__("pausing", None, [("complex64", 4)])
+                self.done = False
+
+            def work(self, _, output_items):
+                if self.done:
+                    time.sleep(2)
+                    return -1
+                self.done = True
+                output_items[0][: len(a)] = rows(a)
+                return len(a)
+
+        for latency in (0.0, 0.3):
+            top, source, sink = gr.top_block(), Pausing(), Sink("complex64", 4)
+            top.connect(source, make(2, max_latency=latency), sink.block)
+            began = time.monotonic()
+            top.start()
+            while not sink.block.data() and time.monotonic() < began + 10:
+                time.sleep(0.01)
+            waited = time.monotonic() - began
+            top.wait()
+            self.assertGreaterEqual(waited, latency)
+            self.assertLess(waited, latency + 1)
+            self.assert_inverses(a, sink.data)
+
     def test_tells_its_backend_and_logs_it(self):
         block = make(2)
         self.assertEqual(block.backend(), BACKEND)
