@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the simulated links of this folder share: the command line's common part, running
+a flowgraph under a progress bar, tables, and the look of the pictures."""
+
+import argparse
+import sys
+import threading
+import time
+from pathlib import Path
+
+from gnuradio import cudaphy, gr
+from tqdm import tqdm
+
+BACKENDS = ("auto", "cuda", "cpu", "reference")
+UNAVAILABLE = 77  # exit status where a backend can't be had; test drivers read "skipped"
+INTERRUPTED = 130
+
+BLUE, ORANGE, GREEN, RED, GREY = "#1f6fb4", "#e07b00", "#2a9d5c", "#c43c39", "#8a8f98"
+
+
+class flowgraph_failed(RuntimeError):
+    """A flowgraph ended before all its frames had come through."""
+
+
+def number_list(text):
+    """Numbers from "1,2.5" or "8:20:2", the last of which is included."""
+    try:
+        if ":" in text:
+            first, last, step = map(float, text.split(":"))
+            if step <= 0 or last < first:
+                raise ValueError
+            return [first + i * step for i in range(int((last - first) / step + 1.001))]
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is neither numbers like 8,12,16 nor first:last:step'
+        ) from None
+
+
+def count(text):
+    """A whole number of at least 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'"{text}" is not a whole number of at least 1')
+    return int(text)
+
+
+def new_parser(description):
+    """A parser with the arguments that every link has."""
+    parser = argparse.ArgumentParser(
+        description=description,
+        epilog="Lists are written 8,12,16 or first:last:step; a list that begins with "
+        "a minus sign as --option=-2,0. Exit status: 0 if every check holds, 1 if not, "
+        f"{UNAVAILABLE} if the backend can't be had here.",
+    )
+    parser.add_argument(
+        "--backend", choices=BACKENDS, default="auto", help="default: auto"
+    )
+    parser.add_argument(
+        "--compare",
+        nargs=2,
+        choices=BACKENDS,
+        metavar=("A", "B"),
+        help="receive the same samples on two backends, and check that all decisions agree",
+    )
+    parser.add_argument("--device", type=int, default=0, help="index of the GPU")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few seconds: fewer frames"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of data, channel and noise")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        default=Path("."),
+        help="where the picture goes; default: here",
+    )
+    return parser
+
+
+def chosen_backends(arguments):
+    """The backends to receive on, with "auto" resolved; says which, and why."""
+    names = []
+    for asked in arguments.compare or [arguments.backend]:
+        name, reason = cudaphy.resolve_backend(asked, arguments.device)
+        print(f"backend {name}: {reason}" if reason else f"backend {name}")
+        names.append(name)
+    return names
+
+
+def run(top, counter, frames, bar):
+    """Runs a flowgraph to its end, moves the bar with the counter, gives the seconds.
+
+    Raises flowgraph_failed if fewer frames than expected came, KeyboardInterrupt after
+    the flowgraph has been stopped.
+    """
+    began, seen, ended = time.monotonic(), 0, threading.Event()
+
+    def wait():
+        top.wait()
+        ended.set()
+
+    top.start()
+    waiter = threading.Thread(target=wait, daemon=True)
+    waiter.start()
+    try:
+        while not ended.wait(0.05):
+            now = counter.frames()
+            bar.update(now - seen)
+            seen = now
+    except KeyboardInterrupt:
+        top.stop()
+        waiter.join()
+        raise
+    seconds = time.monotonic() - began
+    bar.update(counter.frames() - seen)
+    if counter.frames() != frames:
+        raise flowgraph_failed(
+            f"the flowgraph ended after {counter.frames()} of {frames} frames; "
+            "the lines above say why"
+        )
+    return seconds
+
+
+def progress(total, unit, text):
+    """A progress bar on standard error, none where that is no terminal."""
+    return tqdm(
+        total=total, unit=unit, desc=text, disable=None, leave=False, smoothing=0.1
+    )
+
+
+class table:
+    """Prints rows under a head as they come: columns are (title, format, width)."""
+
+    def __init__(self, title, columns):
+        self._columns = columns
+        tqdm.write(f"\n{title}")
+        tqdm.write("  ".join(name.rjust(width) for name, _, width in columns))
+        tqdm.write("  ".join("-" * width for _, _, width in columns))
+
+    def row(self, *values):
+        cells = zip(values, self._columns)
+        tqdm.write("  ".join(format(v, form).rjust(w) for v, (_, form, w) in cells))
+        sys.stdout.flush()
+
+
+def rate_text(rate):
+    """An error rate as tables show it."""
+    return f"{rate:.1e}" if rate else "0"
+
+
+def check(holds, text):
+    """Prints whether a check holds, and gives it back."""
+    tqdm.write(f"{'ok:    ' if holds else 'FAILED:'} {text}")
+    return bool(holds)
+
+
+def styled_pyplot():
+    """matplotlib's pyplot in the house's look, without a display."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update(
+        {
+            "font.size": 10,
+            "axes.titlesize": 11,
+            "axes.titleweight": "bold",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "axes.axisbelow": True,
+            "grid.color": "#e3e6ea",
+            "grid.linewidth": 0.7,
+            "legend.frameon": False,
+            "lines.linewidth": 1.8,
+            "lines.markersize": 5,
+            "figure.constrained_layout.use": True,
+        }
+    )
+    return pyplot
+
+
+def save(figure, arguments, name):
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    path = arguments.output / name
+    figure.savefig(path, dpi=150)
+    print(f"\npicture: {path}")
+
+
+def main(program):
+    """Runs program() and turns what it raises into a message and an exit status."""
+    gr.logging().set_default_level(
+        gr.log_levels.warn
+    )  # one line a block is too much here
+    try:
+        sys.exit(0 if program() else 1)
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except cudaphy.BackendUnavailable as problem:
+        print(f"skipped: {problem}", file=sys.stderr)
+        sys.exit(UNAVAILABLE)
+    except (flowgraph_failed, ValueError, OSError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        sys.exit(1)
