@@ -48,16 +48,18 @@ void invert_part(const T* a, T* x, int* status, size_t batch, int n, bool partia
     const size_t lanes = hn::Lanes(d);
     const size_t elements = size_t(n) * n;
     const size_t floats = parts * elements;
+    const size_t row = parts * n;
+    const size_t row_in_tile = row_floats<parts>(n);
 
     // The matrices with the lane as the last index, and after that as they came.
     thread_local hwy::AlignedFreeUniquePtr<float[]> memory;
     thread_local size_t allocated = 0;
-    if (allocated < 2 * floats * lanes) {
-        allocated = 2 * floats * lanes;
+    if (allocated < (n * row_in_tile + floats) * lanes) {
+        allocated = (n * row_in_tile + floats) * lanes;
         memory = hwy::AllocateAligned<float>(allocated);
     }
     float* tile = memory.get();
-    float* rows = tile + floats * lanes;
+    float* rows = tile + n * row_in_tile * lanes;
     HWY_ALIGN int32_t pivots[inverse<T>::max_order * max_lanes];
     HWY_ALIGN int32_t states[max_lanes];
     const float* sources[max_lanes];
@@ -73,9 +75,9 @@ void invert_part(const T* a, T* x, int* status, size_t batch, int n, bool partia
             sources[lane] = reinterpret_cast<const float*>(
                 a + (first + std::min(lane, count - 1)) * elements);
         }
-        load_lanes(sources, floats, tile);
+        load_lanes(sources, n, row, row_in_tile, tile);
         invert_tile<parts>(tile, n, partial, pivots, states);
-        store_lanes(tile, floats, targets);
+        store_lanes(tile, n, row, row_in_tile, targets);
         for (size_t lane = 0; lane < count; ++lane) {
             T* to = x + (first + lane) * elements;
             status[first + lane] = states[lane];

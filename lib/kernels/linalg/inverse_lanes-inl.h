@@ -32,6 +32,14 @@ using mf = hn::Mask<df>;
 using mi = hn::Mask<di>;
 constexpr size_t max_lanes = hn::MaxLanes(df());
 
+//! Floats from a row of a tile to the next. From order 16 on a row is a power of two of
+//! cache lines or nearly so, and a column would fall into few sets of the cache.
+template <int Parts>
+constexpr size_t row_floats(int n)
+{
+    return Parts * (n < 16 ? n : n | 1);
+}
+
 //! One element of every lane's matrix; a real one has no im.
 template <int Parts>
 struct element {
@@ -209,7 +217,7 @@ public:
 private:
     float* at(int row, int column) const
     {
-        return d_tile + size_t(row * n + column) * Parts * hn::Lanes(df());
+        return d_tile + (row * row_floats<Parts>(n) + column * Parts) * hn::Lanes(df());
     }
     element<Parts> load(int row, int column) const
     {
@@ -408,14 +416,17 @@ HWY_INLINE void transpose_blocks(vf& v0, vf& v1, vf& v2, vf& v3)
 
 #endif
 
-//! tile[f][lane] = sources[lane][f]
-void load_lanes(const float* const* sources, size_t floats, float* tile)
+//! tile[f][lane] = sources[lane][f] for the floats first .. end - 1, which go to
+//! tile[first + shift] and on.
+HWY_INLINE void load_floats(
+    const float* const* sources, size_t first, size_t end, size_t shift, float* tile)
 {
     const df d;
     const size_t lanes = hn::Lanes(d);
-    size_t f = 0;
+    size_t f = first;
+    tile += shift * lanes;
 #if HWY_TARGET != HWY_SCALAR
-    for (; f + 4 <= floats; f += 4) {
+    for (; f + 4 <= end; f += 4) {
         auto v0 = load_blocks(d, sources, f);
         auto v1 = load_blocks(d, sources + 1, f);
         auto v2 = load_blocks(d, sources + 2, f);
@@ -427,21 +438,35 @@ void load_lanes(const float* const* sources, size_t floats, float* tile)
         hn::Store(v3, d, tile + (f + 3) * lanes);
     }
 #endif
-    for (; f < floats; ++f) {
+    for (; f < end; ++f) {
         for (size_t lane = 0; lane < lanes; ++lane) {
             tile[f * lanes + lane] = sources[lane][f];
         }
     }
 }
 
-//! targets[lane][f] = tile[f][lane]
-void store_lanes(const float* tile, size_t floats, float* const* targets)
+//! Row-major matrices to a tile.
+void load_lanes(const float* const* sources, int n, size_t row, size_t apart, float* tile)
+{
+    if (row == apart) {
+        load_floats(sources, 0, n * row, 0, tile);
+        return;
+    }
+    for (int i = 0; i < n; ++i) {
+        load_floats(sources, i * row, (i + 1) * row, i * (apart - row), tile);
+    }
+}
+
+//! The way back.
+HWY_INLINE void store_floats(
+    const float* tile, size_t first, size_t end, size_t shift, float* const* targets)
 {
     const df d;
     const size_t lanes = hn::Lanes(d);
-    size_t f = 0;
+    size_t f = first;
+    tile += shift * lanes;
 #if HWY_TARGET != HWY_SCALAR
-    for (; f + 4 <= floats; f += 4) {
+    for (; f + 4 <= end; f += 4) {
         auto v0 = hn::Load(d, tile + f * lanes);
         auto v1 = hn::Load(d, tile + (f + 1) * lanes);
         auto v2 = hn::Load(d, tile + (f + 2) * lanes);
@@ -453,10 +478,22 @@ void store_lanes(const float* tile, size_t floats, float* const* targets)
         store_blocks(v3, d, targets + 3, f);
     }
 #endif
-    for (; f < floats; ++f) {
+    for (; f < end; ++f) {
         for (size_t lane = 0; lane < lanes; ++lane) {
             targets[lane][f] = tile[f * lanes + lane];
         }
+    }
+}
+
+void store_lanes(
+    const float* tile, int n, size_t row, size_t apart, float* const* targets)
+{
+    if (row == apart) {
+        store_floats(tile, 0, n * row, 0, targets);
+        return;
+    }
+    for (int i = 0; i < n; ++i) {
+        store_floats(tile, i * row, (i + 1) * row, i * (apart - row), targets);
     }
 }
 
