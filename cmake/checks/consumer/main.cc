@@ -8,7 +8,7 @@ int main()
 {
     for (const auto where : backends()) {
         const auto work = queue::make(where);
-        const auto kernel = inverse<complex64>::make({ 2 }, where);
+        const auto kernel = kernels::inverse<complex64>::make({ 2 }, where);
         array<complex64> a(*work, std::vector<complex64>{ 2, 0, 0, 2 });
         array<complex64> x(*work, 4);
         array<int> status(*work, 1);
