@@ -105,18 +105,15 @@ HWY_INLINE void apply(Antennas size,
 {
     const real none = constant(0.0f);
     complex_lane received[Antennas::most_receive];
-    real zeros = none;
     for (int r = 0; r < size.receive(); ++r) {
         received[r] = load(y[r]);
-        zeros = fused(received[r].im, none, fused(received[r].re, none, zeros));
     }
-    const mask usable = zeros == none;
     for (int t = 0; t < size.layers(); ++t) {
         complex_lane sum{ none, none };
         for (int r = 0; r < size.receive(); ++r) {
             sum = add_product(w.q[t][r], received[r], sum);
         }
-        const mask present = both(usable, fused(sum.im, none, sum.re * none) == none);
+        const mask present = is_finite(sum);
         hn::StoreInterleaved2(choose(present, sum.re, none),
                               choose(present, sum.im, none),
                               tag(),

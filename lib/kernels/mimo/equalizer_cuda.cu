@@ -150,12 +150,10 @@ __global__ void __launch_bounds__(register_threads)
         const size_t vector = place.vector + size_t(min(s, place.left - 1)) * job.tones;
         read_rows<Nr>(job.y, vector * Nr, rows);
         complex_lane y[Nr];
-        real zeros = 0;
         CUDAPHY_UNROLL
         for (int r = 0; r < Nr; ++r) {
             const float2 value = rows[lane * pitch<Nr> + r];
             y[r] = { value.x, value.y };
-            zeros = fused(value.y, 0, fused(value.x, 0, zeros));
         }
         __syncwarp();
         bool present[Nt];
@@ -166,7 +164,7 @@ __global__ void __launch_bounds__(register_threads)
             for (int r = 0; r < Nr; ++r) {
                 sum = add_product(weights.q[t][r], y[r], sum);
             }
-            present[t] = zeros == 0 && fused(sum.im, 0, sum.re * 0) == 0;
+            present[t] = is_finite(sum);
             rows[lane * pitch<Nt> + t] =
                 present[t] ? float2{ sum.re, sum.im } : float2{ 0, 0 };
         }
@@ -380,24 +378,18 @@ __global__ void __launch_bounds__(group_threads)
     }
     __syncwarp();
 
-    const unsigned group = ((1u << group_size) - 1)
-                           << (threadIdx.x % 32 / group_size * group_size);
     for (int s = 0; s < job.chunk; ++s) {
         const size_t vector = place.vector + size_t(min(s, place.left - 1)) * job.tones;
-        bool finite = true;
         if (l < nr) {
-            const complex_lane value = at(job.y, vector * nr + l);
-            put(value, y, l);
-            finite = fused(value.im, 0, value.re * 0) == 0;
+            put(at(job.y, vector * nr + l), y, l);
         }
-        const bool usable = (__ballot_sync(whole_warp, finite) & group) == group;
         __syncwarp();
         if (place.active && s < place.left && l < nt) {
             complex_lane sum{ 0, 0 };
             for (int r = 0; r < nr; ++r) {
                 sum = add_product(at(q, r * row + l), at(y, r), sum);
             }
-            const bool present = usable && fused(sum.im, 0, sum.re * 0) == 0;
+            const bool present = is_finite(sum);
             put(present ? sum : complex_lane{ 0, 0 }, job.x, vector * nt + l);
             job.noise[vector * nt + l] = present ? noise : float_infinity;
         }

@@ -81,6 +81,14 @@ CUDAPHY_LANE layer_gain find_gain(method m, mask usable, real error, real b)
                  usable, larger(noise, constant(float_min)), constant(float_infinity)) };
 }
 
+//! A received vector that is not finite makes every layer's sum NaN or infinite, whatever
+//! the weights, zeros included.
+CUDAPHY_LANE mask is_finite(complex_lane sum)
+{
+    const real none = constant(0.0f);
+    return fused(sum.im, none, sum.re * none) == none;
+}
+
 #ifdef CUDAPHY_WHOLE_MATRIX_LANE
 
 /*!

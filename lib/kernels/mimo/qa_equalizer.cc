@@ -321,6 +321,25 @@ BOOST_AUTO_TEST_CASE(mmse_stays_finite_whatever_the_rank_and_the_noise)
     }
 }
 
+BOOST_AUTO_TEST_CASE(mmse_does_not_trust_layers_that_floats_cannot_tell_apart)
+{
+    // Layer n - 1 is layer 0 again, so that half of each is the other's, whatever N0.
+    for (const float n0 : { 1e-38f, 1e-20f, 1e-12f }) {
+        for (const int n : { 2, 4, 6 }) {
+            const parameters p{ n, n, mmse };
+            auto b = random_batch(p, 40, n0, true);
+            for (size_t e = 0; e < b.h.size(); e += n) {
+                b.h[e + n - 1] = b.h[e];
+            }
+            const auto out = run(p, b);
+            for (size_t i = 0; i < out.x.size(); i += n) {
+                BOOST_TEST(out.noise[i] > 0.01f);
+                BOOST_TEST(out.noise[i + n - 1] > 0.01f);
+            }
+        }
+    }
+}
+
 //! Many vectors over a few channels; calls check(sent, x, noise) for each layer's series.
 template <typename Check>
 void observe(const parameters& p, float n0, const Check& check)
