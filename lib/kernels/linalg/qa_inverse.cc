@@ -297,6 +297,25 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rows_or_columns_far_apart_are_no_obstacle, T, numb
     }
 }
 
+// A block of ones on the diagonal, then one whose moduli squared are beyond float.
+BOOST_AUTO_TEST_CASE_TEMPLATE(small_pivots_after_large_ones_are_found, T, number_types)
+{
+    for (int n = 3; n <= inverse<T>::max_order; ++n) {
+        std::vector<T> a(n * n), expected(n * n);
+        for (int i = 0; i < n; ++i) {
+            const bool large = i < n / 2;
+            const int j = large ? i : n - 1 - (i - n / 2);
+            a[i * n + j] = large ? 1.0f : 0x1p-90f;
+            expected[j * n + i] = large ? 1.0f : 0x1p90f;
+        }
+        for (const auto pivot : pivotings) {
+            const auto result = invert(n, pivot, a);
+            BOOST_TEST(result.status[0] == 0);
+            BOOST_TEST((result.x == expected));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_complex_pivot_near_the_ends_of_float_has_its_reciprocal)
 {
     const std::vector<complex64> a{ { 1e30f, -1e30f },  { 3e38f, 3e38f },
