@@ -123,7 +123,9 @@ bool batch_block::start()
     d_waiting_since.reset();
     d_packets.reset();
     if (!d_options.length_tag_key.empty()) {
-        d_packets.emplace(d_options.length_tag_key, d_inputs[0].items);
+        d_packets.emplace(d_options.length_tag_key,
+                          d_inputs[0].items,
+                          detail()->input(0)->buffer()->link()->alias());
     }
     d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
     if (d_backend.where == backend::cuda) {

@@ -17,11 +17,10 @@ int packet_cutter::advance(uint64_t item,
             if (!length) {
                 problem = "item " + std::to_string(at) +
                           " of input 0 should begin a packet, but carries no tag \"" +
-                          d_key +
-                          "\" with the packet's length; the block that makes the packets "
-                          "must set it "
-                          "(such as Stream to Tagged Stream), or the length tag key must "
-                          "be left empty";
+                          d_key + "\" with the packet's length. " + d_before +
+                          " or a block before it must set the tag, or a Stream to Tagged "
+                          "Stream be put in between; for a stream without packets leave "
+                          "the length tag key empty";
                 return good;
             }
             if (*length <= 0 || *length % d_items != 0) {

@@ -24,8 +24,10 @@ public:
     //! is no such tag.
     using length_lookup = std::function<std::optional<int64_t>(uint64_t item)>;
 
-    packet_cutter(std::string key, int items_a_frame)
-        : d_key(std::move(key)), d_items(items_a_frame)
+    //! \param before the name of the block before this one, which should have set the
+    //! tags
+    packet_cutter(std::string key, int items_a_frame, std::string before)
+        : d_key(std::move(key)), d_items(items_a_frame), d_before(std::move(before))
     {
     }
 
@@ -54,6 +56,7 @@ public:
 private:
     std::string d_key;
     int d_items;
+    std::string d_before;
     uint64_t d_frame = 0; //!< where advance() stands
     uint64_t d_left = 0;
     std::deque<head> d_heads;
