@@ -154,6 +154,25 @@ def check(holds, text):
     return bool(holds)
 
 
+def check_agreement(backends, frames, wrong, differing):
+    """Checks that two backends decided alike: wrong is the pair of their frame errors,
+    differing counts the frames whose decisions differ, both of so many frames.
+
+    The reference computes in double precision: there, and where a frame can't be decoded,
+    rounding decides which bits come out. Between the others every decision must agree.
+    """
+    if "reference" in backends:
+        return check(
+            abs(wrong[0] - wrong[1]) <= 0.01 * frames,
+            f"{backends[0]} and {backends[1]} lose as many of {frames} frames within 1 %: "
+            f"{wrong[0]} and {wrong[1]}",
+        )
+    return check(
+        differing == 0,
+        f"{backends[0]} and {backends[1]} decide alike: {differing} of {frames} frames differ",
+    )
+
+
 def styled_pyplot():
     """matplotlib's pyplot in the house's look, without a display."""
     import matplotlib
