@@ -28,20 +28,19 @@ def missing_formatter():
 
 def format_cpp(path, check):
     how = ["--dry-run", "--Werror"] if check else ["-i"]
-    return formats(path, ["clang-format-14", "--style=file", *how])
+    command = ["clang-format-14", "--style=file", *how, path]
+    done = subprocess.run(command, cwd=tree.ROOT, capture_output=True, text=True)
+    if done.returncode:
+        print(f"would reformat {path}" if check else done.stderr)
+    return done.returncode == 0
 
 
-def format_python(path, check):
-    how = ["--check"] if check else []
-    return formats(path, ["/usr/bin/black", "--quiet", "--line-length=90", *how])
-
-
-def formats(path, command):
-    done = subprocess.run([*command, path], cwd=tree.ROOT, capture_output=True, text=True)
-    if done.returncode == 1:
-        print(f"{path}: is not formatted; ./run format does it")
-    elif done.returncode:
-        print(done.stderr)
+def format_python(paths, check):
+    how = ["--check"] if check else ["--quiet"]
+    command = ["/usr/bin/black", "--line-length=90", *how, *paths]
+    done = subprocess.run(command, cwd=tree.ROOT, capture_output=True, text=True)
+    if done.returncode:
+        print(done.stderr, end="")
     return done.returncode == 0
 
 
@@ -56,12 +55,11 @@ def main():
     cpp = tree.files(tree.ROOT, suffixes=tree.CPP)
     python = tree.files(tree.ROOT, suffixes=(".py",))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        good = [
-            *pool.map(lambda path: format_cpp(path, check), cpp),
-            *pool.map(lambda path: format_python(path, check), python),
-        ]
+        good = list(pool.map(lambda path: format_cpp(path, check), cpp))
+    good.append(format_python(python, check))
     if check:
-        print(f"{len(cpp) + len(python)} files read, {good.count(False)} problems")
+        hint = "all formatted" if all(good) else "./run format does what is missing"
+        print(f"{len(cpp) + len(python)} files read, {hint}")
     return 0 if all(good) else 1
 
 
