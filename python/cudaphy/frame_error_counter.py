@@ -162,5 +162,10 @@ class frame_error_counter(gr.sync_block):
         gr.logger(self.alias()).info(
             f"{self.frames()} frames of {self._length} bits, {self.frame_errors()} in error "
             f"(FER {self.frame_error_rate():.2e}, BER {self.bit_error_rate():.2e})"
+            + (
+                f", {self.correctable_frames()} of which the outer code would correct"
+                if self._correctable
+                else ""
+            )
         )
         return True
