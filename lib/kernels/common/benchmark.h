@@ -6,6 +6,7 @@
 #include "kernels/common/parallel.h"
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <gnuradio/cudaphy/kernels/queue.h>
 #ifdef CUDAPHY_HAVE_CUDA
@@ -13,6 +14,23 @@
 #endif
 
 namespace gr::cudaphy::benchmarks {
+
+//! The backends to measure: those named as arguments, else all but the slow reference.
+//! Lines then show as they come, also into a file.
+inline std::vector<backend> measured_backends(int argc, char** argv)
+{
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+    std::vector<backend> measured;
+    for (int i = 1; i < argc; ++i) {
+        measured.push_back(resolve(backend_from_name(argv[i])).where);
+    }
+    for (const auto where : backends()) {
+        if (argc < 2 && where != backend::reference) {
+            measured.push_back(where);
+        }
+    }
+    return measured;
+}
 
 //! Seconds that one call of run() takes where many are queued: after a warm-up, the best
 //! of three series of at least 0.1 s each.

@@ -131,8 +131,9 @@ void measure(queue& q, const bench_case& what, double bandwidth)
 
 } // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf(
         "Layered min-sum, %g instructions an edge and iteration. bound: the greater\n"
         "of these at the machine's rate (where it is known) and of 4 bytes a bit\n"
@@ -155,7 +156,7 @@ int main()
                                  { ldpc_code::wifi(1944, "5/6"), 4.0, 10 },
                                  { ldpc_code::dvbs2("normal", "1/2"), 1.3, 20 },
                                  { ldpc_code::dvbs2("short", "8/9"), 4.2, 20 } };
-    for (const backend where : backends()) {
+    for (const backend where : measured) {
         const auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf(

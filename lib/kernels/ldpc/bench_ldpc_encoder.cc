@@ -53,8 +53,9 @@ void measure(queue& q, const ldpc_code::sptr& code, double bandwidth)
 
 } // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf("Encoding. bound: a byte a bit, information in and codeword out, at the\n"
                 "bandwidth of a copy. one: a single codeword, from call to result.\n");
     std::printf("%-9s %-18s %7s %10s %9s %10s %9s %9s\n",
@@ -66,7 +67,7 @@ int main()
                 "bound us",
                 "of bound",
                 "one us");
-    for (const auto where : backends()) {
+    for (const backend where : measured) {
         auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         for (const auto& code : { ldpc_code::wifi(1944, "1/2"),

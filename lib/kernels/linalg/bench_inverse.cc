@@ -76,8 +76,9 @@ void measure(queue& q, int order, size_t batch, double bandwidth)
 
 } // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf("complex64, full pivoting (cuBLAS: partial; getrf + getri less the copy "
                 "that it needs)\n"
                 "bound: 16 N^2 bytes a matrix, in and out, at the bandwidth of a copy\n"
@@ -91,7 +92,7 @@ int main()
                 "M/s",
                 "bound us",
                 "of bound");
-    for (const backend where : backends()) {
+    for (const backend where : measured) {
         const auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf(

@@ -50,8 +50,9 @@ void measure(
 
 } // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf(
         "bound: 8 Nr bytes a pilot symbol and tone in, 8 Nr Nt a tone out, at the "
         "bandwidth of a copy;\nas many pilot symbols as layers: noise from second "
@@ -66,7 +67,7 @@ int main()
                 "Gtones/s",
                 "bound us",
                 "of bound");
-    for (const backend where : backends()) {
+    for (const backend where : measured) {
         const auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf(

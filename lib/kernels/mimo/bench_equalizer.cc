@@ -60,8 +60,9 @@ void measure(queue& q, const equalizer::parameters& p, size_t count, double band
 
 } // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf(
         "bound: 8 Nr Nt bytes a matrix and 8 Nr a vector in, 4 a matrix and 12 Nt "
         "a vector out,\nat the bandwidth of a copy\n");
@@ -76,7 +77,7 @@ int main()
                 "Gvectors/s",
                 "bound us",
                 "of bound");
-    for (const backend where : backends()) {
+    for (const backend where : measured) {
         const auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf(

@@ -46,8 +46,9 @@ void measure(queue& q, const soft_demapper::parameters& p, size_t count, double 
 
 } // namespace
 
-int main()
+int main(int argc, char** argv)
 {
+    const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf("bound: 8 + 4 bytes in and 4 a bit out, at the bandwidth of a copy\n");
     std::printf("%-9s %-12s %-7s %9s %11s %11s %11s %11s %8s\n",
                 "backend",
@@ -59,7 +60,7 @@ int main()
                 "Gbit/s",
                 "bound us",
                 "of bound");
-    for (const backend where : backends()) {
+    for (const backend where : measured) {
         const auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf(
