@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/cuda_check.cuh"
+#include "kernels/common/device_memory.cuh"
 #include "kernels/ldpc/ldpc_encoder_makers.h"
 #include "kernels/ldpc/ldpc_encoding_plan.h"
 #include <algorithm>
@@ -151,28 +151,6 @@ __global__ void __launch_bounds__(most_threads)
     }
 }
 
-//! A plan's list on the current device, released with the object.
-class device_list
-{
-public:
-    explicit device_list(const std::vector<int>& host)
-    {
-        // One item at least, for a pointer that may be passed.
-        const size_t bytes = host.size() * sizeof(int);
-        cuda_check(cudaMalloc(&d_data, std::max(bytes, sizeof(int))), "cudaMalloc");
-        cuda_check(cudaMemcpy(d_data, host.data(), bytes, cudaMemcpyHostToDevice),
-                   "copy of an LDPC encoder's plan");
-    }
-    ~device_list() { cudaFree(d_data); }
-    device_list(const device_list&) = delete;
-    device_list& operator=(const device_list&) = delete;
-
-    const int* data() const { return d_data; }
-
-private:
-    int* d_data = nullptr;
-};
-
 int attribute(cudaDeviceAttr which, int device)
 {
     int value = 0;
@@ -222,16 +200,11 @@ public:
             const size_t processors = attribute(cudaDevAttrMultiProcessorCount, device);
             d_most_blocks =
                 std::max<size_t>(std::min(2 * processors, most_workspace / bytes), 1);
-            cuda_check(cudaMalloc(&d_plan.workspace, d_most_blocks * bytes),
-                       "cudaMalloc");
+            d_workspace =
+                std::make_unique<device_memory<uint32_t>>(d_most_blocks * slots);
+            d_plan.workspace = d_workspace->data();
         }
-        // A copy from pageable memory may still be on its way when cudaMemcpy returns,
-        // and the queues' streams do not wait for the default stream.
-        cuda_check(cudaDeviceSynchronize(), "copy of an LDPC encoder's plan");
     }
-    ~device_plan() { cudaFree(d_plan.workspace); }
-    device_plan(const device_plan&) = delete;
-    device_plan& operator=(const device_plan&) = delete;
 
     void
     launch(const uint8_t* info, uint8_t* words, size_t batch, cudaStream_t stream) const
@@ -269,7 +242,8 @@ private:
         }
     }
 
-    device_list d_target, d_start, d_source, d_level, d_chain, d_info;
+    std::unique_ptr<device_memory<uint32_t>> d_workspace;
+    device_memory<int> d_target, d_start, d_source, d_level, d_chain, d_info;
     cuda_plan d_plan;
     int d_threads;
     size_t d_codewords = 0, d_shared = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/cuda_check.cuh"
+#include "kernels/common/device_memory.cuh"
 #include "kernels/mimo/channel_estimator_makers.h"
 #include <algorithm>
 #include <cuda_runtime.h>
@@ -203,21 +203,18 @@ __global__ void __launch_bounds__(block_threads)
     put_noise(job, group, energy, finite);
 }
 
-//! Memory of the device that lives as long as the object.
-class device_memory
-{
-public:
-    explicit device_memory(size_t bytes)
+//! What lies on the device for as long as the estimator lives.
+struct estimator_memory {
+    estimator_memory(const channel_estimator_plan& plan, size_t pieces)
+        : factors(plan.rounded()), weights(plan.difference_weights()), energies(pieces),
+          finite(pieces)
     {
-        cuda_check(cudaMalloc(&d_data, bytes), "cudaMalloc");
     }
-    ~device_memory() { cudaFree(d_data); }
-    device_memory(const device_memory&) = delete;
-    device_memory& operator=(const device_memory&) = delete;
-    char* at(size_t offset) const { return static_cast<char*>(d_data) + offset; }
 
-private:
-    void* d_data = nullptr;
+    device_memory<complex64> factors;
+    device_memory<float> weights;
+    device_memory<double> energies; // of the pieces of large groups
+    device_memory<int> finite;
 };
 
 class channel_estimator_cuda : public channel_estimator
@@ -226,25 +223,8 @@ public:
     channel_estimator_cuda(const channel_estimator_plan& plan, int device)
         : d_plan(plan), d_cut(plan), d_device(device)
     {
-        const auto factors = plan.rounded();
-        const auto weights = plan.difference_weights();
-        const size_t of_factors = factors.size() * sizeof(factors[0]);
-        d_of_weights = of_factors;
-        d_of_energies = (of_factors + weights.size() * sizeof(float) + 7) / 8 * 8;
-        d_of_finite = d_of_energies + (several() ? most_pieces * sizeof(double) : 0);
-
         cuda_device_scope scope(device);
-        d_memory = std::make_unique<device_memory>(
-            d_of_finite + (several() ? most_pieces * sizeof(int) : 0));
-        const auto copy = [&](size_t to, const void* from, size_t bytes) {
-            cuda_check(cudaMemcpy(d_memory->at(to), from, bytes, cudaMemcpyHostToDevice),
-                       "copy of the pilots to the device");
-        };
-        copy(0, factors.data(), of_factors);
-        copy(d_of_weights, weights.data(), weights.size() * sizeof(float));
-        // The copies may return before they are done, and queues do not wait for them.
-        cuda_check(cudaStreamSynchronize(cudaStreamLegacy),
-                   "copy of the pilots to the device");
+        d_memory = std::make_unique<estimator_memory>(plan, several() ? most_pieces : 0);
     }
     ~channel_estimator_cuda() override
     {
@@ -288,14 +268,14 @@ private:
                 cudaStream_t stream)
     {
         const size_t groups = n0.size();
-        estimator_job job{ reinterpret_cast<const float*>(d_memory->at(0)),
-                           reinterpret_cast<const float*>(d_memory->at(d_of_weights)),
+        estimator_job job{ reinterpret_cast<const float*>(d_memory->factors.data()),
+                           d_memory->weights.data(),
                            reinterpret_cast<const float2*>(received.data()),
                            reinterpret_cast<float2*>(h.data()),
                            n0.data(),
                            status.data(),
-                           reinterpret_cast<double*>(d_memory->at(d_of_energies)),
-                           reinterpret_cast<int*>(d_memory->at(d_of_finite)),
+                           d_memory->energies.data(),
+                           d_memory->finite.data(),
                            d_plan.elements(),
                            groups * d_cut.count,
                            d_plan.degrees_of_freedom(),
@@ -335,8 +315,7 @@ private:
     channel_estimator_plan d_plan;
     segments d_cut;
     int d_device;
-    size_t d_of_weights, d_of_energies, d_of_finite;
-    std::unique_ptr<device_memory> d_memory;
+    std::unique_ptr<estimator_memory> d_memory;
 };
 
 } // namespace
