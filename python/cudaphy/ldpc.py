@@ -38,7 +38,8 @@ def ldpc_decode(
     """Decodes codewords from LLRs by layered scaled (normalised) min-sum.
 
     code: an ldpc_code. llr: (..., n), float32, positive for the bit llr_positive (docs/conventions.md).
-    scale: the factor of min-sum, None for the code's own. output: "info" (k bits) or "codeword" (n).
+    scale: a fixed factor of min-sum; None rises from the code's own, default_scale (docs/conventions.md).
+    output: "info" (k bits) or "codeword" (n).
     Returns bits (..., k or n), uint8; iterations (...), int32; ok (...), bool: every parity check holds.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     """

@@ -23,7 +23,8 @@ public:
     /*!
      * \param code           from ldpc_code
      * \param max_iterations 1..1000
-     * \param scale          factor of min-sum, above 0 to 1; 0: the code's own
+     * \param scale          fixed factor of min-sum, above 0 to 1; 0: rising from the
+     * code's own
      * \param early_stop     stop each codeword as soon as its parity checks hold
      * \param output         "info": the k information bits; "codeword": all n
      * \param on_failure     "mark": put out hard decisions, tag ldpc_ok false; "drop":

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
 #include "kernels/ldpc/ldpc_decoder_makers.h"
+#include <cmath>
 
 // What the header leaves open, the same in every backend:
 //
-// - The minimum runs over the check's other bits and the clamp, 1e4. So |r| <= scale *
-// 1e4,
+// - The minimum runs over the check's other bits and the clamp, 1e4. So |r| <= s * 1e4,
 //   and |L| <= 1e4 * (1 + the bit's degree): L stays finite however many iterations run.
 //   Without it messages may grow by the factor degree - 1 an iteration, and 1000 fixed
 //   iterations overflow.
-// - A check of one bit has no other bits: its message is scale * 1e4 towards 0, which is
-//   what the check says. A check of two bits passes each one's value to the other.
+// - A check of one bit has no other bits: its message is s * 1e4 towards 0, which is what
+//   the check says. A check of two bits passes each one's value to the other.
 // - Whether two bits of a check share the minimum or one holds it makes no difference:
-// the
-//   least and the second least magnitude are then equal.
+//   the least and the second least magnitude are then equal.
+// - The factor rises by itself because no fixed one serves all. A small one converges at
+//   the least signal, but messages fade along a chain of bits of two checks each, and a
+//   few bits stay undecided for ever, the more so the more the received bits differ in
+//   strength: DVB-S2 short 3/5 with 8PSK at 6.3 dB Es/N0, 50 iterations, fails in 292 of
+//   1600 frames with .77, in none with a factor rising from there. 15 iterations decide
+//   most words; rising earlier costs more near the threshold, where 50 iterations lose
+//   about 0.03 dB as it is.
 // - The sign of a zero is free. A message whose magnitude is 0 leaves L's value as it is,
 //   and a bit of q = 0 makes the messages to all others of its check 0; so a zero's sign
 //   reaches only signs of zeros. Hard decisions ask L < 0, for which both zeros are
@@ -37,6 +43,19 @@ void require_size(const char* name, size_t given, size_t batch, size_t per_word)
             std::string(name) + " has " + std::to_string(given) + " items; " +
                 std::to_string(batch) + " codewords need " +
                 std::to_string(batch * per_word));
+}
+
+//! The factor of min-sum of each iteration.
+std::vector<float> scales(const ldpc_code& code, const ldpc_decoder::parameters& wanted)
+{
+    std::vector<float> out(wanted.max_iterations, wanted.scale);
+    if (wanted.scale == 0) {
+        for (int t = 0; t < wanted.max_iterations; ++t) {
+            const int halvings = t / ldpc_decoding::iterations_a_scale;
+            out[t] = 1 - std::ldexp(1 - code.default_scale(), -halvings);
+        }
+    }
+    return out;
 }
 
 } // namespace
@@ -87,10 +106,7 @@ std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
             "llr_positive is " + std::to_string(wanted.llr_positive) +
                 ", allowed is 0 or 1");
 
-    ldpc_decoding decoding{ code, wanted };
-    if (wanted.scale == 0) {
-        decoding.parameters.scale = code->default_scale();
-    }
+    const ldpc_decoding decoding{ code, wanted, scales(*code, wanted) };
     return dispatch(
         where,
         device,

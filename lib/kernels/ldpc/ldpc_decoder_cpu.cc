@@ -119,10 +119,10 @@ void load(const cpu_plan& plan, const cpu_words& words, cpu_tile& tile)
 
 //! One iteration; in the first one all messages so far are 0.
 template <bool First>
-void sweep(const cpu_plan& plan, cpu_tile& tile)
+void sweep(const cpu_plan& plan, float factor, cpu_tile& tile)
 {
     const size_t lanes = hn::Lanes(d);
-    const auto scale = hn::Set(d, plan.decoding.parameters.scale);
+    const auto scale = hn::Set(d, factor);
     const auto sign_bit = hn::SignBit(d);
     float* HWY_RESTRICT l = tile.l.get();
     float* HWY_RESTRICT q = tile.q.get();
@@ -248,9 +248,9 @@ void decode_tile(const cpu_plan& plan, const cpu_words& words, cpu_tile& tile)
             return;
         }
         if (iteration == 0) {
-            sweep<true>(plan, tile);
+            sweep<true>(plan, plan.decoding.scales[iteration], tile);
         } else {
-            sweep<false>(plan, tile);
+            sweep<false>(plan, plan.decoding.scales[iteration], tile);
         }
     }
 }

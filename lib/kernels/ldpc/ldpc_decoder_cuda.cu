@@ -46,9 +46,9 @@ struct cuda_plan {
     const int* layer_start;
     const Index* columns;
     const int* positions; //!< null: the first output_bits
+    const float* scales;  //!< of each iteration
     int check_count, layers, n, output_bits;
     int max_iterations;
-    float scale;
     bool early_stop, positive_is_one;
     float* l;                //!< (resident, n), null where L is in shared memory
     check_state* states;     //!< (resident, checks), null where in shared memory
@@ -75,6 +75,7 @@ template <typename Index>
 __device__ void update(const cuda_plan<Index>& plan,
                        const workplace& at,
                        int number,
+                       float scale,
                        bool first_iteration)
 {
     const check_entry check = plan.checks[number];
@@ -109,9 +110,7 @@ __device__ void update(const cuda_plan<Index>& plan,
         }
     }
 
-    check_state now{
-        __fmul_rn(second, plan.scale), __fmul_rn(least, plan.scale), least_slot, 0
-    };
+    check_state now{ __fmul_rn(second, scale), __fmul_rn(least, scale), least_slot, 0 };
     for (int begin = 0; begin < check.degree; begin += bits_a_word) {
         const unsigned negatives = old_signs(old, begin);
         const int end = min(begin + bits_a_word, check.degree);
@@ -210,11 +209,12 @@ __global__ void __launch_bounds__(most_threads) ldpc_decode(const cuda_plan<Inde
                     break;
                 }
             }
+            const float scale = plan.scales[iteration];
             for (int layer = 0; layer < plan.layers; ++layer) {
                 const int end = plan.layer_start[layer + 1];
                 for (int check = plan.layer_start[layer] + threadIdx.x; check < end;
                      check += blockDim.x) {
-                    update(plan, at, check, iteration == 0);
+                    update(plan, at, check, scale, iteration == 0);
                 }
                 __syncthreads();
             }
@@ -288,7 +288,7 @@ public:
     cuda_tables(const ldpc_decoding& decoding, const ldpc_schedule& schedule, int device)
         : d_checks(entries(schedule, d_further_words)),
           d_layer_start(schedule.layer_start), d_columns(schedule.columns),
-          d_positions(decoding.output_positions())
+          d_positions(decoding.output_positions()), d_scales(decoding.scales)
     {
         const size_t checks = schedule.checks.size();
         const size_t n = decoding.code->n();
@@ -310,12 +310,12 @@ public:
                    d_layer_start.data(),
                    d_columns.data(),
                    d_positions.data(),
+                   d_scales.data(),
                    static_cast<int>(checks),
                    static_cast<int>(schedule.layer_start.size()) - 1,
                    static_cast<int>(n),
                    decoding.output_bits(),
                    p.max_iterations,
-                   p.scale,
                    p.early_stop,
                    p.llr_positive == 1,
                    d_l->data(),
@@ -381,6 +381,7 @@ private:
     device_memory<int> d_layer_start;
     device_memory<Index> d_columns;
     device_memory<int> d_positions;
+    device_memory<float> d_scales;
     bool d_l_shared = false;
     bool d_states_shared = false;
     size_t d_shared_bytes = 0;

@@ -60,7 +60,7 @@ private:
             }
             for (const auto& layer : d_code.layers()) {
                 for (const int check : layer) {
-                    update(check);
+                    update(check, d_decoding.scales[iteration]);
                 }
             }
             decide();
@@ -68,7 +68,7 @@ private:
         return p.max_iterations;
     }
 
-    void update(int check)
+    void update(int check, double scale)
     {
         const int first = d_code.row_start()[check];
         const int degree = d_code.row_start()[check + 1] - first;
@@ -88,7 +88,7 @@ private:
                     least = std::min(least, std::abs(q[other]));
                 }
             }
-            r[i] = static_cast<double>(d_decoding.parameters.scale) * sign * least;
+            r[i] = scale * sign * least;
             d_l[bit[i]] = q[i] + r[i];
         }
     }

@@ -41,10 +41,13 @@ struct ldpc_schedule {
 //! What decoding comes down to once the parameters are checked and resolved.
 struct ldpc_decoding {
     ldpc_code::sptr code;
-    ldpc_decoder::parameters parameters; //!< scale is never 0
+    ldpc_decoder::parameters parameters;
+    std::vector<float> scales; //!< factor of min-sum of each iteration, (max_iterations)
 
     //! A received LLR's and a check's greatest magnitude; see ldpc_decoder.cc.
     static constexpr float clamp = 1e4f;
+    //! After which the factor's distance from 1 halves where the code chooses it.
+    static constexpr int iterations_a_scale = 15;
 
     //! Which bits of the codeword go out, in order; empty if they are its first
     //! output_bits() ones.

@@ -54,7 +54,6 @@ inline decoded decode_plainly_in_float(const ldpc_code& code,
                                        const ldpc_decoder::parameters& p,
                                        const std::vector<float>& llr)
 {
-    const float scale = p.scale == 0 ? code.default_scale() : p.scale;
     decoded out;
     for (size_t start = 0; start < llr.size(); start += code.n()) {
         std::vector<float> l(code.n()), r(code.edges());
@@ -70,6 +69,11 @@ inline decoded decode_plainly_in_float(const ldpc_code& code,
             if (iteration == p.max_iterations ||
                 (p.early_stop && code.is_codeword(hard.data()))) {
                 break;
+            }
+            float scale = p.scale;
+            if (scale == 0) {
+                const int halvings = iteration / 15;
+                scale = 1 - (1 - code.default_scale()) / std::exp2(halvings * 1.0f);
             }
             for (const auto& layer : code.layers()) {
                 for (const int check : layer) {

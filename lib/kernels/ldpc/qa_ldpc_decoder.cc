@@ -121,6 +121,36 @@ BOOST_AUTO_TEST_CASE(received_values_and_messages_are_bounded_by_1e4)
     check_equal(got, { { 1, 0, 1 }, { 5 }, { 0 } });
 }
 
+BOOST_AUTO_TEST_CASE(without_a_fixed_factor_it_comes_closer_to_1_every_15_iterations)
+{
+    // Each iteration L = llr + s * 1e4, where s is .75, and .875 from the 16th iteration
+    // on, .9375 from the 31st, .96875 from the 46th.
+    const auto code = ldpc_code::from_rows(3, { { 0 } }, "forced");
+    const std::vector<float> llr{ -7400, 1, 1, -7600, 1, 1, -8700, 1, 1,
+                                  -8800, 1, 1, -9300, 1, 1, -9400, 1, 1 };
+    const std::vector<uint8_t> zeros(llr.size());
+    check_equal(decode(code, whole_words(60), llr),
+                { zeros, { 1, 16, 16, 31, 31, 46 }, { 1, 1, 1, 1, 1, 1 } });
+    // However many iterations are allowed:
+    auto got = decode(code, whole_words(30), llr);
+    BOOST_TEST(got.iterations == (std::vector<int>{ 1, 16, 16, 30, 30, 30 }),
+               boost::test_tools::per_element());
+    BOOST_TEST(got.ok == (std::vector<int>{ 1, 1, 1, 0, 0, 0 }),
+               boost::test_tools::per_element());
+    // A fixed factor stays.
+    got = decode(code, whole_words(60, 0.75f), llr);
+    BOOST_TEST(got.iterations == (std::vector<int>{ 1, 60, 60, 60, 60, 60 }),
+               boost::test_tools::per_element());
+    BOOST_TEST(got.ok == (std::vector<int>{ 1, 0, 0, 0, 0, 0 }),
+               boost::test_tools::per_element());
+    // The factor of a code of a standard begins with its own.
+    const auto wifi = ldpc_code::wifi(648, "1/2");
+    const auto noisy = received_llrs(
+        random_codewords(wifi, 50, generator()), wifi->rate(), 1.4, generator());
+    check_equal(decode(wifi, whole_words(15), noisy),
+                decode(wifi, whole_words(15, wifi->default_scale()), noisy));
+}
+
 BOOST_AUTO_TEST_CASE(a_hamming_code_corrects_every_single_weak_error)
 {
     const auto code = hamming();
@@ -164,7 +194,7 @@ BOOST_AUTO_TEST_CASE(float32_backends_follow_the_formulas_exactly)
             for (int i = 0; i < code->n(); ++i) { // many ties of the least magnitude
                 llr[5 * code->n() + i] = std::rint(llr[5 * code->n() + i] / 4);
             }
-            auto p = whole_words(12);
+            auto p = whole_words(20);
             p.early_stop = early_stop;
             BOOST_TEST_CONTEXT(code->name() << ", early stop " << early_stop)
             check_equal(decode(code, p, llr), decode_plainly_in_float(*code, p, llr));
@@ -193,8 +223,8 @@ BOOST_AUTO_TEST_CASE(cuda_gives_the_bits_and_iterations_of_the_cpu)
     for (const auto& [code, eb_n0, words] : cases) {
         const auto llr = received_llrs(
             random_codewords(code, words, generator()), code->rate(), eb_n0, generator());
-        const auto here = decode(code, whole_words(15), llr, backend::cpu);
-        const auto there = decode(code, whole_words(15), llr, backend::cuda);
+        const auto here = decode(code, whole_words(20), llr, backend::cpu);
+        const auto there = decode(code, whole_words(20), llr, backend::cuda);
         BOOST_TEST_CONTEXT(code->name())
         {
             BOOST_TEST((here.bits == there.bits));

@@ -189,7 +189,7 @@ void bind_blocks(py::module& m)
         "output \"info\": k, \"codeword\": n. Tags on each word's first bit: "
         "'iterations' (long), 'ldpc_ok' (bool). "
         "on_failure \"mark\" puts out hard decisions, \"drop\" nothing. scale 0: the "
-        "code's own." COMMON_ARGUMENTS)
+        "factor rises from the code's own." COMMON_ARGUMENTS)
         .def(py::init([](code_ptr code,
                          int max_iterations,
                          float scale,

@@ -181,7 +181,7 @@ Raises ValueError with the allowed values; CodeFileError with the line of a malf
         .def_property_readonly(
             "default_scale",
             &ldpc_code::default_scale,
-            "factor of scaled min-sum that suits this code (docs/conventions.md)")
+            "factor of scaled min-sum with which decoding begins (docs/conventions.md)")
         .def_property_readonly(
             "info_positions",
             [](const ldpc_code& c) { return copied(c.info_positions()); },

@@ -92,8 +92,8 @@ public:
     //! (k).
     const std::vector<int>& info_positions() const { return d_info; }
 
-    //! The factor of normalised min-sum decoding that suits this code; see
-    //! docs/conventions.md for the sources.
+    //! The factor of normalised min-sum decoding that suits this code, with which
+    //! ldpc_decoder begins where none is given; see docs/conventions.md for the sources.
     float default_scale() const { return d_scale; }
 
     //! Whether `word` (n bits, one a byte) fulfils every parity check.

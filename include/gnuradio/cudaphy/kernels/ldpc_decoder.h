@@ -11,11 +11,13 @@ namespace gr::cudaphy::kernels {
  * passing.
  *
  * One iteration visits the code's layers in order. For each check of a layer and each of
- * its bits n, q_n = L_n − r_n; then r_n = scale · ∏ sign(q_n') · min |q_n'| over the
- * check's other bits n', and L_n = q_n + r_n. Decoding of a codeword stops when the hard
- * decisions of L fulfil every parity check, or after `max_iterations`. (Scaled min-sum:
- * Chen and Fossorier, IEEE Trans. Commun. 50(3), 2002, and Lu Zouchen, CETC, 2018;
- * layered schedule: Hocevar, IEEE SiPS 2004.)
+ * its bits n, q_n = L_n − r_n; then r_n = s · ∏ sign(q_n') · min(1e4, |q_n'|) over the
+ * check's other bits n', and L_n = q_n + r_n. The factor s is `scale`; or, where that is
+ * 0, begins with the code's s_0 = default_scale() and halves its distance from 1 every 15
+ * iterations: s_t = 1 − (1 − s_0) / 2^⌊t/15⌋ in iteration t = 0, 1, ... Decoding of a
+ * codeword stops when the hard decisions of L fulfil every parity check, or after
+ * `max_iterations`. (Scaled min-sum: Chen and Fossorier, IEEE Trans. Commun. 50(3), 2002,
+ * and Lu Zouchen, CETC, 2018; layered schedule: Hocevar, IEEE SiPS 2004.)
  *
  * CPU and CUDA compute in float32, in the same order, without fused operations: they give
  * the same bits and the same iterations. A bit of L = ±0 decides 0. LLRs are clamped to
@@ -26,8 +28,8 @@ class CUDAPHY_API ldpc_decoder
 public:
     struct parameters {
         int max_iterations = 20; //!< 1..1000
-        float scale =
-            0; //!< factor of min-sum, above 0 to 1; 0 takes the code's default_scale()
+        //! Fixed factor of min-sum, above 0 to 1; 0: rising from the code's own.
+        float scale = 0;
         bool early_stop = true;   //!< false: always max_iterations
         bool whole_words = false; //!< output n bits instead of the k information bits
         int llr_positive = 0;     //!< the bit that a positive LLR means, 0 or 1
