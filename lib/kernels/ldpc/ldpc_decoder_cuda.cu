@@ -11,7 +11,7 @@
 //
 // A check's columns are read by slot: neighbouring threads read neighbouring entries, and
 // in a quasi-cyclic code neighbouring L.
-#include "kernels/common/cuda_check.cuh"
+#include "kernels/common/device_memory.cuh"
 #include "kernels/ldpc/ldpc_decoder_makers.h"
 #include <algorithm>
 #include <climits>
@@ -232,39 +232,6 @@ __global__ void __launch_bounds__(most_threads) ldpc_decode(const cuda_plan<Inde
     }
 }
 
-//! Device memory of the current device, released with the object.
-template <typename T>
-class device_memory
-{
-public:
-    explicit device_memory(size_t size)
-    {
-        if (size) {
-            cuda_check(cudaMalloc(&d_data, size * sizeof(T)), "cudaMalloc");
-        }
-    }
-    template <typename Host>
-    explicit device_memory(const std::vector<Host>& host) : device_memory(host.size())
-    {
-        if (!host.empty()) {
-            const std::vector<T> items(host.begin(), host.end());
-            cuda_check(cudaMemcpy(d_data,
-                                  items.data(),
-                                  items.size() * sizeof(T),
-                                  cudaMemcpyHostToDevice),
-                       "copy of an LDPC code's tables");
-        }
-    }
-    ~device_memory() { cudaFree(d_data); }
-    device_memory(const device_memory&) = delete;
-    device_memory& operator=(const device_memory&) = delete;
-
-    T* data() const { return d_data; }
-
-private:
-    T* d_data = nullptr;
-};
-
 //! The checks with the places of their further sign words, and how many there are.
 std::vector<check_entry> entries(const ldpc_schedule& schedule, size_t& further_words)
 {
@@ -322,9 +289,6 @@ public:
                    d_states->data(),
                    d_further->data(),
                    d_further_words };
-        // A copy from pageable memory may still be on its way when cudaMemcpy returns,
-        // and queues' streams do not wait for the default stream.
-        cuda_check(cudaDeviceSynchronize(), "copy of an LDPC code's tables");
     }
 
     void launch(view<const float> llr,

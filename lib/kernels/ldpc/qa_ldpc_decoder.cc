@@ -254,20 +254,22 @@ BOOST_AUTO_TEST_CASE(words_come_out_as_sent_and_as_the_reference_finds_them)
             BOOST_REQUIRE(got.bits.size() == sent.size());
             size_t failed = 0;
             size_t different = 0;
+            size_t taken_for_another = 0;
             for (size_t word = 0; word < words; ++word) {
                 failed += !got.ok[word];
                 // double and float32 may part on a word at the edge of decoding
                 different +=
                     got.ok[word] != expected.ok[word] ||
                     std::abs(got.iterations[word] - expected.iterations[word]) > 1;
-                if (got.ok[word]) {
-                    BOOST_TEST((word_of(got.bits, word, n) == word_of(sent, word, n)),
-                               code->name() << " word " << word);
-                }
+                // Noise may, though rarely, lead to another codeword than the sent one.
+                taken_for_another +=
+                    got.ok[word] && word_of(got.bits, word, n) != word_of(sent, word, n);
                 BOOST_TEST(code->is_codeword(&got.bits[word * n]) == got.ok[word]);
             }
             BOOST_TEST(failed <= 2 + words / 20, code->name() << ": " << failed);
             BOOST_TEST(different <= 1 + words / 50, code->name() << ": " << different);
+            BOOST_TEST(taken_for_another <= 1u,
+                       code->name() << ": " << taken_for_another);
         }
     }
 }
