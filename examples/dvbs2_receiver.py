@@ -47,9 +47,6 @@ THRESHOLDS = {
     },
 }
 SHORT_FRAME_LOSS = 0.3  # dB; section 6 there: 0.2 to 0.3
-# Factor of min-sum: where a symbol's bits differ in strength, as with 8PSK, a larger one than
-# the code's own for white noise leaves fewer frames with a few bits wrong.
-SCALE = 0.86
 MARGIN = 0.5  # dB above threshold at which every frame must be right
 PACKET = "packet_len"
 
@@ -208,7 +205,6 @@ class receiver(gr.hier_block2):
             cudaphy.ldpc_decoder(
                 code,
                 max_iterations=arguments.iterations,
-                scale=arguments.scale,
                 output="codeword",
                 **where,
             )
@@ -373,9 +369,6 @@ def main():
         help="a point; default: 200 normal or 800 short ones",
     )
     parser.add_argument("--iterations", type=link_tools.count, default=50)
-    parser.add_argument(
-        "--scale", type=float, default=SCALE, help=f"of min-sum; default: {SCALE}"
-    )
     arguments = parser.parse_args()
     chosen = [modcod.parse(text) for text in arguments.modcod]
     backends = link_tools.chosen_backends(arguments)
