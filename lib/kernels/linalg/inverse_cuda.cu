@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_check.cuh"
 #include "kernels/linalg/inverse_makers.h"
-#include "kernels/linalg/inverse_pivot.h"
+#include "kernels/linalg/inverse_pairs.cuh"
 #include <climits>
 
+// Orders 9 to 32; inverse_thread.cuh and inverse_pairs.cuh have the smaller ones.
+//
 // The patent's two-dimensional thread block, N threads a matrix by K matrices a block,
 // with the matrix in registers instead of shared memory: a thread holds a column, so N
 // threads read a row of N elements at once, device memory is touched once each way (16
@@ -13,9 +15,8 @@
 //
 // Registers can't be indexed at run time, which decides the rest:
 // - Rows are registers. The pivot's row is swapped to register 0 by selects, and the
-// update
-//   writes row i to register i - 1, so the next step finds its rows from register 0 on,
-//   and the loop over steps needs no unrolling. N steps turn the rows round by N
+//   update writes row i to register i - 1, so the next step finds its rows from register
+//   0 on, and the loop over steps needs no unrolling. N steps turn the rows round by N
 //   registers.
 // - Columns are lanes. A swap of columns swaps the lanes' numbers, not their data.
 // - Both swaps are undone by the address to which an element is stored.
@@ -26,92 +27,9 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-using namespace inverse_pivot;
-
 constexpr unsigned all_lanes = 0xffffffff;
 constexpr int most_threads = 128; //!< a block
 constexpr int fewest_threads = 32;
-
-// One element: float, or float2 for re and im. Same operations, same order as
-// inverse_lanes-inl.h.
-
-template <typename T>
-constexpr bool is_complex = false;
-template <>
-constexpr bool is_complex<float2> = true;
-
-__device__ inline float make_element(float re, float) { return re; }
-__device__ inline float2 make_element(float re, float2) { return make_float2(re, 0.0f); }
-
-//! a - c t
-__device__ inline float subtract_product(float a, float c, float t)
-{
-    return __fmaf_rn(-c, t, a);
-}
-__device__ inline float2 subtract_product(float2 a, float2 c, float2 t)
-{
-    return make_float2(__fmaf_rn(c.y, t.y, __fmaf_rn(-c.x, t.x, a.x)),
-                       __fmaf_rn(-c.y, t.x, __fmaf_rn(-c.x, t.y, a.y)));
-}
-
-__device__ inline float multiply(float a, float b) { return __fmul_rn(a, b); }
-__device__ inline float2 multiply(float2 a, float2 b)
-{
-    return make_float2(__fmaf_rn(-a.y, b.y, __fmul_rn(a.x, b.x)),
-                       __fmaf_rn(a.y, b.x, __fmul_rn(a.x, b.y)));
-}
-
-__device__ inline float select(bool which, float yes, float no)
-{
-    return which ? yes : no;
-}
-__device__ inline float2 select(bool which, float2 yes, float2 no)
-{
-    return make_float2(which ? yes.x : no.x, which ? yes.y : no.y);
-}
-
-__device__ inline int component_bits(float a) { return __float_as_int(a) & sign_free; }
-__device__ inline int component_bits(float2 a)
-{
-    return max(component_bits(a.x), component_bits(a.y));
-}
-
-//! The power of two that takes a number of these bits to [1/2, 1), as far as float goes.
-__device__ inline float power_of_two(int bits)
-{
-    const int exponent = scale_sum - (bits >> mantissa_bits);
-    return __int_as_float(min(max(exponent, 1), scale_sum) << mantissa_bits);
-}
-
-//! The s of inverse_pivot.h.
-__device__ inline float scale_for(int bits)
-{
-    const bool outside = abs((bits >> mantissa_bits) - bias) > benign_exponent;
-    return outside ? power_of_two(bits) : 1.0f;
-}
-
-__device__ inline float reciprocal(float p) { return __frcp_rn(p); }
-__device__ inline float2 reciprocal(float2 p)
-{
-    const float s = power_of_two(component_bits(p));
-    const float re = __fmul_rn(p.x, s);
-    const float im = __fmul_rn(p.y, s);
-    const float q = __frcp_rn(__fmaf_rn(re, re, __fmul_rn(im, im)));
-    return make_float2(__fmul_rn(__fmul_rn(re, q), s), __fmul_rn(__fmul_rn(-im, q), s));
-}
-
-template <bool Scaled>
-__device__ inline float modulus(float a, float)
-{
-    return fabsf(a);
-}
-template <bool Scaled>
-__device__ inline float modulus(float2 a, float s)
-{
-    const float re = Scaled ? __fmul_rn(a.x, s) : a.x;
-    const float im = Scaled ? __fmul_rn(a.y, s) : a.y;
-    return __fmaf_rn(re, re, __fmul_rn(im, im));
-}
 
 // Over the `Lanes` threads of a matrix; every lane of the warp must call.
 
@@ -339,12 +257,11 @@ public:
         }
         cuda_device_scope scope(d_device);
         const int n = d_parameters.order;
-        if (n <= 2) {
-            launch<2>(a, x, status, batch, queue);
-        } else if (n <= 4) {
-            launch<4>(a, x, status, batch, queue);
+        // The fewer threads a matrix, the less work is done twice; registers set the end.
+        if (n <= 4) {
+            launch_thread<1>(a, x, status, batch, queue);
         } else if (n <= 8) {
-            launch<8>(a, x, status, batch, queue);
+            launch_pairs<5>(a, x, status, batch, queue);
         } else if (n <= 16) {
             launch<16>(a, x, status, batch, queue);
         } else {
@@ -353,13 +270,74 @@ public:
     }
 
 private:
+    using element = typename device_element<T>::type;
+
+    //! A small batch goes in blocks of one warp, to reach every multiprocessor.
+    int threads_a_block(size_t threads) const
+    {
+        const size_t wanted = size_t(4) * d_processors * most_threads;
+        return threads < wanted ? fewest_threads : most_threads;
+    }
+
+    static bool is_aligned(view<const T> a, view<T> x)
+    {
+        const auto addresses =
+            reinterpret_cast<uintptr_t>(a.data()) | reinterpret_cast<uintptr_t>(x.data());
+        return addresses % sizeof(float4) == 0;
+    }
+
+    //! The order is N, or more.
+    template <int N>
+    void launch_thread(
+        view<const T> a, view<T> x, view<int> status, size_t batch, queue& queue)
+    {
+        if constexpr (N < 4) {
+            if (d_parameters.order > N) {
+                launch_thread<N + 1>(a, x, status, batch, queue);
+                return;
+            }
+        }
+        const auto kernel = d_parameters.pivot == pivoting::partial
+                                ? gauss_jordan_thread<element, N, true>
+                                : gauss_jordan_thread<element, N, false>;
+        const int threads = threads_a_block(batch);
+        const auto grid = unsigned((batch + threads - 1) / threads);
+        kernel<<<grid, threads, 0, stream_of(queue)>>>(
+            reinterpret_cast<const element*>(a.data()),
+            reinterpret_cast<element*>(x.data()),
+            status.data(),
+            batch,
+            is_aligned(a, x));
+        cuda_check_launch("inverse: gauss_jordan_thread");
+    }
+
+    template <int N>
+    void
+    launch_pairs(view<const T> a, view<T> x, view<int> status, size_t batch, queue& queue)
+    {
+        if constexpr (N < 8) {
+            if (d_parameters.order > N) {
+                launch_pairs<N + 1>(a, x, status, batch, queue);
+                return;
+            }
+        }
+        const int threads = threads_a_block(batch * pair_lanes);
+        const size_t matrices = threads / pair_lanes;
+        const auto grid = unsigned((batch + matrices - 1) / matrices);
+        gauss_jordan_pairs<element, N><<<grid, threads, 0, stream_of(queue)>>>(
+            reinterpret_cast<const element*>(a.data()),
+            reinterpret_cast<element*>(x.data()),
+            status.data(),
+            batch,
+            d_parameters.pivot == pivoting::partial,
+            is_aligned(a, x));
+        cuda_check_launch("inverse: gauss_jordan_pairs");
+    }
+
     template <int Rows>
     void launch(view<const T> a, view<T> x, view<int> status, size_t batch, queue& queue)
     {
-        using element = typename device_element<T>::type;
-        // A small batch goes in blocks of one warp, to reach every multiprocessor.
-        const size_t wanted = size_t(4) * d_processors * (most_threads / Rows);
-        const int threads = batch < wanted ? fewest_threads : most_threads;
+        const int threads = threads_a_block(batch * Rows);
         const dim3 block(Rows, threads / Rows);
         const auto grid = unsigned((batch + block.y - 1) / block.y);
         gauss_jordan<element, Rows><<<grid, block, 0, stream_of(queue)>>>(
