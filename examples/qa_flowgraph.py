@@ -14,8 +14,18 @@ import tempfile
 import time
 from pathlib import Path
 
+from gnuradio import gr
+
 PATIENCE = 60  # seconds
 FRAMES = 100
+
+# GNU Radio's own blocks and these, not an installed copy of these, which would shadow them.
+os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join(
+    [
+        str(Path(gr.prefix()) / "share/gnuradio/grc/blocks"),
+        str(Path(__file__).resolve().parents[1] / "grc"),
+    ]
+)
 
 
 def compiled(path, folder):

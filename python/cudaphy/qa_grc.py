@@ -17,7 +17,10 @@ from gnuradio.grc.core.platform import Platform
 from qa_support import BACKEND, main
 
 FOLDER = Path(__file__).resolve().parents[2] / "grc"
-os.environ["GRC_BLOCKS_PATH"] = str(FOLDER)
+# GNU Radio's own blocks and these, not an installed copy of these, which would shadow them.
+os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join(
+    [str(Path(gr.prefix()) / "share/gnuradio/grc/blocks"), str(FOLDER)]
+)
 
 BLOCKS = {
     "cudaphy_matrix_inverse": {},
