@@ -306,11 +306,8 @@ int batch_block::frames_in_packets(int waiting, const gr_vector_int& ninput_item
     const auto in_flight_items =
         static_cast<int>(d_submitted - d_finished) * d_inputs[0].items;
     // Only what can be submitted now: the cutter does not go back.
-    int frames = 0;
-    for (size_t i = 0; i < d_free.size(); ++i) {
-        frames += d_max_batch;
-    }
-    frames = std::max(0, std::min({ frames, waiting, frames_that_fit() }));
+    const int room = static_cast<int>(d_free.size()) * d_max_batch;
+    const int frames = std::max(0, std::min({ room, waiting, frames_that_fit() }));
     if (frames == 0 && !(d_packets->at_head() && ninput_items[0] > in_flight_items)) {
         return 0;
     }

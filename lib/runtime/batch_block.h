@@ -89,10 +89,8 @@ protected:
     virtual bool keeps(const batch_status& status, int frame) const;
     virtual bool drops_frames() const { return false; }
 
-    //! A warning, at most one a second; `count` more went unsaid.
+    //! A warning, at most one a second; the next one says how many were left out.
     void warn_sometimes(const std::string& text);
-
-    const resolved_backend& backend_in_use() const { return d_backend; }
 
 private:
     struct slot;
