@@ -29,8 +29,8 @@ void store_unpermuted(const T* from, T* to, int n, const int32_t* pivots, size_t
     }
     for (int k = 0; k < n; ++k) {
         const int32_t pivot = pivots[k * lanes];
-        std::swap(row_of[k], row_of[pivot >> inverse_pivot::column_bits]);
-        std::swap(column_of[k], column_of[pivot & inverse_pivot::column_mask]);
+        std::swap(row_of[k], row_of[pivot >> inverse_pivot_old::column_bits]);
+        std::swap(column_of[k], column_of[pivot & inverse_pivot_old::column_mask]);
     }
     for (int r = 0; r < n; ++r) {
         T* row = to + column_of[r] * n;
@@ -136,17 +136,22 @@ class inverse_cpu : public inverse<T>
 public:
     explicit inverse_cpu(const typename inverse<T>::parameters& p) : d_parameters(p) {}
 
-    void run(view<const T> a, view<T> x, view<int> status, queue& queue) override
+    using inverse<T>::run;
+    size_t workspace_bytes(size_t) const override { return 0; }
+    void run(view<const T> a, const typename inverse<T>::results& out, view<unsigned char> workspace, queue& queue) override
     {
+        const view<T> x = out.x;
+        const view<int> status = out.status;
         const int n = d_parameters.order;
         const bool partial = d_parameters.pivot == pivoting::partial;
         const size_t batch =
-            inverse_batch(n, a.size(), x.size(), status.size(), queue, backend::cpu);
+            inverse_batch(*this, n, a, out, workspace, queue, backend::cpu);
+
         const size_t elements = size_t(n) * n;
         // Some 32 KB a piece, in whole vectors of the widest instruction set.
         constexpr size_t widest = 16;
         const size_t grain = widest * std::max<size_t>(1, 256 / elements);
-        for_each_part(batch, grain, [&](size_t first, size_t last) {
+        if constexpr (std::is_same_v<typename inverse<T>::real, float>) for_each_part(batch, grain, [&](size_t first, size_t last) {
             invert(a.data() + first * elements,
                    x.data() + first * elements,
                    status.data() + first,
@@ -168,6 +173,10 @@ std::unique_ptr<inverse<T>> make_inverse_cpu(const typename inverse<T>::paramete
     return std::make_unique<inverse_cpu<T>>(p);
 }
 
+template std::unique_ptr<inverse<double>>
+make_inverse_cpu<double>(const inverse<double>::parameters&);
+template std::unique_ptr<inverse<complex128>>
+make_inverse_cpu<complex128>(const inverse<complex128>::parameters&);
 template std::unique_ptr<inverse<float>>
 make_inverse_cpu<float>(const inverse<float>::parameters&);
 template std::unique_ptr<inverse<complex64>>

@@ -14,7 +14,7 @@
 #define CUDAPHY_INVERSE_LANES_INL_H
 #endif
 
-#include "kernels/linalg/inverse_pivot.h"
+#include "kernels/linalg/inverse_pivot_old.h"
 #include <hwy/highway.h>
 #include <limits>
 
@@ -97,35 +97,35 @@ template <int Parts>
 HWY_INLINE vi component_bits(element<Parts> a)
 {
     const di d;
-    const auto sign_free = hn::Set(d, inverse_pivot::sign_free);
+    const auto sign_free = hn::Set(d, inverse_pivot_old::sign_free);
     const auto re = hn::And(hn::BitCast(d, a.re), sign_free);
     return Parts == 2 ? hn::Max(re, hn::And(hn::BitCast(d, a.im), sign_free)) : re;
 }
 
 HWY_INLINE mi is_not_finite(vi bits)
 {
-    return hn::Gt(bits, hn::Set(di(), inverse_pivot::largest_finite_bits));
+    return hn::Gt(bits, hn::Set(di(), inverse_pivot_old::largest_finite_bits));
 }
 
 //! The power of two that takes a number of these bits to [1/2, 1), as far as float goes.
 HWY_INLINE vf power_of_two(vi bits)
 {
     const di d;
-    const auto exponent = hn::ShiftRight<inverse_pivot::mantissa_bits>(bits);
-    const auto inverse = hn::Sub(hn::Set(d, inverse_pivot::scale_sum), exponent);
+    const auto exponent = hn::ShiftRight<inverse_pivot_old::mantissa_bits>(bits);
+    const auto inverse = hn::Sub(hn::Set(d, inverse_pivot_old::scale_sum), exponent);
     const auto normal =
-        hn::Min(hn::Max(inverse, hn::Set(d, 1)), hn::Set(d, inverse_pivot::scale_sum));
-    return hn::BitCast(df(), hn::ShiftLeft<inverse_pivot::mantissa_bits>(normal));
+        hn::Min(hn::Max(inverse, hn::Set(d, 1)), hn::Set(d, inverse_pivot_old::scale_sum));
+    return hn::BitCast(df(), hn::ShiftLeft<inverse_pivot_old::mantissa_bits>(normal));
 }
 
 //! The s of inverse_pivot.h.
 HWY_INLINE vf scale_for(vi bits)
 {
     const di d;
-    const auto exponent = hn::Sub(hn::ShiftRight<inverse_pivot::mantissa_bits>(bits),
-                                  hn::Set(d, inverse_pivot::bias));
+    const auto exponent = hn::Sub(hn::ShiftRight<inverse_pivot_old::mantissa_bits>(bits),
+                                  hn::Set(d, inverse_pivot_old::bias));
     const auto outside =
-        hn::Gt(hn::Abs(exponent), hn::Set(d, inverse_pivot::benign_exponent));
+        hn::Gt(hn::Abs(exponent), hn::Set(d, inverse_pivot_old::benign_exponent));
     return hn::IfThenElse(
         hn::RebindMask(df(), outside), power_of_two(bits), hn::Set(df(), 1.0f));
 }
@@ -167,7 +167,7 @@ struct pivot_search {
         const auto larger = hn::Gt(candidate, modulus);
         modulus = hn::IfThenElse(larger, candidate, modulus);
         place = hn::IfThenElse(hn::RebindMask(di(), larger),
-                               hn::Set(di(), row << inverse_pivot::column_bits | column),
+                               hn::Set(di(), row << inverse_pivot_old::column_bits | column),
                                place);
     }
 };
@@ -192,10 +192,10 @@ public:
         for (int k = 0; k < n; ++k) {
             check_pivot(k, found);
             hn::Store(found.place, di(), pivots + k * hn::Lanes(d));
-            swap_rows(k, hn::ShiftRight<inverse_pivot::column_bits>(found.place));
+            swap_rows(k, hn::ShiftRight<inverse_pivot_old::column_bits>(found.place));
             if (!d_partial) {
                 swap_columns(
-                    k, hn::And(found.place, hn::Set(di(), inverse_pivot::column_mask)));
+                    k, hn::And(found.place, hn::Set(di(), inverse_pivot_old::column_mask)));
             }
             scale_row(k);
             found = start(k + 1);
@@ -226,7 +226,7 @@ private:
 
     static pivot_search start(int k)
     {
-        return pivot_search(hn::Set(di(), k << inverse_pivot::column_bits | k));
+        return pivot_search(hn::Set(di(), k << inverse_pivot_old::column_bits | k));
     }
 
     bool is_scaled() const
@@ -272,7 +272,7 @@ private:
     {
         const df d;
         const auto smallest = hn::Set(
-            d, Parts == 2 ? inverse_pivot::too_small : inverse_pivot::too_small_real);
+            d, Parts == 2 ? inverse_pivot_old::too_small : inverse_pivot_old::too_small_real);
         const auto small = hn::And(hn::RebindMask(di(), hn::Lt(found.modulus, smallest)),
                                    hn::Eq(d_state, hn::Zero(di())));
         if (!hn::AllFalse(di(), small)) {

@@ -20,7 +20,13 @@ std::unique_ptr<inverse<T>> make_inverse_cuda(const typename inverse<T>::paramet
 
 //! The batch that the views' sizes come to. \throws std::invalid_argument if they do not
 //! fit each other, or if `queue` can't reach what a kernel on `where` works on.
-size_t inverse_batch(
-    int order, size_t a, size_t x, size_t status, const queue& queue, backend where);
+template <typename T>
+size_t inverse_batch(const inverse<T>& plan,
+                     int order,
+                     view<const T> a,
+                     const typename inverse<T>::results& out,
+                     view<unsigned char> workspace,
+                     const queue& queue,
+                     backend where);
 
 } // namespace gr::cudaphy::kernels

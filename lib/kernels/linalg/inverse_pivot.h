@@ -1,42 +1,71 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <complex>
 #include <cstdint>
 
-// How the float backends compare moduli, so that they take the same pivot and do not trip
-// over the range of float.
+// How the fast backends choose a pivot and divide by it, so that CPU and CUDA give the
+// same bits whether rows are moved or not.
 //
-// A real element's modulus is |a|. A complex one's is compared as the square
-//     fma(s re, s re, (s im)^2),
-// with s a power of two, so that scaling rounds nothing. s = 1 as long as the largest
-// |re| or |im| of the matrix lies between 2^-30 and 2^30: the squares then overflow only
-// if elements grow by 2^33, which no matrix of order 32 allows (at most 2^31, in partial
-// pivoting), and pivots of 2^-50 and more still have a square above `too_small`. Where
-// the matrix lies outside, s takes its largest component to [1/2, 1); and where the best
-// square of a step is below `too_small`, s is taken anew from the largest component that
-// is left, and the step searches again. Only if that component is exactly 0 is the matrix
-// singular.
+// An element's size is |re| + |im|, as in LAPACK's i?amax; it needs no square, so no
+// range is lost. Its key is an integer: the bits of a float, or the upper 32 bits of a
+// double, of the size, with the last 6 replaced by 63 - (index in A of its row or
+// column). Non-negative numbers sort as their bits do, so one maximum finds the largest
+// to within 2^-14 (double: 2^-14 as well) and where it is, and of equal keys the first
+// row or column of A wins.
 //
-// Components are compared as the integers that their bits make without the sign, which
-// sorts finite numbers, then infinities, then NaN: so the same maximum tells whether all
-// elements are finite.
+// full: the row's key is that of its largest remaining element; of the row with the
+//     largest key, the column with the largest key.
+// partial: the row with the largest key of column k.
 //
-// The reciprocal of a complex pivot p is taken as s conj(s p) / |s p|^2 with the s that
-// takes p's larger component to [1/2, 1), so that it overflows only if 1/p does.
+// The pivot p then is checked (inverse.h says what for):
+//     full     size(p) < smallest: the pivot becomes `smallest`, real
+//     partial  size(p) == 0: no inverse
+//     none     not re(p) > 0: no inverse; the pivot is re(p), real
+//
+// With s the power of two that takes size(p) to [1/2, 1), as far as the type goes, and
+// q = 1 / (s p) or 1 / fma(s re, s re, (s im)^2), each rounded once, the reciprocal is
+//     real     q s
+//     complex  ((s re) q) s, (-(s im) q) s
+// t = reciprocal times the pivot's row; every other row gets a - c t, the pivot's column
+// 0 - c r:
+//     re = fma(c.im, t.im, fma(-c.re, t.re, a.re))
+//     im = fma(-c.im, t.re, fma(-c.re, t.im, a.im))
+//     product (a b): re = fma(-a.im, b.im, a.re b.re), im = fma(a.im, b.re, a.re b.im)
+// The determinant is multiplied by each pivot in turn, from 1, as product(det, p), and
+// negated at the end for an odd permutation.
+//
+// |A|_1 and |X|_1, for rcond, add the sizes sqrt(fma(re, re, im im)) or |a| down a
+// column, first row first; rcond = 1 / |A|_1 / |X|_1.
 namespace gr::cudaphy::kernels::inverse_pivot {
 
-constexpr int32_t sign_free = 0x7fffffff;           //!< mask of all bits but the sign
-constexpr int32_t largest_finite_bits = 0x7f7fffff; //!< beyond: infinity, NaN
-constexpr int32_t one_bits = 0x3f800000;            //!< 1.0f
-constexpr int mantissa_bits = 23;                   //!< of a float
-constexpr int32_t bias = 127;                       //!< of its exponent
-constexpr int32_t benign_exponent = 30;             //!< |exponent| up to which s = 1
-constexpr int32_t scale_sum = 253;          //!< biased exponents of s and m: s m < 1
-constexpr float too_small = 0x1p-100f;      //!< a square that asks for a new s
-constexpr float too_small_real = 0x1p-149f; //!< a real modulus below it is 0
+constexpr int32_t index_mask = 63; //!< the bits of a key that are not the size's
 
-//! Row and column of a pivot in one integer that sorts in row-major order.
-constexpr int column_bits = 5;
-constexpr int column_mask = 31;
+template <typename Real>
+struct limits;
+
+template <>
+struct limits<float> {
+    using bits = int32_t; //!< that a key is made of
+    static constexpr int32_t sign_free = 0x7fffffff;
+    static constexpr int32_t largest_finite = 0x7f7fffff; //!< beyond: infinity, NaN
+    static constexpr int32_t exponent = 0x7f800000;       //!< mask
+    static constexpr int32_t scale_sum = 0x7e800000;      //!< s = this - exponent ...
+    static constexpr int32_t least_scale = 0x00800000;    //!< ... but at least this
+    static constexpr float eps = 0x1p-23f;
+    static constexpr float smallest = 0x1p-103f; //!< smallest normal number / eps
+};
+
+template <>
+struct limits<double> {
+    using bits = int32_t; //!< the upper half
+    static constexpr int32_t sign_free = 0x7fffffff;
+    static constexpr int32_t largest_finite = 0x7fefffff;
+    static constexpr int32_t exponent = 0x7ff00000;
+    static constexpr int32_t scale_sum = 0x7fd00000;
+    static constexpr int32_t least_scale = 0x00100000;
+    static constexpr double eps = 0x1p-52;
+    static constexpr double smallest = 0x1p-970;
+};
 
 } // namespace gr::cudaphy::kernels::inverse_pivot

@@ -1,53 +1,76 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/linalg/inverse_makers.h"
+#include "kernels/linalg/inverse_pivot.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
+//! The next wider type.
 template <typename T>
-struct double_of {
-    using type = double;
+struct wider {
+    using type = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 };
-template <>
-struct double_of<complex64> {
-    using type = std::complex<double>;
+template <typename T>
+struct wider<std::complex<T>> {
+    using type = std::complex<typename wider<T>::type>;
 };
 
-bool is_finite(float value) { return std::isfinite(value); }
 template <typename T>
-bool is_finite(const std::complex<T>& value)
+bool is_finite(const T& value)
 {
-    return std::isfinite(value.real()) && std::isfinite(value.imag());
+    return std::isfinite(std::real(value)) && std::isfinite(std::imag(value));
 }
 
-template <typename T>
-bool is_finite(const T* first, size_t count)
-{
-    return std::all_of(first, first + count, [](const T& v) { return is_finite(v); });
-}
-
-//! One matrix in double precision, in the letters of the patent: is and js keep the
-//! pivots' rows and columns.
+//! One matrix, in the letters of the patent: is and js keep the pivots' rows and columns.
 template <typename Number>
 class gauss_jordan
 {
 public:
+    using real = decltype(std::abs(Number()));
+
     gauss_jordan(int order, pivoting pivot) : n(order), d_pivot(pivot), a(n * n) {}
 
-    Number* elements() { return a.data(); }
+    Number& at(int row, int column) { return a[row * n + column]; }
+    Number determinant() const { return d_determinant; }
+    //! Whether a step found nothing to divide by, so that there is no inverse.
+    bool stopped() const { return d_stopped; }
 
-    //! 0, or the step 1..N that found no pivot other than 0.
-    int invert()
+    //! A pivot below `bound` or below `eps` times the first one is too small in full
+    //! pivoting. Returns 0, or the first step that found its pivot too small.
+    int invert(real eps, real bound)
     {
+        int state = 0;
+        d_stopped = false;
+        d_determinant = Number(1);
         for (int k = 0; k < n; ++k) {
             find_pivot(k);
             swap_rows(k, is[k]);
             swap_columns(k, js[k]);
-            if (at(k, k) == Number(0)) {
-                return k + 1;
+            if ((is[k] != k) != (js[k] != k)) {
+                d_determinant = -d_determinant;
             }
+            Number& pivot = at(k, k);
+            if (d_pivot == pivoting::none) {
+                pivot = std::real(pivot);
+                d_stopped = !(std::real(pivot) > 0);
+            } else {
+                d_stopped = pivot == Number(0);
+            }
+            if (d_stopped) {
+                d_determinant = 0;
+                return state ? state : k + 1;
+            }
+            if (d_pivot == pivoting::full) {
+                bound = k == 0 ? std::max(bound, eps * std::abs(pivot)) : bound;
+                if (std::abs(pivot) < bound) {
+                    pivot = bound;
+                    state = state ? state : k + 1;
+                }
+            }
+            d_determinant *= pivot;
             eliminate(k);
         }
         // (P A Q)^-1 = Q^-1 A^-1 P^-1: a swap of A's rows is undone on the columns of its
@@ -56,19 +79,34 @@ public:
             swap_rows(k, js[k]);
             swap_columns(k, is[k]);
         }
-        return 0;
+        return state;
+    }
+
+    //! The largest sum of a column's moduli.
+    real one_norm()
+    {
+        real largest = 0;
+        for (int j = 0; j < n; ++j) {
+            real sum = 0;
+            for (int i = 0; i < n; ++i) {
+                sum += std::abs(at(i, j));
+            }
+            largest = std::max(largest, sum);
+        }
+        return largest;
     }
 
 private:
-    Number& at(int row, int column) { return a[row * n + column]; }
-
     void find_pivot(int k)
     {
         is[k] = js[k] = k;
+        if (d_pivot == pivoting::none) {
+            return;
+        }
         const int last_column = d_pivot == pivoting::full ? n - 1 : k;
         for (int i = k; i < n; ++i) {
             for (int j = k; j <= last_column; ++j) {
-                if (std::norm(at(i, j)) > std::norm(at(is[k], js[k]))) {
+                if (std::abs(at(i, j)) > std::abs(at(is[k], js[k]))) {
                     is[k] = i;
                     js[k] = j;
                 }
@@ -92,7 +130,7 @@ private:
 
     void eliminate(int k)
     {
-        const Number reciprocal = 1.0 / at(k, k);
+        const Number reciprocal = real(1) / at(k, k);
         at(k, k) = reciprocal;
         for (int j = 0; j < n; ++j) {
             if (j != k) {
@@ -118,46 +156,91 @@ private:
     std::vector<Number> a;
     int is[inverse<float>::max_order];
     int js[inverse<float>::max_order];
+    Number d_determinant;
+    bool d_stopped = false;
 };
 
 template <typename T>
 class inverse_reference : public inverse<T>
 {
 public:
+    using real = typename inverse<T>::real;
+    using inverse<T>::run;
+
     explicit inverse_reference(const typename inverse<T>::parameters& p) : d_parameters(p)
     {
     }
 
-    void run(view<const T> a, view<T> x, view<int> status, queue& queue) override
+    size_t workspace_bytes(size_t) const override { return 0; }
+
+    void run(view<const T> a,
+             const typename inverse<T>::results& out,
+             view<unsigned char> workspace,
+             queue& queue) override
     {
         const int n = d_parameters.order;
-        const size_t batch = inverse_batch(
-            n, a.size(), x.size(), status.size(), queue, backend::reference);
-        const size_t elements = size_t(n) * n;
-        gauss_jordan<typename double_of<T>::type> matrix(n, d_parameters.pivot);
+        const size_t batch =
+            inverse_batch(*this, n, a, out, workspace, queue, backend::reference);
+        gauss_jordan<typename wider<T>::type> matrix(n, d_parameters.pivot);
         for (size_t item = 0; item < batch; ++item) {
-            const T* from = a.data() + item * elements;
-            T* to = x.data() + item * elements;
-            int& state = status[item];
-            state = -1;
-            if (is_finite(from, elements)) {
-                std::copy_n(from, elements, matrix.elements());
-                state = matrix.invert();
-                if (state == 0) {
-                    std::transform(matrix.elements(),
-                                   matrix.elements() + elements,
-                                   to,
-                                   [](const auto& value) { return T(value); });
-                    state = is_finite(to, elements) ? 0 : -1;
-                }
-            }
-            if (state != 0) {
-                std::fill_n(to, elements, T(0));
-            }
+            invert(matrix, a, out, item, batch);
         }
     }
 
 private:
+    using number = typename wider<T>::type;
+
+    size_t place(int i, int j, size_t item, size_t batch) const
+    {
+        const size_t n = d_parameters.order;
+        return d_parameters.layout == matrix_layout::interleaved
+                   ? (i * n + j) * batch + item
+                   : (item * n + i) * n + j;
+    }
+
+    void invert(gauss_jordan<number>& matrix,
+                view<const T> a,
+                const typename inverse<T>::results& out,
+                size_t item,
+                size_t batch)
+    {
+        using bounds = inverse_pivot::limits<real>;
+        const int n = d_parameters.order;
+        bool finite = true;
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                const T value = a[place(i, j, item, batch)];
+                finite = finite && is_finite(value);
+                matrix.at(i, j) = number(value);
+            }
+        }
+        int state = -1;
+        auto norm = matrix.one_norm();
+        if (finite) {
+            state = matrix.invert(bounds::eps, bounds::smallest);
+            for (int i = 0; i < n && !matrix.stopped(); ++i) {
+                for (int j = 0; j < n; ++j) {
+                    finite = finite && is_finite(T(matrix.at(i, j)));
+                }
+            }
+            state = finite ? state : -1;
+        }
+        const bool zero = state == -1 || matrix.stopped();
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                out.x[place(i, j, item, batch)] = zero ? T(0) : T(matrix.at(i, j));
+            }
+        }
+        out.status[item] = state;
+        if (!out.determinant.empty()) {
+            out.determinant[item] = state == -1 ? T(std::numeric_limits<real>::quiet_NaN())
+                                                : T(matrix.determinant());
+        }
+        if (!out.rcond.empty()) {
+            out.rcond[item] = zero ? 0 : real(1 / norm / matrix.one_norm());
+        }
+    }
+
     typename inverse<T>::parameters d_parameters;
 };
 
@@ -172,7 +255,11 @@ make_inverse_reference(const typename inverse<T>::parameters& p)
 
 template std::unique_ptr<inverse<float>>
 make_inverse_reference<float>(const inverse<float>::parameters&);
+template std::unique_ptr<inverse<double>>
+make_inverse_reference<double>(const inverse<double>::parameters&);
 template std::unique_ptr<inverse<complex64>>
 make_inverse_reference<complex64>(const inverse<complex64>::parameters&);
+template std::unique_ptr<inverse<complex128>>
+make_inverse_reference<complex128>(const inverse<complex128>::parameters&);
 
 } // namespace gr::cudaphy::kernels
