@@ -6,27 +6,67 @@ import numpy as np
 from . import cudaphy_python as _native
 
 
-def inverse(a, pivoting="full", backend="auto", device=0):
+def _in_kind_of_kernels(a):
+    """An array, in the one of the kernels' four kinds that numpy combines it with float32 to."""
+    a = np.asarray(a)
+    kind = np.result_type(a.dtype, np.float32)
+    if kind.itemsize > (16 if kind.kind == "c" else 8):  # beyond double precision
+        kind = np.dtype("complex128" if kind.kind == "c" else "float64")
+    return a.astype(kind, copy=False)
+
+
+_INVERSE = {
+    "float32": _native._inverse_float32,
+    "float64": _native._inverse_float64,
+    "complex64": _native._inverse_complex64,
+    "complex128": _native._inverse_complex128,
+}
+
+
+def inverse(
+    a,
+    pivoting="full",
+    backend="auto",
+    device=0,
+    layout="row_major",
+    algorithm="fastest",
+    determinant=False,
+    rcond=False,
+):
     """Inverts small square matrices by Gauss-Jordan elimination.
 
-    a: (..., N, N), complex64 or float32 (other kinds are converted to these), N = 1..32.
-    pivoting: "full" or "partial".
-    Returns x (..., N, N), zeros where there is no inverse, and info (...), int32: 0 where it worked; k where
-    elimination step k (from 1) found no pivot; -1 where a matrix or its inverse is not finite.
+    a: (..., N, N), float32, float64, complex64 or complex128 (other kinds are converted as numpy does to
+      combine them with float32, so Python's numbers and int64 become float64), N = 1..64.
+    pivoting: "full"; "partial"; or "none", for Hermitian positive definite matrices.
+    layout: "row_major"; or "interleaved", where a and x have the shape (N, N, ...).
+    algorithm: "fastest"; or "patent", the source's steps as printed: full pivoting, row-major, N = 1..32.
+    determinant, rcond: whether these are returned too.
+    Returns x, of a's shape and kind, and info (...), int32; after them, where asked for, determinant (...), of
+    a's kind, and rcond (...), real: 1 / (|A|_1 |X|_1), the reciprocal condition.
+    info is 0 where it worked. It is k where step k (from 1) is the first without a good pivot: with full
+    pivoting one below eps times the first pivot, so that A has the numerical rank k - 1 and x is the inverse of a
+    matrix near A, or 0 where nothing but zeros was left; with partial pivoting 0, and x = 0; without
+    pivoting one not above 0, so that A is not positive definite, and x = 0. It is -1 where a matrix or its
+    inverse is not finite: x = 0, determinant NaN. Where x = 0, rcond is 0.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     Source: patent CN102567283 (Tsinghua University, 2011).
     """
-    a = np.asarray(a)
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"a has shape {a.shape}; expected (..., N, N)")
-    native = (
-        _native._inverse_complex64 if np.iscomplexobj(a) else _native._inverse_float32
+    a = _in_kind_of_kernels(a)
+    interleaved = layout == "interleaved"
+    sides = slice(0, 2) if interleaved else slice(-2, None)
+    if a.ndim < 2 or a.shape[sides][0] != a.shape[sides][1]:
+        expected = "(N, N, ...)" if interleaved else "(..., N, N)"
+        raise ValueError(f"a has shape {a.shape}; expected {expected}")
+    order = a.shape[sides][0]
+    batch = a.shape[2:] if interleaved else a.shape[:-2]
+    if order == 0:
+        flat = (0, 0, 0)  # which the kernel refuses
+    else:
+        flat = (order, order, -1) if interleaved else (-1, order, order)
+    x, *others = _INVERSE[a.dtype.name](
+        a.reshape(flat), pivoting, layout, algorithm, determinant, rcond, backend, device
     )
-    order = a.shape[-1]
-    x, info = native(
-        a.reshape((-1, order, order)) if order else a, pivoting, backend, device
-    )
-    return x.reshape(a.shape), info.reshape(a.shape[:-2])
+    return (x.reshape(a.shape), *(other.reshape(batch) for other in others))
 
 
 _TRIANGULAR = {
@@ -53,14 +93,11 @@ def triangular_inverse(
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     Source: triangular inversion by one warp in n + 1 rounds of blocks (Shanghai Biren, 2023).
     """
-    a = np.asarray(l)
+    a = _in_kind_of_kernels(l)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"l has shape {a.shape}; expected (..., N, N)")
-    kind = np.result_type(a.dtype, np.float32)
-    if kind.name not in _TRIANGULAR:  # beyond double precision
-        kind = np.dtype("complex128" if kind.kind == "c" else "float64")
     order = a.shape[-1]
-    x, info = _TRIANGULAR[kind.name](
+    x, info = _TRIANGULAR[a.dtype.name](
         a.reshape((-1, order, order)) if order else a,
         lower,
         unit_diagonal,

@@ -6,27 +6,47 @@
 namespace gr::cudaphy::bindings {
 namespace {
 
+//! a: (batch, N, N), or interleaved (N, N, batch); x has the same shape.
 template <typename T>
 py::tuple inverse(const numpy_array<T>& a,
                   const std::string& pivoting,
+                  const std::string& layout,
+                  const std::string& algorithm,
+                  bool determinant,
+                  bool rcond,
                   const std::string& where,
                   int device)
 {
+    using plan = kernels::inverse<T>;
+    typename plan::parameters p{ static_cast<int>(a.shape(1)) };
+    p.pivot = kernels::pivoting_from_name(pivoting);
+    p.layout = kernels::matrix_layout_from_name(layout);
+    p.algorithm = kernels::inverse_algorithm_from_name(algorithm);
     auto q = queue::make(backend_from_name(where), device);
-    const auto batch = a.shape(0), order = a.shape(1);
-    auto kernel = kernels::inverse<T>::make(
-        { static_cast<int>(order), kernels::pivoting_from_name(pivoting) },
-        q->where(),
-        q->device());
+    auto kernel = plan::make(p, q->where(), q->device());
+
+    const auto batch = a.shape(p.layout == kernels::matrix_layout::interleaved ? 2 : 0);
     input<T> from(*q, a);
-    output<T> x(*q, { batch, order, order });
+    output<T> x(*q, { a.shape(0), a.shape(1), a.shape(2) });
     output<int> info(*q, { batch });
+    output<T> determinants(*q, { determinant ? batch : 0 });
+    output<typename plan::real> conditions(*q, { rcond ? batch : 0 });
+    array<unsigned char> workspace(*q, kernel->workspace_bytes(batch));
     {
         py::gil_scoped_release others_may_run;
-        kernel->run(from, x, info, *q);
+        kernel->run(from, { x, info, determinants, conditions }, workspace, *q);
         q->synchronize();
     }
-    return py::make_tuple(x.result(), info.result());
+    py::list results;
+    results.append(x.result());
+    results.append(info.result());
+    if (determinant) {
+        results.append(determinants.result());
+    }
+    if (rcond) {
+        results.append(conditions.result());
+    }
+    return py::tuple(results);
 }
 
 template <typename T>
@@ -55,8 +75,10 @@ py::tuple triangular_inverse(const numpy_array<T>& a,
 
 void bind_linalg(py::module& m)
 {
-    m.def("_inverse_complex64", &inverse<complex64>);
     m.def("_inverse_float32", &inverse<float>);
+    m.def("_inverse_float64", &inverse<double>);
+    m.def("_inverse_complex64", &inverse<std::complex<float>>);
+    m.def("_inverse_complex128", &inverse<std::complex<double>>);
     m.def("_triangular_inverse_float32", &triangular_inverse<float>);
     m.def("_triangular_inverse_float64", &triangular_inverse<double>);
     m.def("_triangular_inverse_complex64", &triangular_inverse<std::complex<float>>);
