@@ -45,62 +45,6 @@ class qa_backends(NumpyCase):
             cudaphy.inverse(np.eye(2), backend="cuda", device=99)
 
 
-class qa_inverse(NumpyCase):
-    def test_keeps_leading_dimensions(self):
-        for lead in ((), (1,), (7,), (2, 3), (2, 0, 3), (0,), (1, 2, 3, 4)):
-            for order in (1, 4, 32):
-                a = gaussian(lead + (order, order)) + 2 * order * np.eye(order)
-                x, info = cudaphy.inverse(a, backend=BACKEND)
-                self.assertEqual(x.dtype, np.complex64)
-                self.assertEqual((info.shape, info.dtype), (lead, np.int32))
-                self.assertFalse(info.any())
-                self.assert_close(x, np.linalg.inv(a))
-
-    def test_takes_real_and_integer_matrices_and_any_layout(self):
-        a = np.array([[2, 1], [1, 1]])
-        for array in (a, a.astype("float32"), a.astype("float64"), a.tolist()):
-            x, _ = cudaphy.inverse(array, backend=BACKEND)
-            self.assertEqual(x.dtype, np.float32)
-            self.assert_close(x, np.array([[1, -1], [-1, 2]]))
-        big = gaussian((5, 6, 7, 8)) + 9 * np.ones((5, 6, 7, 8))
-        turned = big[1:4, ::2, :4, 1:5].transpose(1, 0, 3, 2)
-        x, _ = cudaphy.inverse(turned, pivoting="partial", backend=BACKEND)
-        np.testing.assert_allclose(
-            x @ turned, np.broadcast_to(np.eye(4), x.shape), atol=1e-2
-        )
-
-    def test_a_matrix_without_inverse_harms_no_other(self):
-        a = gaussian((40, 5, 5)) + 10 * np.eye(5)
-        a[3], a[17, 2, 2], a[33, 0, 4] = 0, NAN, INF
-        a[20] = np.diag([1, 2, 3, 4, 0])
-        x, info = cudaphy.inverse(a, backend=BACKEND)
-        expected = np.zeros(40, int)
-        expected[[3, 17, 20, 33]] = 1, -1, 5, -1
-        np.testing.assert_array_equal(info, expected)
-        self.assertFalse(x[info != 0].any())
-        self.assert_close(x[info == 0], np.linalg.inv(a[info == 0]))
-
-    def test_leaves_its_input_alone(self):
-        a = (gaussian((4, 3, 3)) + 6 * np.eye(3)).astype("complex64")
-        before = a.copy()
-        cudaphy.inverse(a, backend=BACKEND)
-        np.testing.assert_array_equal(a, before)
-
-    def test_refuses_what_does_not_fit(self):
-        for shape in ((3,), (2, 3), (4, 2, 3), ()):
-            with self.assertRaisesRegex(
-                ValueError, r"shape .* expected \(\.\.\., N, N\)"
-            ):
-                cudaphy.inverse(np.ones(shape), backend=BACKEND)
-        for order in (0, 33):
-            with self.assertRaisesRegex(ValueError, f"{order}.*1.*32"):
-                cudaphy.inverse(np.ones((2, order, order)), backend=BACKEND)
-        with self.assertRaisesRegex(ValueError, "rook.*full.*partial"):
-            cudaphy.inverse(np.eye(3), pivoting="rook", backend=BACKEND)
-        with self.assertRaisesRegex(ValueError, "gpu"):
-            cudaphy.inverse(np.eye(3), backend="gpu")
-
-
 class qa_estimate_channel(NumpyCase):
     def test_finds_the_channel_for_any_leading_dimensions(self):
         pilots = cudaphy.orthogonal_pilots(6, 3)

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""inverse on numpy arrays."""
+
+import unittest
+
+import numpy as np
+from gnuradio import cudaphy
+from qa_support import BACKEND, gaussian, main
+
+NAN, INF = float("nan"), float("inf")
+KINDS = ("float32", "float64", "complex64", "complex128")
+PIVOTINGS = ("full", "partial", "none")
+
+
+def matrices(shape, kind="complex64", hermitian=False):
+    """Gaussian ones with a heavier diagonal, or positive definite ones."""
+    order = shape[-1]
+    a = gaussian(shape, dtype="complex128")
+    a = a.real if kind.startswith("float") else a
+    if hermitian:
+        a = a @ a.conj().swapaxes(-1, -2)
+    return (a + 2 * order * np.eye(order)).astype(kind)
+
+
+def turned(a):
+    """(..., N, N) to (N, N, ...)."""
+    return np.moveaxis(a, (-2, -1), (0, 1))
+
+
+class qa_inverse(unittest.TestCase):
+    def assert_inverse(self, x, a):
+        """The residual, of either side, is rounding."""
+        eye = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
+        tolerance = 100 * a.shape[-1] * np.finfo(x.dtype).eps
+        wide = "complex128" if x.dtype.kind == "c" else "float64"
+        x, a = x.astype(wide), a.astype(wide)
+        np.testing.assert_allclose(x @ a, eye, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(a @ x, eye, rtol=0, atol=tolerance)
+
+    def test_keeps_kind_and_leading_dimensions_with_every_pivoting(self):
+        for kind in KINDS:
+            for pivoting in PIVOTINGS:
+                for lead in ((), (1,), (37,), (2, 3), (2, 0, 3), (0,), (1, 2, 3, 4)):
+                    for order in (1, 3, 8, 32, 33, 64):
+                        with self.subTest(kind, pivoting=pivoting, order=order):
+                            a = matrices(lead + (order,) * 2, kind, pivoting == "none")
+                            x, info = cudaphy.inverse(a, pivoting, BACKEND)
+                            self.assertEqual((x.shape, x.dtype), (a.shape, kind))
+                            self.assertEqual((info.shape, info.dtype), (lead, np.int32))
+                            self.assertFalse(info.any())
+                            self.assert_inverse(x, a)
+
+    def test_converts_other_kinds_and_takes_any_strides(self):
+        a = np.array([[2, 1], [1, 1]])
+        for array, kind in (
+            (a, "float64"),
+            (a.tolist(), "float64"),
+            (a.astype("int16"), "float32"),
+            (a.astype("float16"), "float32"),
+            (a.astype("longdouble"), "float64"),
+            (a.astype("clongdouble"), "complex128"),
+        ):
+            x, _ = cudaphy.inverse(array, backend=BACKEND)
+            self.assertEqual(x.dtype, kind)
+            np.testing.assert_allclose(x, [[1, -1], [-1, 2]], atol=1e-5)
+        big = gaussian((5, 6, 7, 8)) + 9 * np.ones((5, 6, 7, 8))
+        for part in (
+            big[1:4, ::2, :4, 1:5].transpose(1, 0, 3, 2),
+            big[..., ::-2, ::2][..., :3, :3].real,
+        ):
+            before = part.copy()
+            x, _ = cudaphy.inverse(part, pivoting="partial", backend=BACKEND)
+            same, _ = cudaphy.inverse(before, pivoting="partial", backend=BACKEND)
+            np.testing.assert_array_equal(x, same)
+            np.testing.assert_array_equal(part, before)
+
+    def test_interleaved_gives_the_same_numbers_at_other_places(self):
+        for kind in KINDS:
+            for lead in ((), (1,), (37,), (2, 3), (0,)):
+                for order in (1, 2, 5, 8, 33):
+                    a = matrices(lead + (order,) * 2, kind)
+                    options = dict(backend=BACKEND, determinant=True, rcond=True)
+                    rows = cudaphy.inverse(a, **options)
+                    other = cudaphy.inverse(turned(a), layout="interleaved", **options)
+                    self.assertEqual(other[0].shape, (order, order) + lead)
+                    np.testing.assert_array_equal(other[0], turned(rows[0]))
+                    for got, expected in zip(other[1:], rows[1:]):
+                        self.assertEqual((got.shape, got.dtype), (lead, expected.dtype))
+                        np.testing.assert_array_equal(got, expected)
+
+    def test_gives_determinant_and_condition_where_asked_for(self):
+        for kind in KINDS:
+            eps = np.finfo(kind).eps
+            for pivoting in PIVOTINGS:
+                for order in (1, 2, 5, 8, 17):
+                    a = matrices((3, 4, order, order), kind, pivoting == "none")
+                    a = a / order  # the determinant of 17 x 17 stays within float32
+                    det = np.linalg.det(a.astype("complex128"))
+                    norm = np.abs(a).sum(-2).max(-1)
+                    condition = 1 / norm / np.abs(np.linalg.inv(a)).sum(-2).max(-1)
+                    for asked in ((True, True), (True, False), (False, True)):
+                        x, info, *more = cudaphy.inverse(
+                            a,
+                            pivoting,
+                            BACKEND,
+                            determinant=asked[0],
+                            rcond=asked[1],
+                        )
+                        self.assert_inverse(x, a)
+                        self.assertEqual(len(more), sum(asked))
+                        self.assertTrue(all(m.shape == info.shape for m in more))
+                        if asked[0]:
+                            self.assertEqual(more[0].dtype, kind)
+                            np.testing.assert_allclose(
+                                more[0], det, rtol=100 * order * eps
+                            )
+                        if asked[1]:
+                            self.assertEqual(more[-1].dtype, np.finfo(kind).dtype)
+                            np.testing.assert_allclose(
+                                more[-1], condition, rtol=1000 * order * eps
+                            )
+
+    def test_the_patents_algorithm_inverts_too(self):
+        for kind in KINDS:
+            for order in (1, 2, 4, 8, 32):
+                a = matrices((37, order, order), kind)
+                x, info = cudaphy.inverse(a, backend=BACKEND, algorithm="patent")
+                self.assertFalse(info.any())
+                self.assert_inverse(x, a)
+
+    def test_a_matrix_without_inverse_harms_no_other(self):
+        for pivoting in PIVOTINGS:
+            a = matrices((40, 5, 5), hermitian=True)
+            a[3], a[17, 2, 2], a[33, 0, 4] = 0, NAN, INF
+            a[20] = np.diag([1, 2, 3, 4, 0])
+            x, info, det, rcond = cudaphy.inverse(
+                a, pivoting, BACKEND, determinant=True, rcond=True
+            )
+            expected = np.zeros(40, int)
+            expected[[3, 17, 20, 33]] = 1, -1, 5, -1
+            np.testing.assert_array_equal(info, expected)
+            self.assertFalse(x[info != 0].any())
+            self.assertFalse(rcond[info != 0].any())
+            self.assertFalse(det[info > 0].any())
+            self.assertTrue(np.isnan(det[info == -1]).all())
+            self.assert_inverse(x[info == 0], a[info == 0])
+
+    def test_a_matrix_near_singular_gives_the_inverse_of_one_near_it(self):
+        for kind in KINDS:
+            small = np.finfo(kind).eps / 1024
+            a = np.tile(np.diag([4, 2, 1, small]).astype(kind), (3, 1, 1))
+            x, info, rcond = cudaphy.inverse(a, backend=BACKEND, rcond=True)
+            np.testing.assert_array_equal(info, 4)
+            bound = 4 * np.finfo(kind).eps
+            np.testing.assert_allclose(
+                x, np.broadcast_to(np.diag([0.25, 0.5, 1, 1 / bound]), a.shape), rtol=1e-3
+            )
+            np.testing.assert_allclose(rcond, bound / 4, rtol=1e-3)
+
+    def test_refuses_what_does_not_fit(self):
+        for shape in ((3,), (2, 3), (4, 2, 3), ()):
+            with self.assertRaisesRegex(
+                ValueError, r"shape .* expected \(\.\.\., N, N\)"
+            ):
+                cudaphy.inverse(np.ones(shape), backend=BACKEND)
+        for shape in ((3,), (2, 3), (2, 3, 3), ()):
+            with self.assertRaisesRegex(
+                ValueError, r"shape .* expected \(N, N, \.\.\.\)"
+            ):
+                cudaphy.inverse(np.ones(shape), layout="interleaved", backend=BACKEND)
+        for order in (0, 65):
+            for shape in ((2, order, order), (order, order)):
+                with self.assertRaisesRegex(ValueError, f"{order}.*1.*64"):
+                    cudaphy.inverse(np.ones(shape), backend=BACKEND)
+        for wrong in (
+            {"pivoting": "most"},
+            {"layout": "columns"},
+            {"algorithm": "slowest"},
+            {"backend": "gpu"},
+        ):
+            with self.assertRaisesRegex(ValueError, *wrong.values()):
+                cudaphy.inverse(np.eye(3), **{"backend": BACKEND, **wrong})
+        for wrong in ({"pivoting": "partial"}, {"layout": "interleaved"}):
+            with self.assertRaisesRegex(ValueError, "patent"):
+                cudaphy.inverse(np.eye(3), backend=BACKEND, algorithm="patent", **wrong)
+        with self.assertRaisesRegex(ValueError, "patent"):
+            cudaphy.inverse(np.eye(33), backend=BACKEND, algorithm="patent")
+        with self.assertRaises(cudaphy.BackendUnavailable):
+            cudaphy.inverse(np.eye(3), backend="cuda", device=99)
+
+
+if __name__ == "__main__":
+    main()
