@@ -42,15 +42,22 @@ public:
     }
     void run(const batch& work, queue& line) override
     {
-        d_kernel->run(work.input<T>(0, d_items),
-                      work.output<T>(0, d_items),
-                      { work.status, size_t(work.frames) },
-                      line);
+        const size_t needed = d_kernel->workspace_bytes(work.frames);
+        if (d_workspace.size() < needed) {
+            line.synchronize(); // what still works in the old one
+            d_workspace = array<unsigned char>(line, needed);
+        }
+        d_kernel->run(
+            work.input<T>(0, d_items),
+            { work.output<T>(0, d_items), { work.status, size_t(work.frames) } },
+            d_workspace,
+            line);
     }
 
 private:
     const size_t d_items;
     std::unique_ptr<kernels::inverse<T>> d_kernel;
+    array<unsigned char> d_workspace;
 };
 
 } // namespace
@@ -104,8 +111,9 @@ void matrix_inverse_impl::report(const batch_status& status, int frame, uint64_t
     if (step != 0) {
         ++d_failures;
         add_item_tag(0, item, pmt::mp("singular"), pmt::from_long(step), alias_pmt());
-        warn_sometimes("matrix " + std::to_string(item) + " has no inverse (step " +
-                       std::to_string(step) + ")");
+        warn_sometimes("matrix " + std::to_string(item) +
+                       (step < 0 ? " or its inverse is not finite"
+                                 : " is singular (step " + std::to_string(step) + ")"));
     }
 }
 

@@ -51,9 +51,10 @@ COMMON_BAD = [
 # (good parameters, bad parameters), as they are typed in GRC.
 PARAMETERS = {
     "cudaphy_matrix_inverse": (
-        [{"order": "1"}, {"order": "32", "max_batch": "4"}]
-        + [{"pivoting": "partial"}, {"type": "float", "order": "two"}],
-        [{"order": "0"}, {"order": "33"}, {"order": "-4"}, {"pivoting": "none"}],
+        [{"order": "1"}, {"order": "64", "max_batch": "4"}]
+        + [{"pivoting": '"partial"'}, {"pivoting": '"none"'}]
+        + [{"type": "float", "order": "two"}],
+        [{"order": "0"}, {"order": "65"}, {"order": "-4"}, {"pivoting": '"most"'}],
     ),
     "cudaphy_mimo_channel_estimator": (
         [

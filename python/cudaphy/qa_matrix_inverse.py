@@ -55,10 +55,12 @@ class qa_matrix_inverse(FlowgraphCase):
 
     def test_inverts_complex_and_real_matrices_of_any_order(self):
         for dtype in ("complex64", "float32"):
-            for order in (1, 2, 3, 4, 5, 8, 16, 17, 31, 32):
-                for pivoting in ("full", "partial"):
+            for order in (1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64):
+                for pivoting in ("full", "partial", "none"):
                     with self.subTest(dtype=dtype, order=order, pivoting=pivoting):
                         a = matrices(101, order, dtype, order)
+                        if pivoting == "none":
+                            a = a @ a.conj().swapaxes(1, 2) / order
                         self.assert_inverses(a, self.inverses(a, pivoting=pivoting).data)
 
     def test_pivots_where_the_diagonal_is_zero(self):
@@ -92,7 +94,32 @@ class qa_matrix_inverse(FlowgraphCase):
             self.assertFalse(sink.data[list(steps)].any())
             self.assert_inverses(a[good], sink.data[good])
             self.assertEqual(block.failures(), len(steps))
-            self.assertIn("matrix 0 has no inverse", log.text)
+            self.assertIn("matrix 0 is singular (step 1)", log.text)
+
+    def test_a_nearly_singular_matrix_gives_the_inverse_of_one_near_it_and_a_tag(self):
+        eps = np.finfo("float32").eps
+        for dtype in ("complex64", "float32"):
+            a = np.tile(np.diag([1, 1, 2]).astype(dtype), (50, 1, 1))
+            a[7, 1, 1] = eps / 64
+            expected = np.diag([1, 1 / (2 * eps), 0.5]).astype(dtype)
+            sink = self.inverses(a)
+            self.assertEqual(sink.tags("singular"), [(7, 3)])
+            np.testing.assert_allclose(sink.data[7].reshape(3, 3), expected, rtol=1e-3)
+            self.assert_inverses(np.delete(a, 7, 0), np.delete(sink.data, 7, 0))
+            # The others take it as it is, and a pivot that small is one.
+            for pivoting in ("partial", "none"):
+                sink = self.inverses(a, pivoting=pivoting)
+                self.assertEqual(sink.tags("singular"), [])
+                self.assert_inverses(a, sink.data)
+
+    def test_without_pivoting_what_is_not_positive_definite_is_tagged(self):
+        a = np.tile(np.eye(3, dtype="complex64"), (20, 1, 1))
+        a[4, 1, 1], a[9, 2, 2], a[11, 0, 0] = -1, 0, np.nan
+        sink = self.inverses(a, pivoting="none")
+        self.assertEqual(sink.tags("singular"), [(4, 2), (9, 3), (11, -1)])
+        self.assertFalse(sink.data[[4, 9, 11]].any())
+        good = np.delete(np.arange(20), [4, 9, 11])
+        self.assert_inverses(a[good], sink.data[good])
 
     def test_packets_keep_their_tags(self):
         lengths = [1, 2, 5, 1, 300, 7, 33, 1, 1000, 3]
@@ -259,11 +286,11 @@ class qa_matrix_inverse(FlowgraphCase):
         self.assertIn(f"runs on {cudaphy.backends()[0]}", log.text)
 
     def test_refuses_parameters_out_of_range_and_says_the_range(self):
-        for order in (0, -1, 33, 1 << 30):
-            with self.assert_refuses(str(order), "1", "32"):
+        for order in (0, -1, 65, 1 << 30):
+            with self.assert_refuses(str(order), "1", "64"):
                 make(order)
-        with self.assert_refuses("none", "full", "partial"):
-            make(4, pivoting="none")
+        with self.assert_refuses("most", "full", "partial", "none"):
+            make(4, pivoting="most")
         with self.assert_refuses("double", "complex", "float"):
             make(4, type="double")
         with self.assert_refuses("gpu", "auto", "cuda", "cpu", "reference"):

@@ -7,15 +7,19 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief Inverts square matrices of order 1 to 32, one a stream item.
+ * \brief Inverts square matrices of order 1 to 64, one a stream item.
  * \ingroup cudaphy
  *
  * In: vectors of order² items (complex or float), a matrix row by row. Out: the same of
- * the inverses, in order. Gauss-Jordan elimination with full or partial pivoting, many
- * matrices a launch (patent CN102567283, 2011).
+ * the inverses, in order. Gauss-Jordan elimination with full pivoting, partial pivoting,
+ * or none (for Hermitian positive definite matrices), many matrices a launch (patent
+ * CN102567283, 2011). Orders above 32 run at a lower speed.
  *
- * A singular matrix gives zeros and a tag `singular` on its item: a pmt long, the
- * elimination step (from 1) that found no pivot; -1 for a matrix with NaN or infinity.
+ * A singular matrix gets a tag `singular` on its item: a pmt long, the elimination step
+ * (from 1) that found no good pivot, or -1 for a matrix or inverse with NaN or infinity.
+ * Its item is zeros, but for a matrix that is only nearly singular where pivoting is
+ * full: there the item is the finite inverse of a matrix near it, and the step is its
+ * numerical rank plus 1.
  */
 class CUDAPHY_API matrix_inverse : virtual public gr::block
 {
@@ -23,12 +27,14 @@ public:
     typedef std::shared_ptr<matrix_inverse> sptr;
 
     /*!
-     * \param order          of the matrices, 1..32
-     * \param pivoting       "full" or "partial"
+     * \param order          of the matrices, 1..64
+     * \param pivoting       "full", "partial" or "none"
      * \param type           of the elements, "complex" (64 bits) or "float"
      * \param length_tag_key names the tag with a packet's length in items; empty: a plain
-     * stream \param backend        "auto", "cuda", "cpu" or "reference" \param device
-     * index of the GPU \param max_batch      matrices in one launch at most; 0: automatic
+     *                       stream
+     * \param backend        "auto", "cuda", "cpu" or "reference"
+     * \param device         index of the GPU
+     * \param max_batch      matrices in one launch at most; 0: automatic
      * \param max_latency    seconds that a matrix may wait for a fuller batch
      * \throws std::invalid_argument if a parameter is out of range; std::runtime_error if
      * the backend can't be had.
@@ -43,8 +49,8 @@ public:
                      double max_latency = 0);
 
     virtual std::string backend() const = 0; //!< in use: "cuda", "cpu" or "reference"
-    virtual uint64_t
-    failures() const = 0; //!< matrices that had no inverse, since the block was made
+    //! Matrices that got the tag, since the block was made.
+    virtual uint64_t failures() const = 0;
 };
 
 } // namespace gr::cudaphy

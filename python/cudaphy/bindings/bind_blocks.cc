@@ -34,12 +34,13 @@ void bind_blocks(py::module& m)
     block_class<matrix_inverse>(
         m,
         "matrix_inverse",
-        "Inverts square matrices of order 1 to 32: vectors of order*order items, row by "
-        "row, in and out; type "
-        "\"complex\" (64 bits) or \"float\"; pivoting \"full\" or \"partial\". A "
-        "singular matrix gives zeros and a tag "
-        "'singular' (pmt long: elimination step; -1 for NaN or Inf). Source: patent "
-        "CN102567283 (2011)." COMMON_ARGUMENTS)
+        "Inverts square matrices of order 1 to 64: vectors of order*order items, row by "
+        "row, in and out; type \"complex\" (64 bits) or \"float\"; pivoting \"full\", "
+        "\"partial\", or \"none\" for Hermitian positive definite matrices. A singular "
+        "matrix gets a tag 'singular' (pmt long: elimination step; -1 for NaN or Inf) "
+        "and "
+        "gives zeros; a nearly singular one, where pivoting is full, the inverse of a "
+        "matrix near it. Source: patent CN102567283 (2011)." COMMON_ARGUMENTS)
         .def(py::init(&matrix_inverse::make),
              py::arg("order"),
              py::arg("pivoting") = "full",
@@ -50,7 +51,7 @@ void bind_blocks(py::module& m)
              py::arg("max_batch") = 0,
              py::arg("max_latency") = 0.0)
         .def("backend", &matrix_inverse::backend, "The backend in use.")
-        .def("failures", &matrix_inverse::failures, "Matrices that had no inverse.");
+        .def("failures", &matrix_inverse::failures, "Matrices that got the tag.");
 
     block_class<mimo_channel_estimator>(
         m,
