@@ -44,6 +44,37 @@ BOOST_AUTO_TEST_CASE(what_is_copied_in_comes_out_again)
     BOOST_TEST(q->idle());
 }
 
+BOOST_AUTO_TEST_CASE(a_queue_on_anothers_stream_works_in_its_order_and_leaves_it_whole)
+{
+    BOOST_CHECK_THROW(queue::attach(nullptr, 4711), backend_unavailable);
+    if (tested_backend() != backend::cuda) {
+        return;
+    }
+    const auto owner = queue::make(backend::cuda);
+    const auto sent = gaussian<float>(100003);
+    array<float> there(*owner, sent.size());
+    for (int turn = 0; turn < 2; ++turn) {
+        // The second turn works on the stream after a first queue on it has gone.
+        const auto guest = queue::attach(owner->native(), owner->device());
+        BOOST_TEST(name_of(guest->where()) == "cuda");
+        BOOST_TEST(guest->device() == owner->device());
+        BOOST_TEST(guest->native() == owner->native());
+        std::vector<float> got(sent.size(), -1.0f);
+        guest->copy_in(there.data(), sent.data(), sizeof(float) * sent.size());
+        owner->copy_out(got.data(), there.data(), sizeof(float) * sent.size());
+        guest->synchronize();
+        BOOST_TEST(owner->idle());
+        BOOST_TEST(got == sent, boost::test_tools::per_element());
+        array<float>(*guest, view<const float>(got)).to_host();
+    }
+    BOOST_TEST((there.to_host() == sent));
+
+    const auto on_default = queue::attach(nullptr);
+    BOOST_TEST(on_default->native() == nullptr);
+    const array<float> again(*on_default, view<const float>(sent));
+    BOOST_TEST((again.to_host() == sent));
+}
+
 BOOST_AUTO_TEST_CASE(parts_cover_every_item_once)
 {
     for (const size_t n : { 0, 1, 15, 16, 17, 1000 }) {

@@ -51,4 +51,12 @@ std::unique_ptr<queue> queue::make(backend where, int device)
         [](int index) { return make_cuda_queue(index); });
 }
 
+std::unique_ptr<queue> queue::attach([[maybe_unused]] void* stream, int device)
+{
+    const auto nowhere = []() -> std::unique_ptr<queue> { return nullptr; };
+    return dispatch(backend::cuda, device, nowhere, nowhere, [&](int index) {
+        return attach_cuda_queue(stream, index);
+    });
+}
+
 } // namespace gr::cudaphy

@@ -68,17 +68,25 @@ cuda_state ask_runtime()
 class cuda_queue : public queue
 {
 public:
-    explicit cuda_queue(int device) : d_device(device)
+    //! On a stream of its own.
+    explicit cuda_queue(int device) : d_device(device), d_owned(true)
     {
         cuda_device_scope scope(device);
         cuda_check(cudaStreamCreateWithFlags(&d_stream, cudaStreamNonBlocking),
                    "cudaStreamCreate");
     }
+    //! On somebody else's stream.
+    cuda_queue(cudaStream_t stream, int device)
+        : d_device(device), d_owned(false), d_stream(stream)
+    {
+    }
     ~cuda_queue() override
     {
-        cuda_device_scope scope(d_device);
-        cudaStreamDestroy(d_stream);
-        cudaGetLastError();
+        if (d_owned) {
+            cuda_device_scope scope(d_device);
+            cudaStreamDestroy(d_stream);
+            cudaGetLastError();
+        }
     }
 
     backend where() const override { return backend::cuda; }
@@ -134,7 +142,8 @@ public:
     }
 
 private:
-    int d_device;
+    const int d_device;
+    const bool d_owned;
     cudaStream_t d_stream = nullptr;
 };
 
@@ -152,6 +161,11 @@ cuda_state probe_cuda()
 std::unique_ptr<queue> make_cuda_queue(int device)
 {
     return std::make_unique<cuda_queue>(device);
+}
+
+std::unique_ptr<queue> attach_cuda_queue(void* stream, int device)
+{
+    return std::make_unique<cuda_queue>(static_cast<cudaStream_t>(stream), device);
 }
 
 void cuda_check(cudaError_t code, const char* what)

@@ -23,6 +23,16 @@ public:
     //! made.
     static std::unique_ptr<queue> make(backend where = backend::automatic,
                                        int device = 0);
+    /*!
+     * A queue on a stream that somebody else owns: what is submitted here and what the
+     * owner submits run in the order of submission. The stream must outlive the queue,
+     * which never destroys it.
+     *
+     * \param stream  a cudaStream_t (a CUstream is the same) of that device; null for the
+     * device's default stream
+     * \throws backend_unavailable as resolve() does.
+     */
+    static std::unique_ptr<queue> attach(void* stream, int device = 0);
     virtual ~queue() = default;
 
     virtual backend where() const = 0; //!< never `automatic`
