@@ -6,7 +6,8 @@
 
 Kernel folders may use each other, but not in a circle. GNU Radio and pmt are unknown to
 lib/kernels and to the public headers of the kernels. CUDA's headers, and *.cuh, stand
-only in *.cu and *.cuh, the CUDA files of lib/kernels/common, and lib/runtime.
+only in *.cu and *.cuh, the CUDA files of lib/kernels/common, lib/runtime, and the
+examples in C++, which bring a stream of their own.
 """
 
 import ast
@@ -75,7 +76,7 @@ def may_see_cuda(path):
     name = path.as_posix()
     return (
         path.suffix in (".cu", ".cuh")
-        or name.startswith("lib/runtime/")
+        or name.startswith(("lib/runtime/", "examples/cpp/"))
         or (name.startswith("lib/kernels/common/") and "cuda" in path.name)
     )
 

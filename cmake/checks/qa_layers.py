@@ -44,6 +44,7 @@ GOOD = {
     "python/cudaphy/arrays.py": "from . import cudaphy_python\n",
     "examples/link.py": "from gnuradio import cudaphy\nimport channel\n",
     "examples/channel.py": "import numpy\n",
+    "examples/cpp/stream.cc": "#include <cuda_runtime_api.h>\n",
 }
 
 
