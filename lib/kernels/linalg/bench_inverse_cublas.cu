@@ -13,26 +13,43 @@ void check(cublasStatus_t code, const char* call)
     }
 }
 
-array<cuComplex*>
-pointers_to_matrices(queue& q, view<complex64> matrices, size_t elements)
-{
-    std::vector<cuComplex*> pointers(matrices.size() / elements);
-    for (size_t item = 0; item < pointers.size(); ++item) {
-        pointers[item] = reinterpret_cast<cuComplex*>(matrices.data() + item * elements);
+// cuBLAS's names of a type and of its three functions.
+template <typename T>
+struct names;
+#define CUDAPHY_NAMES(T, Element, Letter)                             \
+    template <>                                                       \
+    struct names<T> {                                                 \
+        using element = Element;                                      \
+        static constexpr auto matinv = cublas##Letter##matinvBatched; \
+        static constexpr auto getrf = cublas##Letter##getrfBatched;   \
+        static constexpr auto getri = cublas##Letter##getriBatched;   \
     }
-    array<cuComplex*> there(q, view<cuComplex* const>(pointers));
+CUDAPHY_NAMES(float, float, S);
+CUDAPHY_NAMES(double, double, D);
+CUDAPHY_NAMES(complex64, cuComplex, C);
+CUDAPHY_NAMES(complex128, cuDoubleComplex, Z);
+
+template <typename T>
+using element_of = typename names<T>::element;
+
+template <typename T>
+array<element_of<T>*> pointers_to_matrices(queue& q, view<T> matrices, size_t elements)
+{
+    using pointer = element_of<T>*;
+    std::vector<pointer> pointers(matrices.size() / elements);
+    for (size_t item = 0; item < pointers.size(); ++item) {
+        pointers[item] = reinterpret_cast<pointer>(matrices.data() + item * elements);
+    }
+    array<pointer> there(q, view<const pointer>(pointers));
     q.synchronize();
     return there;
 }
 
 } // namespace
 
-struct cublas_inverse::state {
-    state(queue& where,
-          int n,
-          view<complex64> from,
-          view<complex64> to,
-          view<complex64> between)
+template <typename T>
+struct cublas_inverse<T>::state {
+    state(queue& where, int n, view<T> from, view<T> to, view<T> between)
         : q(where), order(n), batch(int(from.size() / (size_t(n) * n))), a(from),
           scratch(between), each_a(pointers_to_matrices(q, from, size_t(n) * n)),
           each_x(pointers_to_matrices(q, to, size_t(n) * n)),
@@ -47,71 +64,81 @@ struct cublas_inverse::state {
     queue& q;
     int order;
     int batch;
-    view<complex64> a;
-    view<complex64> scratch;
-    array<cuComplex*> each_a;
-    array<cuComplex*> each_x;
-    array<cuComplex*> each_scratch;
+    view<T> a;
+    view<T> scratch;
+    array<element_of<T>*> each_a;
+    array<element_of<T>*> each_x;
+    array<element_of<T>*> each_scratch;
     array<int> pivots;
     array<int> info;
     cublasHandle_t handle = nullptr;
 };
 
-cublas_inverse::cublas_inverse(
-    queue& q, int order, view<complex64> a, view<complex64> x, view<complex64> scratch)
+template <typename T>
+cublas_inverse<T>::cublas_inverse(
+    queue& q, int order, view<T> a, view<T> x, view<T> scratch)
     : d_state(std::make_unique<state>(q, order, a, x, scratch))
 {
 }
 
-cublas_inverse::~cublas_inverse() = default;
+template <typename T>
+cublas_inverse<T>::~cublas_inverse() = default;
 
-void cublas_inverse::matinv()
+template <typename T>
+void cublas_inverse<T>::matinv()
 {
     const auto& s = *d_state;
-    check(cublasCmatinvBatched(s.handle,
-                               s.order,
-                               s.each_a.data(),
-                               s.order,
-                               s.each_x.data(),
-                               s.order,
-                               s.info.data(),
-                               s.batch),
-          "cublasCmatinvBatched");
+    check(names<T>::matinv(s.handle,
+                           s.order,
+                           s.each_a.data(),
+                           s.order,
+                           s.each_x.data(),
+                           s.order,
+                           s.info.data(),
+                           s.batch),
+          "cublas matinvBatched");
 }
 
-void cublas_inverse::copy()
+template <typename T>
+void cublas_inverse<T>::copy()
 {
     const auto& s = *d_state;
     cuda_check(cudaMemcpyAsync(s.scratch.data(),
                                s.a.data(),
-                               s.a.size() * sizeof(complex64),
+                               s.a.size() * sizeof(T),
                                cudaMemcpyDeviceToDevice,
                                stream_of(s.q)),
                "cudaMemcpyAsync");
 }
 
-void cublas_inverse::getrf_getri()
+template <typename T>
+void cublas_inverse<T>::getrf_getri()
 {
     copy();
     const auto& s = *d_state;
-    check(cublasCgetrfBatched(s.handle,
-                              s.order,
-                              s.each_scratch.data(),
-                              s.order,
-                              s.pivots.data(),
-                              s.info.data(),
-                              s.batch),
-          "cublasCgetrfBatched");
-    check(cublasCgetriBatched(s.handle,
-                              s.order,
-                              s.each_scratch.data(),
-                              s.order,
-                              s.pivots.data(),
-                              s.each_x.data(),
-                              s.order,
-                              s.info.data(),
-                              s.batch),
-          "cublasCgetriBatched");
+    check(names<T>::getrf(s.handle,
+                          s.order,
+                          s.each_scratch.data(),
+                          s.order,
+                          s.pivots.data(),
+                          s.info.data(),
+                          s.batch),
+          "cublas getrfBatched");
+    check(names<T>::getri(s.handle,
+                          s.order,
+                          s.each_scratch.data(),
+                          s.order,
+                          s.pivots.data(),
+                          s.each_x.data(),
+                          s.order,
+                          s.info.data(),
+                          s.batch),
+          "cublas getriBatched");
 }
+
+template class cublas_inverse<float>;
+template class cublas_inverse<double>;
+template class cublas_inverse<complex64>;
+template class cublas_inverse<complex128>;
 
 } // namespace gr::cudaphy::benchmarks
