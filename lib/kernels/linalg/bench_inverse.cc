@@ -148,8 +148,8 @@ void measure_small(queue& q)
         "\nSmall batches, complex64, full pivoting (cuBLAS: partial), us a batch. "
         "By the host's clock, alone: call and\nend of it; queued: a call of many. "
         "By events, one: event, launch, event; graph: each of 200 in a CUDA graph.\n"
-        "The patent (CN102567283, 2011) inverts by CPU and GPU of 2011; LTE's "
-        "sub-frame leaves 500 us.\n");
+        "The source, patent CN102567283, prints no times: it asks for each batch "
+        "within a sub-frame's 500 us.\n");
     print_cells({ "order", "batch", "alone", "queued", "ns a matrix", "of 500 us" });
 #ifdef CUDAPHY_HAVE_CUDA
     const auto one = [&](const auto& run) {
