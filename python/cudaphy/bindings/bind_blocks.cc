@@ -6,6 +6,7 @@
 #include <gnuradio/cudaphy/mimo_channel_estimator.h>
 #include <gnuradio/cudaphy/mimo_equalizer.h>
 #include <gnuradio/cudaphy/soft_demapper.h>
+#include <gnuradio/cudaphy/triangular_inverse.h>
 
 namespace gr::cudaphy::bindings {
 namespace {
@@ -52,6 +53,29 @@ void bind_blocks(py::module& m)
              py::arg("max_latency") = 0.0)
         .def("backend", &matrix_inverse::backend, "The backend in use.")
         .def("failures", &matrix_inverse::failures, "Matrices that got the tag.");
+
+    // The numpy function has the plain name.
+    block_class<triangular_inverse>(
+        m,
+        "triangular_inverse_block",
+        "Inverts triangular matrices of order 1 to 128: vectors of order*order items, "
+        "row by row, in and out; type \"complex\" (64 bits) or \"float\". The triangle "
+        "alone is read, with unit_diagonal only what lies beside the diagonal. A matrix "
+        "with a zero on its diagonal gives zeros and a tag 'singular' (pmt long: first "
+        "row with a zero; -1 for NaN or Inf). Source: triangular inversion by one warp "
+        "(Shanghai Biren, 2023)." COMMON_ARGUMENTS)
+        .def(py::init(&triangular_inverse::make),
+             py::arg("order"),
+             py::arg("lower") = true,
+             py::arg("unit_diagonal") = false,
+             py::arg("type") = "complex",
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("backend", &triangular_inverse::backend, "The backend in use.")
+        .def("failures", &triangular_inverse::failures, "Matrices that got the tag.");
 
     block_class<mimo_channel_estimator>(
         m,
