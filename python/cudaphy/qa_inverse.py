@@ -157,6 +157,20 @@ class qa_inverse(unittest.TestCase):
                 x, np.broadcast_to(np.diag([0.25, 0.5, 1, 1 / bound]), a.shape), rtol=1e-3
             )
             np.testing.assert_allclose(rcond, bound / 4, rtol=1e-3)
+            # Only full pivoting replaces a pivot.
+            for pivoting in ("partial", "none"):
+                x, info = cudaphy.inverse(a, pivoting, BACKEND)
+                self.assertFalse(info.any())
+                np.testing.assert_allclose(x[:, 3, 3], 1 / small, rtol=1e-3)
+
+    def test_without_pivoting_only_positive_definite_matrices_are_taken(self):
+        for kind in KINDS:
+            a = np.tile(np.eye(4).astype(kind), (3, 1, 1))
+            a[1, 2, 2] = -1
+            for pivoting, status in (("full", 0), ("partial", 0), ("none", 3)):
+                x, info = cudaphy.inverse(a, pivoting, BACKEND)
+                np.testing.assert_array_equal(info, [0, status, 0])
+                np.testing.assert_array_equal(x[1], 0 if status else a[1])
 
     def test_refuses_what_does_not_fit(self):
         for shape in ((3,), (2, 3), (4, 2, 3), ()):

@@ -134,7 +134,7 @@ void print_cells(const std::vector<std::string>& cells)
 }
 
 //! The table of the patent: the tones of an LTE sub-frame at 5, 10, 15 and 20 MHz.
-void measure_small(queue& q)
+void measure_small(queue& q, double bandwidth)
 {
     const auto queued = [&](const auto& run) { return seconds_per_call(q, run); };
     const auto alone = [&](const auto& run) {
@@ -150,7 +150,8 @@ void measure_small(queue& q)
         "By events, one: event, launch, event; graph: each of 200 in a CUDA graph.\n"
         "The source, patent CN102567283, prints no times: it asks for each batch "
         "within a sub-frame's 500 us.\n");
-    print_cells({ "order", "batch", "alone", "queued", "ns a matrix", "of 500 us" });
+    print_cells(
+        { "order", "batch", "alone", "queued", "ns a matrix", "bound us", "of 500 us" });
 #ifdef CUDAPHY_HAVE_CUDA
     const auto one = [&](const auto& run) {
         return benchmarks::seconds_of_one_launch(q, run);
@@ -170,6 +171,7 @@ void measure_small(queue& q)
                           us(whole),
                           us(busy),
                           cell("%.1f", 1e9 * busy / batch),
+                          us(2.0 * sizeof(complex64) * order * order * batch / bandwidth),
                           cell("%.2f %%", 100 * whole / 500e-6) });
         }
     }
@@ -283,18 +285,17 @@ int main(int argc, char** argv)
         const auto q = queue::make(where);
         const auto found = resolve(where);
         std::printf("%s: %s\n", name_of(where).c_str(), found.reason.c_str());
+        const double bandwidth = benchmarks::copy_bandwidth(*q);
+        std::printf("bound: a matrix in and out at the bandwidth of a copy, %.1f GB/s\n",
+                    1e-9 * bandwidth);
         if (asked("small")) {
-            measure_small(*q);
+            measure_small(*q, bandwidth);
         }
         if (part == "small") {
             continue;
         }
-        const double bandwidth = benchmarks::copy_bandwidth(*q);
-        std::printf(
-            "\nLarge batches. Bound: a matrix in and out at the bandwidth of a copy, "
-            "%.1f GB/s. cuBLAS pivots partially;\ngetrf+i is less the copy that it "
-            "needs. To better: the better of cuBLAS, in our times.\n",
-            1e-9 * bandwidth);
+        std::printf("\nLarge batches. cuBLAS pivots partially; getrf+i is less the copy "
+                    "that it needs. To better: the better of cuBLAS,\nin our times.\n");
         print_head_of_large();
         const auto full = pivoting::full;
         if (asked("large")) {
