@@ -1,39 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE triangular_inverse
-#include "kernels/common/testing.h"
-#include <algorithm>
-#include <boost/mpl/list.hpp>
-#include <cmath>
-#include <gnuradio/cudaphy/kernels/triangular_inverse.h>
-#include <limits>
+#include "kernels/linalg/qa_triangular_oracle.h"
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
 using namespace gr::cudaphy::testing;
 
-using complex128 = std::complex<double>;
-using number_types = boost::mpl::list<float, double, complex64, complex128>;
-
 namespace {
-
-template <typename T>
-struct real_of {
-    using type = T;
-};
-template <typename R>
-struct real_of<std::complex<R>> {
-    using type = R;
-};
-template <typename T>
-using real = typename real_of<T>::type;
-
-using wide = std::complex<long double>;
-
-template <typename T>
-constexpr long double eps = std::numeric_limits<real<T>>::epsilon() / 2; //!< as LAPACK
-
-template <typename T>
-using parameters = typename triangular_inverse<T>::parameters;
 
 //! Every shape and algorithm of an order.
 template <typename T>
@@ -63,161 +36,6 @@ std::vector<int> orders()
         all[n - 1] = n;
     }
     return all;
-}
-
-template <typename T>
-T normal()
-{
-    static std::normal_distribution<double> distribution;
-    if constexpr (std::is_same_v<T, real<T>>) {
-        return distribution(generator());
-    } else {
-        const auto re = distribution(generator());
-        return T(re, distribution(generator()));
-    }
-}
-
-template <typename T>
-bool in_triangle(const parameters<T>& p, int element)
-{
-    const int i = element / p.order, j = element % p.order;
-    return p.lower ? j <= i : j >= i;
-}
-
-template <typename T>
-bool is_read(const parameters<T>& p, int element)
-{
-    return in_triangle<T>(p, element) &&
-           !(p.unit_diagonal && element % (p.order + 1) == 0);
-}
-
-//! Triangles of condition numbers that grow slowly: the diagonal's modulus is in 1..2,
-//! the rest is of variance 1 / N. What is not to be read is NaN.
-template <typename T>
-std::vector<T> triangles(const parameters<T>& p, size_t batch)
-{
-    const int n = p.order;
-    std::uniform_real_distribution<double> modulus(1.0, 2.0);
-    std::vector<T> a(batch * n * n, T(std::numeric_limits<real<T>>::quiet_NaN()));
-    for (size_t e = 0; e < a.size(); ++e) {
-        const int element = e % (n * n);
-        if (is_read<T>(p, element)) {
-            const T value = normal<T>();
-            const bool diagonal = element % (n + 1) == 0;
-            a[e] = value * real<T>(diagonal ? modulus(generator()) / std::abs(value)
-                                            : 1 / std::sqrt(double(n)));
-        }
-    }
-    return a;
-}
-
-//! The triangle itself: a unit diagonal and zeros put in.
-template <typename T>
-std::vector<wide> triangle_of(const parameters<T>& p, const T* a)
-{
-    std::vector<wide> l(p.order * p.order);
-    for (size_t e = 0; e < l.size(); ++e) {
-        l[e] = is_read<T>(p, e) ? wide(a[e]) : wide(in_triangle<T>(p, e) ? 1 : 0);
-    }
-    return l;
-}
-
-long double one_norm(int n, const std::vector<wide>& a)
-{
-    long double largest = 0;
-    for (int j = 0; j < n; ++j) {
-        long double sum = 0;
-        for (int i = 0; i < n; ++i) {
-            sum += std::abs(a[i * n + j]);
-        }
-        largest = std::max(largest, sum);
-    }
-    return largest;
-}
-
-//! LAPACK's ||I - L X||_1 / (N ||L||_1 ||X||_1 eps), whose threshold is 30.
-template <typename T>
-double residual_ratio(const parameters<T>& p, const T* a, const T* x)
-{
-    const int n = p.order;
-    const auto l = triangle_of<T>(p, a);
-    const std::vector<wide> inverse(x, x + n * n);
-    std::vector<wide> residual(n * n);
-    for (int i = 0; i < n; ++i) {
-        residual[i * n + i] = 1;
-        for (int k = 0; k < n; ++k) {
-            const wide f = l[i * n + k];
-            if (f == wide(0)) {
-                continue;
-            }
-            for (int j = 0; j < n; ++j) {
-                const wide g = inverse[k * n + j];
-                // By hand, for the library's product looks for NaN each time.
-                residual[i * n + j] -= wide(f.real() * g.real() - f.imag() * g.imag(),
-                                            f.real() * g.imag() + f.imag() * g.real());
-            }
-        }
-    }
-    return one_norm(n, residual) / (n * one_norm(n, l) * one_norm(n, inverse) * eps<T>);
-}
-
-template <typename T>
-struct inverted {
-    std::vector<T> x;
-    std::vector<int> status;
-};
-
-//! Inverts on the tested backend; x and status start out poisoned.
-template <typename T>
-inverted<T> invert(const parameters<T>& p,
-                   const std::vector<T>& a,
-                   backend where = tested_backend(),
-                   bool in_place = false)
-{
-    auto q = queue::make(where);
-    auto kernel = triangular_inverse<T>::make(p, where);
-    array<T> from(*q, view<const T>(a));
-    auto to = poisoned<T>(*q, a.size());
-    auto status = poisoned<int>(*q, a.size() / (p.order * p.order));
-    kernel->run(from, in_place ? from : to, status, *q);
-    return { (in_place ? from : to).to_host(), status.to_host() };
-}
-
-template <typename T>
-void check_inverses(const parameters<T>& p, const std::vector<T>& a)
-{
-    const int n = p.order, elements = n * n;
-    const auto result = invert<T>(p, a);
-    for (size_t item = 0; item < result.status.size(); ++item) {
-        const T* x = &result.x[item * elements];
-        BOOST_REQUIRE_EQUAL(result.status[item], 0);
-        BOOST_REQUIRE_LT(residual_ratio<T>(p, &a[item * elements], x), 30.0);
-        for (int e = 0; e < elements; ++e) {
-            if (!in_triangle<T>(p, e)) {
-                BOOST_REQUIRE(x[e] == T(0));
-            } else if (p.unit_diagonal && !is_read<T>(p, e)) {
-                BOOST_REQUIRE(x[e] == T(1));
-            }
-        }
-    }
-}
-
-template <typename T>
-void check_equal(const inverted<T>& one, const inverted<T>& other)
-{
-    BOOST_TEST((one.x == other.x));
-    BOOST_TEST(one.status == other.status, boost::test_tools::per_element());
-}
-
-//! All of x is 0 for the item, and its status is `expected`.
-template <typename T>
-void check_failed(const inverted<T>& result, size_t item, int expected, int n)
-{
-    BOOST_TEST(result.status[item] == expected,
-               "item " << item << " of order " << n << " has status "
-                       << result.status[item] << ", not " << expected);
-    const auto first = result.x.begin() + item * n * n;
-    BOOST_TEST(std::count(first, first + n * n, T(0)) == n * n);
 }
 
 } // namespace
@@ -488,11 +306,11 @@ BOOST_AUTO_TEST_CASE(memory_need_not_be_aligned_beyond_an_element)
 BOOST_AUTO_TEST_CASE(parameters_out_of_range_are_refused_with_the_range)
 {
     const auto where = tested_backend();
-    for (const int order : { -1, 0, 33, 1000 }) {
+    for (const int order : { -1, 0, 1025, 100000 }) {
         const auto names_the_range = [&](const std::invalid_argument& problem) {
             const std::string what = problem.what();
             return what.find(std::to_string(order)) != std::string::npos &&
-                   what.find("1..32") != std::string::npos;
+                   what.find("1..1024") != std::string::npos;
         };
         BOOST_CHECK_EXCEPTION(triangular_inverse<float>::make({ order }, where),
                               std::invalid_argument,

@@ -48,12 +48,19 @@ triangular_inverse<T>::make(const parameters& p, backend where, int device)
                                     ", must be triangular_algorithm::recursive_blocks or "
                                     "triangular_algorithm::columns");
     }
+    const bool blocked = p.order > triangular_inverse_warp_order;
     return dispatch(
         where,
         device,
         [&] { return make_triangular_inverse_reference<T>(p); },
-        [&] { return make_triangular_inverse_cpu<T>(p); },
-        [&](int index) { return make_triangular_inverse_cuda<T>(p, index); });
+        [&] {
+            return blocked ? make_triangular_inverse_blocked_cpu<T>(p)
+                           : make_triangular_inverse_cpu<T>(p);
+        },
+        [&](int index) {
+            return blocked ? make_triangular_inverse_blocked_cuda<T>(p, index)
+                           : make_triangular_inverse_cuda<T>(p, index);
+        });
 }
 
 template class triangular_inverse<float>;

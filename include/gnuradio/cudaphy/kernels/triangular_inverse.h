@@ -14,7 +14,7 @@ enum class triangular_algorithm {
 CUDAPHY_API triangular_algorithm triangular_algorithm_from_name(const std::string& name);
 
 /*!
- * \brief Inverts a batch of small triangular matrices of order N = 1..32.
+ * \brief Inverts a batch of triangular matrices of order N = 1..1024.
  *
  * The default algorithm on a GPU is that of Shanghai Biren (published 2023): a triangle
  * of order 2^n lies in shared memory and is cut into its diagonal elements and, above
@@ -22,6 +22,11 @@ CUDAPHY_API triangular_algorithm triangular_algorithm_from_name(const std::strin
  * and L22 that are inverted already; a round replaces all squares of one size by -L22^-1
  * L21 L11^-1. Orders that are no power of two are padded with the unit matrix. An upper
  * triangle is the transpose of a lower one.
+ *
+ * Above order 32 a GPU goes on with larger squares: diagonal blocks of order 32 are
+ * inverted by a warp each, then squares of order 32, 64 .. 512 by tiled products of all
+ * of them at once, whatever the algorithm. A run takes 3 launches and 2 a size. The CPU
+ * vectorises along the columns of X.
  *
  * Of A the triangle alone is read, and with a unit diagonal only what lies beside the
  * diagonal, so that the rest may hold anything, NaN included. The other triangle of X is
@@ -37,12 +42,12 @@ class CUDAPHY_API triangular_inverse
 {
 public:
     struct parameters {
-        int order;                  //!< N, 1..32
+        int order;                  //!< N, 1..1024
         bool lower = true;          //!< else upper
         bool unit_diagonal = false; //!< the diagonal is 1, whatever is stored there
         triangular_algorithm algorithm = triangular_algorithm::recursive_blocks;
     };
-    static constexpr int max_order = 32;
+    static constexpr int max_order = 1024;
 
     //! \throws std::invalid_argument if a parameter is out of range; backend_unavailable
     //! as resolve() does.
@@ -51,11 +56,13 @@ public:
     virtual ~triangular_inverse() = default;
 
     /*!
-     * Inverts a batch in one launch; returns before the device has finished if `queue` is
-     * a device's.
+     * Inverts a batch, up to order 32 in one launch; returns before the device has
+     * finished if `queue` is a device's. Nothing is allocated on the device and nothing
+     * is waited for; what lies beside the triangle of X is all the workspace there is.
      *
      * \param a            matrices, row-major, (batch, N, N)
-     * \param[out] x       inverses, (batch, N, N); may be `a` itself
+     * \param[out] x       inverses, (batch, N, N); may be `a` itself, but not overlap it
+     *                     otherwise
      * \param[out] status  0; -1 if an element of the triangle is not finite; else k =
      *                     1..N, the first row whose diagonal element is 0; else -1 if an
      *                     element of X is not finite, (batch)
