@@ -10,9 +10,53 @@
 #include <algorithm>
 #include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
+#include <vector>
+
+#include "kernels/linalg/triangular_inverse_transpose-inl.h"
 
 // One matrix a lane. A tile holds the triangle alone, row after row, with the lane as the
 // last index: N (N + 1) / 2 vectors, which for float and N = 32 fit a first-level cache.
+
+#ifndef CUDAPHY_TRIANGLE_PLACES
+#define CUDAPHY_TRIANGLE_PLACES
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! Which vector of a tile holds a number of a row-major matrix. An upper triangle is the
+//! transpose of a lower one. All that lies outside has one vector, behind the others.
+struct triangle_places {
+    triangle_places(int n, bool lower, bool unit_diagonal, int parts_of_element)
+        : order(n), parts(parts_of_element), unit(unit_diagonal),
+          outside(n * (n + 1) / 2 * parts), of(size_t(n) * n * parts, outside),
+          run_outside(of.size())
+    {
+        for (int i = 0; i < n; ++i) {
+            for (int e = 0; e < (i + 1) * parts; ++e) {
+                const int j = e / parts, part = e % parts;
+                const int place = lower ? i * n + j : j * n + i;
+                of[place * parts + part] = i * (i + 1) / 2 * parts + e;
+            }
+        }
+        size_t run = 0;
+        for (size_t f = of.size(); f-- > 0;) {
+            run = of[f] == outside ? run + 1 : 0;
+            run_outside[f] = run;
+        }
+    }
+
+    size_t size() const { return of.size(); } //!< of a matrix, in numbers
+
+    int order;
+    int parts; //!< numbers an element
+    bool unit; //!< the diagonal is 1
+    int outside;
+    std::vector<int> of;
+    std::vector<size_t> run_outside; //!< from here on, one behind another
+};
+
+} // namespace
+} // namespace gr::cudaphy::kernels
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
@@ -51,12 +95,6 @@ struct element {
         return { hn::Set(d, value), hn::Zero(d) };
     }
     HWY_INLINE element negative() const { return { hn::Neg(re), hn::Neg(im) }; }
-    //! NaN where an element is not finite, else 0.
-    HWY_INLINE vec<R> spoilt() const
-    {
-        const auto spoilt = hn::Sub(re, re);
-        return Parts == 2 ? hn::Add(spoilt, hn::Sub(im, im)) : spoilt;
-    }
 };
 
 //! sum + a b
@@ -89,6 +127,10 @@ HWY_INLINE element<R, Parts> reciprocal(element<R, Parts> a)
     }
 }
 
+//! Inverts a lane's triangle in place: X(i, j) = -X(i, i) sum over j <= m < i of L(i, m)
+//! X(m, j). Rows go in panels and columns abreast, so that a step of a panel's products
+//! loads its rows and columns once: for float and AVX-512 16 fused multiply-adds take 8
+//! loads, where the core issues 2 of each a cycle.
 template <typename R, int Parts>
 class lane_inverter
 {
@@ -97,18 +139,13 @@ public:
 
     lane_inverter(R* tile, int order) : d_tile(tile), n(order) {}
 
-    //! Row after row in place: X(i, j) = -X(i, i) sum over j <= m < i of L(i, m) X(m, j).
     //! The state of each lane goes to `states`.
     void run(R* states)
     {
         const tag<R> d;
+        const auto spoilt_in = spoilt();
         auto state = hn::Zero(d);
-        auto spoilt_in = hn::Zero(d);
-        auto spoilt_out = hn::Zero(d);
         for (int i = 0; i < n; ++i) {
-            for (int j = 0; j <= i; ++j) {
-                spoilt_in = hn::Add(spoilt_in, number::load(at(i, j)).spoilt());
-            }
             const auto diagonal = number::load(at(i, i));
             auto zero = hn::Eq(diagonal.re, hn::Zero(d));
             if constexpr (Parts == 2) {
@@ -116,78 +153,233 @@ public:
             }
             zero = hn::And(zero, hn::Eq(state, hn::Zero(d)));
             state = hn::IfThenElse(zero, hn::Set(d, R(i + 1)), state);
-            const auto inverse = reciprocal(diagonal);
-            inverse.store(at(i, i));
-            spoilt_out = hn::Add(spoilt_out, inverse.spoilt());
-            for (int j = 0; j < i; j += abreast) {
-                const int width = std::min(abreast, i - j);
-                spoilt_out = hn::Add(spoilt_out,
-                                     width == abreast ? row<abreast>(i, j, inverse)
-                                     : width == 3     ? row<3>(i, j, inverse)
-                                     : width == 2     ? row<2>(i, j, inverse)
-                                                      : row<1>(i, j, inverse));
-            }
+            reciprocal(diagonal).store(at(i, i));
+        }
+        int i = 0;
+        for (; i + most_rows <= n; i += most_rows) {
+            panel<most_rows>(i);
+        }
+        if (n - i == 3) {
+            panel<std::min(3, most_rows)>(i);
+        } else if (n - i == 2) {
+            panel<2>(i);
+        } else if (n - i == 1) {
+            panel<1>(i);
         }
         const auto minus_one = hn::Set(d, R(-1));
         const auto no_step = hn::Eq(state, hn::Zero(d));
-        state = hn::IfThenElse(hn::And(no_step, hn::IsNaN(spoilt_out)), minus_one, state);
+        state = hn::IfThenElse(hn::And(no_step, hn::IsNaN(spoilt())), minus_one, state);
         state = hn::IfThenElse(hn::IsNaN(spoilt_in), minus_one, state);
         hn::Store(state, d, states);
     }
 
 private:
-    static constexpr int abreast = 4; //!< columns that share a load of L(i, m)
+    static constexpr size_t lanes = lanes_of<R>;
+    static constexpr bool many_registers = lanes * sizeof(R) == 64;
+    static constexpr int most_rows = many_registers || Parts == 1 ? 4 : 2;
+    static constexpr int abreast = many_registers && Parts == 1 ? 4 : 2;
 
     R* at(int i, int j) const
     {
-        return d_tile + size_t(i * (i + 1) / 2 + j) * Parts * hn::Lanes(tag<R>());
+        return d_tile + size_t(i * (i + 1) / 2 + j) * Parts * lanes;
     }
 
-    //! X(i, j .. j + Width - 1); NaN where one of them is not finite.
-    template <int Width>
-    HWY_INLINE vec<R> row(int i, int j, number inverse) const
+    //! NaN where an element is not finite, else 0.
+    vec<R> spoilt() const
     {
-        number sums[Width];
-        for (auto& sum : sums) {
-            sum = number::set(0);
-        }
-        for (int m = j; m < j + Width; ++m) {
-            const auto factor = number::load(at(i, m));
-            for (int c = 0; c <= m - j; ++c) {
-                sums[c] = multiply_add(sums[c], factor, number::load(at(m, j + c)));
+        const tag<R> d;
+        constexpr int chains = 4;
+        const int vectors = n * (n + 1) / 2 * Parts;
+        vec<R> sums[chains] = { hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d) };
+        int v = 0;
+        for (; v + chains <= vectors; v += chains) {
+            for (int c = 0; c < chains; ++c) {
+                const auto value = hn::Load(d, d_tile + (v + c) * lanes);
+                sums[c] = hn::MulAdd(value, hn::Zero(d), sums[c]);
             }
         }
-        for (int m = j + Width; m < i; ++m) {
-            const auto factor = number::load(at(i, m));
-            const R* other = at(m, j);
-            for (int c = 0; c < Width; ++c) {
-                sums[c] =
-                    multiply_add(sums[c],
-                                 factor,
-                                 number::load(other + c * Parts * hn::Lanes(tag<R>())));
+        for (; v < vectors; ++v) {
+            const auto value = hn::Load(d, d_tile + v * lanes);
+            sums[0] = hn::MulAdd(value, hn::Zero(d), sums[0]);
+        }
+        return hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
+    }
+
+    //! Rows i .. i + Rows - 1, whose reciprocals stand on the diagonal.
+    template <int Rows>
+    HWY_INLINE void panel(int i) const
+    {
+        for (int j = 0; j < i; j += abreast) {
+            square<Rows>(i, j);
+        }
+        for (int r = 1; r < Rows; ++r) {
+            for (int c = 0; c < r; ++c) {
+                auto sum = number::set(0);
+                for (int m = c; m < r; ++m) {
+                    sum = multiply_add(sum,
+                                       number::load(at(i + r, i + m)),
+                                       number::load(at(i + m, i + c)));
+                }
+                const auto inverse = number::load(at(i + r, i + r));
+                multiply_add(number::set(0), sum.negative(), inverse)
+                    .store(at(i + r, i + c));
             }
         }
-        auto spoilt = hn::Zero(tag<R>());
-        for (int c = 0; c < Width; ++c) {
-            const auto result = multiply_add(number::set(0), sums[c].negative(), inverse);
-            result.store(at(i, j + c));
-            spoilt = hn::Add(spoilt, result.spoilt());
+    }
+
+    //! Columns j .. j + abreast - 1 of a panel.
+    template <int Rows>
+    HWY_INLINE void square(int i, int j) const
+    {
+        number sums[Rows][abreast];
+        const R* row[Rows];
+        for (int r = 0; r < Rows; ++r) {
+            row[r] = at(i + r, j);
+            for (auto& sum : sums[r]) {
+                sum = number::set(0);
+            }
         }
-        return spoilt;
+        const R* other = at(j, j);
+        const auto step = [&](int used) HWY_ATTR {
+            number factors[Rows];
+            for (int r = 0; r < Rows; ++r) {
+                factors[r] = number::load(row[r]);
+                row[r] += Parts * lanes;
+            }
+            for (int c = 0; c < used; ++c) {
+                const auto value = number::load(other + c * Parts * lanes);
+                for (int r = 0; r < Rows; ++r) {
+                    sums[r][c] = multiply_add(sums[r][c], factors[r], value);
+                }
+            }
+        };
+        for (int m = 0; m < abreast; ++m) {
+            step(m + 1);
+            other += (j + m + 1) * Parts * lanes;
+        }
+        for (int m = j + abreast; m < i; ++m) {
+            step(abreast);
+            other += (m + 1) * Parts * lanes;
+        }
+        for (int r = 0; r < Rows; ++r) {
+            for (int q = 0; q < r; ++q) {
+                const auto factor = number::load(at(i + r, i + q));
+                for (int c = 0; c < abreast; ++c) {
+                    sums[r][c] = multiply_add(sums[r][c], factor, sums[q][c]);
+                }
+            }
+            const auto inverse = number::load(at(i + r, i + r));
+            for (int c = 0; c < abreast; ++c) {
+                sums[r][c] = multiply_add(number::set(0), sums[r][c].negative(), inverse);
+                sums[r][c].store(at(i + r, j + c));
+            }
+        }
     }
 
     R* d_tile;
     int n;
 };
 
+//! Moves a vector's worth of matrices between memory and a tile.
+template <typename R>
+class lane_mover
+{
+public:
+    lane_mover(R* tile, const triangle_places& places) : d_tile(tile), d_places(places) {}
+
+    void load(const R* from, size_t count)
+    {
+        const tag<R> d;
+        const size_t matrix = d_places.size();
+        for_each_block([&](size_t f) HWY_ATTR {
+            vec<R> v[lanes];
+            HWY_UNROLL(16)
+            for (size_t lane = 0; lane < lanes; ++lane) {
+                // Lanes beyond the batch repeat its last matrix.
+                v[lane] = hn::LoadU(d, from + std::min(lane, count - 1) * matrix + f);
+            }
+            transpose_lanes<R>(v);
+            HWY_UNROLL(16)
+            for (size_t c = 0; c < lanes; ++c) {
+                hn::Store(v[c], d, d_tile + d_places.of[f + c] * lanes);
+            }
+        });
+        if (matrix < lanes) {
+            for (size_t e = 0; e < lanes * matrix; ++e) {
+                const size_t lane = e / matrix, f = e % matrix;
+                d_tile[d_places.of[f] * lanes + lane] =
+                    from[std::min(lane, count - 1) * matrix + f];
+            }
+        }
+        hn::Store(hn::Zero(d), d, d_tile + d_places.outside * lanes);
+    }
+
+    void store(R* to, size_t count)
+    {
+        const tag<R> d;
+        const size_t matrix = d_places.size();
+        for_each_block(
+            [&](size_t f) HWY_ATTR {
+                vec<R> v[lanes];
+                HWY_UNROLL(16)
+                for (size_t c = 0; c < lanes; ++c) {
+                    v[c] = hn::Load(d, d_tile + d_places.of[f + c] * lanes);
+                }
+                transpose_lanes<R>(v);
+                HWY_UNROLL(16)
+                for (size_t lane = 0; lane < lanes; ++lane) {
+                    if (lane < count) {
+                        hn::StoreU(v[lane], d, to + lane * matrix + f);
+                    }
+                }
+            },
+            [&](size_t f) HWY_ATTR {
+                for (size_t lane = 0; lane < count; ++lane) {
+                    hn::StoreU(hn::Zero(d), d, to + lane * matrix + f);
+                }
+            });
+        if (matrix < lanes) {
+            for (size_t e = 0; e < count * matrix; ++e) {
+                to[e] = d_tile[d_places.of[e % matrix] * lanes + e / matrix];
+            }
+        }
+    }
+
+private:
+    static constexpr size_t lanes = lanes_of<R>;
+
+    static void nothing(size_t) {}
+
+    //! A vector's length of every matrix at a time; the last one may overlap another.
+    template <typename Inside, typename Outside = void (*)(size_t)>
+    HWY_INLINE void for_each_block(const Inside& inside,
+                                   const Outside& outside = nothing) const
+    {
+        const size_t matrix = d_places.size();
+        for (size_t f = 0; f < matrix && matrix >= lanes; f += lanes) {
+            const size_t first = std::min(f, matrix - lanes);
+            if (d_places.run_outside[first] < lanes) {
+                inside(first);
+            } else {
+                outside(first);
+            }
+        }
+    }
+
+    R* d_tile;
+    const triangle_places& d_places;
+};
+
 //! Matrices as runs of R, re and im side by side.
 template <typename R, int Parts>
 void invert_part(
-    const R* a, R* x, int* status, size_t batch, int n, bool lower, bool unit)
+    const R* a, R* x, int* status, size_t batch, const triangle_places& places)
 {
-    const size_t lanes = hn::Lanes(tag<R>());
-    const size_t matrix = size_t(Parts) * n * n;
-    const size_t needed = size_t(n) * (n + 1) / 2 * Parts * lanes;
+    constexpr size_t lanes = lanes_of<R>;
+    const tag<R> d;
+    const int n = places.order;
+    const size_t matrix = places.size();
+    const size_t needed = size_t(places.outside + 1) * lanes;
     thread_local hwy::AlignedFreeUniquePtr<R[]> memory;
     thread_local size_t allocated = 0;
     if (allocated < needed) {
@@ -195,42 +387,21 @@ void invert_part(
         allocated = needed;
     }
     R* tile = memory.get();
-    HWY_ALIGN R states[HWY_MAX_BYTES / sizeof(R)];
-    const size_t row_step = size_t(Parts) * (lower ? n : 1);
-    const size_t column_step = size_t(Parts) * (lower ? 1 : n);
-
+    HWY_ALIGN R states[lanes];
+    lane_mover<R> mover(tile, places);
     for (size_t first = 0; first < batch; first += lanes) {
         const size_t count = std::min(lanes, batch - first);
-        for (size_t lane = 0; lane < lanes; ++lane) {
-            // Lanes beyond the batch repeat its last matrix.
-            const R* from = a + (first + std::min(lane, count - 1)) * matrix;
-            R* to = tile + lane;
-            for (int i = 0; i < n; ++i) {
-                for (int j = 0; j <= i; ++j) {
-                    const R* source = from + i * row_step + j * column_step;
-                    const bool given = !(unit && i == j);
-                    for (int part = 0; part < Parts; ++part, to += lanes) {
-                        *to = given ? source[part] : R(1 - part);
-                    }
-                }
-            }
+        mover.load(a + first * matrix, count);
+        for (int i = 0; places.unit && i < n; ++i) {
+            R* diagonal = tile + size_t(i * (i + 1) / 2 + i) * Parts * lanes;
+            element<R, Parts>{ hn::Set(d, R(1)), hn::Zero(d) }.store(diagonal);
         }
         lane_inverter<R, Parts>(tile, n).run(states);
+        mover.store(x + first * matrix, count);
         for (size_t lane = 0; lane < count; ++lane) {
-            R* to = x + (first + lane) * matrix;
             status[first + lane] = int(states[lane]);
-            std::fill_n(to, matrix, R(0));
             if (states[lane] != 0) {
-                continue;
-            }
-            const R* from = tile + lane;
-            for (int i = 0; i < n; ++i) {
-                for (int j = 0; j <= i; ++j) {
-                    R* target = to + i * row_step + j * column_step;
-                    for (int part = 0; part < Parts; ++part, from += lanes) {
-                        target[part] = *from;
-                    }
-                }
+                std::fill_n(x + (first + lane) * matrix, matrix, R(0));
             }
         }
     }
@@ -238,30 +409,19 @@ void invert_part(
 
 } // namespace
 
-void invert_triangles(const float* a,
-                      float* x,
-                      int* status,
-                      size_t batch,
-                      int n,
-                      bool lower,
-                      bool unit,
-                      bool is_complex)
+void invert_triangles(
+    const float* a, float* x, int* status, size_t batch, const triangle_places& places)
 {
-    const auto invert = is_complex ? invert_part<float, 2> : invert_part<float, 1>;
-    invert(a, x, status, batch, n, lower, unit);
+    const auto invert = places.parts == 2 ? invert_part<float, 2> : invert_part<float, 1>;
+    invert(a, x, status, batch, places);
 }
 
-void invert_double_triangles(const double* a,
-                             double* x,
-                             int* status,
-                             size_t batch,
-                             int n,
-                             bool lower,
-                             bool unit,
-                             bool is_complex)
+void invert_double_triangles(
+    const double* a, double* x, int* status, size_t batch, const triangle_places& places)
 {
-    const auto invert = is_complex ? invert_part<double, 2> : invert_part<double, 1>;
-    invert(a, x, status, batch, n, lower, unit);
+    const auto invert =
+        places.parts == 2 ? invert_part<double, 2> : invert_part<double, 1>;
+    invert(a, x, status, batch, places);
 }
 
 } // namespace HWY_NAMESPACE
@@ -287,20 +447,20 @@ struct real_of<std::complex<R>> {
 template <typename T>
 class triangular_inverse_cpu : public triangular_inverse<T>
 {
+    using real = typename real_of<T>::type;
+
 public:
     explicit triangular_inverse_cpu(const typename triangular_inverse<T>::parameters& p)
-        : d_parameters(p)
+        : d_places(p.order, p.lower, p.unit_diagonal, sizeof(T) / sizeof(real))
     {
     }
 
     void run(view<const T> a, view<T> x, view<int> status, queue& queue) override
     {
-        using real = typename real_of<T>::type;
-        const auto& p = d_parameters;
+        const int n = d_places.order;
         const size_t batch = triangular_inverse_batch(
-            p.order, a.size(), x.size(), status.size(), queue, backend::cpu);
-        const size_t elements = size_t(p.order) * p.order;
-        const bool is_complex = !std::is_same_v<T, real>;
+            n, a.size(), x.size(), status.size(), queue, backend::cpu);
+        const size_t elements = size_t(n) * n;
         // Some 32 KB a piece, in whole vectors of the widest instruction set.
         constexpr size_t widest = 16;
         const size_t grain = widest * std::max<size_t>(1, 512 / elements);
@@ -314,19 +474,12 @@ public:
                     return HWY_DYNAMIC_DISPATCH(invert_double_triangles);
                 }
             }();
-            invert(from,
-                   to,
-                   status.data() + first,
-                   last - first,
-                   p.order,
-                   p.lower,
-                   p.unit_diagonal,
-                   is_complex);
+            invert(from, to, status.data() + first, last - first, d_places);
         });
     }
 
 private:
-    typename triangular_inverse<T>::parameters d_parameters;
+    triangle_places d_places;
 };
 
 } // namespace
