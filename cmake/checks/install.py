@@ -34,14 +34,15 @@ def check_cmake_package(prefix, folder, arguments):
     """A small consumer, and the examples in C++ as they are installed."""
     only(prefix, "gnuradio-cudaphyConfig.cmake")
     examples = prefix / "share/gnuradio/examples/cudaphy/cpp"
-    for source in (HERE / "consumer", examples):
+    version = f"-DCUDAPHY_VERSION={arguments.version}"
+    for source, options in ((HERE / "consumer", [version]), (examples, [])):
         work = folder / source.name
         call(
             arguments.cmake,
             *("-S", source, "-B", work, "-G", arguments.generator),
             f"-DCMAKE_PREFIX_PATH={prefix}",
             f"-DCMAKE_CXX_COMPILER={arguments.compiler}",
-            f"-DCUDAPHY_VERSION={arguments.version}",
+            *options,
         )
         call(arguments.cmake, "--build", work)
     call(folder / "consumer/consumer")
