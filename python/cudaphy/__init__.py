@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Physical-layer blocks and functions on NVIDIA GPUs and CPU vector units.
 
-Blocks for flowgraphs: matrix_inverse, mimo_channel_estimator, mimo_equalizer, soft_demapper,
-ldpc_encoder, ldpc_decoder. Functions on numpy arrays: inverse, triangular_inverse,
-estimate_channel, equalize, demap, ldpc_encode, ldpc_decode. backends() and devices() say what this
-machine has.
+Blocks for flowgraphs: matrix_inverse, triangular_inverse_block, mimo_channel_estimator,
+mimo_equalizer, soft_demapper, ldpc_encoder, ldpc_decoder. Functions on numpy arrays: inverse,
+triangular_inverse, solve_triangular, estimate_channel, equalize, demap, ldpc_encode, ldpc_decode.
+backends() and devices() say what this machine has.
 """
 
 from .cudaphy_python import *  # noqa: F401,F403
-from .linalg import inverse, triangular_inverse  # noqa: F401
+from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .mimo import demap, equalize, estimate_channel  # noqa: F401
 from .frame_error_counter import frame_error_counter  # noqa: F401

@@ -80,11 +80,11 @@ _TRIANGULAR = {
 def triangular_inverse(
     l, lower=True, unit_diagonal=False, backend="auto", device=0  # noqa: E741
 ):
-    """Inverts small triangular matrices.
+    """Inverts triangular matrices.
 
     l: (..., N, N), float32, float64, complex64 or complex128 (other kinds are converted as numpy does to
-      combine them with float32, so Python's numbers and int64 become float64), N = 1..32. The triangle alone
-      is read; what stands beside it may be anything.
+      combine them with float32, so Python's numbers and int64 become float64), N = 1..1024, fastest up to 32.
+      The triangle alone is read; what stands beside it may be anything.
     lower: else upper.
     unit_diagonal: the diagonal is taken as 1 and not read.
     Returns x (..., N, N), of l's kind, zeros in the other triangle and where there is no inverse, and info
@@ -92,6 +92,7 @@ def triangular_inverse(
     triangle or its inverse is not finite.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     Source: triangular inversion by one warp in n + 1 rounds of blocks (Shanghai Biren, 2023).
+    As a block for flowgraphs: triangular_inverse_block.
     """
     a = _in_kind_of_kernels(l)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
@@ -105,3 +106,65 @@ def triangular_inverse(
         device,
     )
     return x.reshape(a.shape), info.reshape(a.shape[:-2])
+
+
+_SOLVE = {
+    "float32": _native._triangular_solve_float32,
+    "float64": _native._triangular_solve_float64,
+    "complex64": _native._triangular_solve_complex64,
+    "complex128": _native._triangular_solve_complex128,
+}
+
+
+def solve_triangular(
+    l, b, lower=True, unit_diagonal=False, backend="auto", device=0  # noqa: E741
+):
+    """Solves l x = b for triangular matrices, each with any number of right-hand sides.
+
+    A GPU inverts the triangles and multiplies; the CPU substitutes.
+    l: (..., N, N), N = 1..1024. The triangle alone is read; what stands beside it may be anything.
+    b: (..., N, K), K up to 65536; or (..., N), one right-hand side a matrix, where b has one dimension, or one
+      fewer than l.
+    The leading dimensions of l and b are broadcast as numpy does it; one l for many b is inverted once. Kinds
+    are float32, float64, complex64 and complex128; others, and l and b of different kinds, are converted as
+    numpy does to combine them with each other and with float32.
+    lower: else upper.
+    unit_diagonal: the diagonal is taken as 1 and not read.
+    Returns x (..., N, K), or (..., N), as b has it, and info (...), int32: 0 where it worked; k where row k
+    (from 1) is the first with a zero on the diagonal; -1 where the triangle, b or the solution (on a GPU: or
+    the inverse) is not finite. There x = 0.
+    Raises ValueError for a wrong shape or parameter, BackendUnavailable.
+    Source: triangular inversion by one warp in n + 1 rounds of blocks (Shanghai Biren, 2023).
+    """
+    l, b = np.asarray(l), np.asarray(b)  # noqa: E741
+    if l.ndim < 2 or l.shape[-1] != l.shape[-2]:
+        raise ValueError(f"l has shape {l.shape}; expected (..., N, N)")
+    order = l.shape[-1]
+    one_side = b.ndim in (1, l.ndim - 1)
+    if b.ndim == 0 or b.shape[-1 if one_side else -2] != order:
+        raise ValueError(
+            f"b has shape {b.shape}; expected (..., {order}, K) or (..., {order}), for l has shape {l.shape}"
+        )
+    kind = np.result_type(l.dtype, b.dtype)
+    l = _in_kind_of_kernels(l.astype(kind, copy=False))  # noqa: E741
+    b = _in_kind_of_kernels(b.astype(kind, copy=False))
+    if one_side:
+        b = b[..., np.newaxis]
+    columns = b.shape[-1]
+    if columns == 0:  # what info says does not depend on it
+        b = np.zeros(b.shape[:-1] + (1,), b.dtype)
+    batch = np.broadcast_shapes(l.shape[:-2], b.shape[:-2])
+    one_l = l[..., 0, 0].size == 1 if order else False
+    if not one_l:
+        l = np.broadcast_to(l, batch + (order, order))  # noqa: E741
+    b = np.broadcast_to(b, batch + b.shape[-2:])
+    x, info = _SOLVE[l.dtype.name](
+        l.reshape((-1, order, order)) if order else np.zeros((1, 0, 0), l.dtype),
+        b.reshape((-1, order, b.shape[-1])) if order else np.zeros((1, 0, 1), l.dtype),
+        lower,
+        unit_diagonal,
+        backend,
+        device,
+    )
+    x = x.reshape(batch + (order, b.shape[-1]))[..., :columns]
+    return x[..., 0] if one_side else x, info.reshape(batch)

@@ -2,6 +2,7 @@
 #include "arrays.h"
 #include <gnuradio/cudaphy/kernels/inverse.h>
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
+#include <gnuradio/cudaphy/kernels/triangular_solve.h>
 
 namespace gr::cudaphy::bindings {
 namespace {
@@ -71,6 +72,33 @@ py::tuple triangular_inverse(const numpy_array<T>& a,
     return py::make_tuple(x.result(), info.result());
 }
 
+//! l: (batch or 1, N, N); b: (batch, N, K).
+template <typename T>
+py::tuple triangular_solve(const numpy_array<T>& l,
+                           const numpy_array<T>& b,
+                           bool lower,
+                           bool unit_diagonal,
+                           const std::string& where,
+                           int device)
+{
+    auto q = queue::make(backend_from_name(where), device);
+    const auto batch = b.shape(0), order = l.shape(1), columns = b.shape(2);
+    const typename kernels::triangular_solve<T>::parameters p{
+        static_cast<int>(order), static_cast<int>(columns), lower, unit_diagonal
+    };
+    auto kernel = kernels::triangular_solve<T>::make(p, q->where(), q->device());
+    input<T> matrices(*q, l), right(*q, b);
+    output<T> x(*q, { batch, order, columns });
+    output<int> info(*q, { batch });
+    array<unsigned char> workspace(*q, kernel->workspace_bytes(l.shape(0)));
+    {
+        py::gil_scoped_release others_may_run;
+        kernel->run(matrices, right, x, info, workspace, *q);
+        q->synchronize();
+    }
+    return py::make_tuple(x.result(), info.result());
+}
+
 } // namespace
 
 void bind_linalg(py::module& m)
@@ -83,6 +111,10 @@ void bind_linalg(py::module& m)
     m.def("_triangular_inverse_float64", &triangular_inverse<double>);
     m.def("_triangular_inverse_complex64", &triangular_inverse<std::complex<float>>);
     m.def("_triangular_inverse_complex128", &triangular_inverse<std::complex<double>>);
+    m.def("_triangular_solve_float32", &triangular_solve<float>);
+    m.def("_triangular_solve_float64", &triangular_solve<double>);
+    m.def("_triangular_solve_complex64", &triangular_solve<std::complex<float>>);
+    m.def("_triangular_solve_complex128", &triangular_solve<std::complex<double>>);
 }
 
 } // namespace gr::cudaphy::bindings
