@@ -2,116 +2,174 @@
 #pragma once
 
 #include "kernels/linalg/inverse_pivot.h"
+#include <cuda_runtime.h>
+
+// The arithmetic of inverse_pivot.h on a GPU. Elements are float, double, float2,
+// double2.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-using namespace inverse_pivot;
-
-// One element: float, or float2 for re and im. Same operations, same order as
-// inverse_lanes-inl.h.
+template <typename T>
+struct element_traits {
+    using real = T;
+    static constexpr bool is_complex = false;
+};
+template <>
+struct element_traits<float2> {
+    using real = float;
+    static constexpr bool is_complex = true;
+};
+template <>
+struct element_traits<double2> {
+    using real = double;
+    static constexpr bool is_complex = true;
+};
 
 template <typename T>
-constexpr bool is_complex = false;
-template <>
-constexpr bool is_complex<float2> = true;
+using real_of = typename element_traits<T>::real;
+template <typename T>
+using limits_of = inverse_pivot::limits<real_of<T>>;
+template <typename T>
+constexpr bool is_complex = element_traits<T>::is_complex;
 
-__device__ inline float make_element(float re, float) { return re; }
-__device__ inline float2 make_element(float re, float2) { return make_float2(re, 0.0f); }
+__device__ inline float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+__device__ inline double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
+
+template <typename T>
+__device__ inline T make_element(real_of<T> re)
+{
+    if constexpr (is_complex<T>) {
+        return T{ re, 0 };
+    } else {
+        return re;
+    }
+}
 
 //! a - c t
-__device__ inline float subtract_product(float a, float c, float t)
+template <typename T>
+__device__ inline T subtract_product(T a, T c, T t)
 {
-    return __fmaf_rn(-c, t, a);
-}
-__device__ inline float2 subtract_product(float2 a, float2 c, float2 t)
-{
-    return make_float2(__fmaf_rn(c.y, t.y, __fmaf_rn(-c.x, t.x, a.x)),
-                       __fmaf_rn(-c.y, t.x, __fmaf_rn(-c.x, t.y, a.y)));
-}
-
-__device__ inline float multiply(float a, float b) { return __fmul_rn(a, b); }
-__device__ inline float2 multiply(float2 a, float2 b)
-{
-    return make_float2(__fmaf_rn(-a.y, b.y, __fmul_rn(a.x, b.x)),
-                       __fmaf_rn(a.y, b.x, __fmul_rn(a.x, b.y)));
-}
-
-__device__ inline float select(bool which, float yes, float no)
-{
-    return which ? yes : no;
-}
-__device__ inline float2 select(bool which, float2 yes, float2 no)
-{
-    return make_float2(which ? yes.x : no.x, which ? yes.y : no.y);
-}
-
-__device__ inline int component_bits(float a) { return __float_as_int(a) & sign_free; }
-__device__ inline int component_bits(float2 a)
-{
-    return max(component_bits(a.x), component_bits(a.y));
-}
-
-//! The power of two that takes a number of these bits to [1/2, 1), as far as float goes.
-__device__ inline float power_of_two(int bits)
-{
-    const int exponent = scale_sum - (bits >> mantissa_bits);
-    return __int_as_float(min(max(exponent, 1), scale_sum) << mantissa_bits);
-}
-
-//! The s of inverse_pivot.h.
-__device__ inline float scale_for(int bits)
-{
-    const bool outside = abs((bits >> mantissa_bits) - bias) > benign_exponent;
-    return outside ? power_of_two(bits) : 1.0f;
-}
-
-__device__ inline float reciprocal(float p) { return __frcp_rn(p); }
-__device__ inline float2 reciprocal(float2 p)
-{
-    const float s = power_of_two(component_bits(p));
-    const float re = __fmul_rn(p.x, s);
-    const float im = __fmul_rn(p.y, s);
-    const float q = __frcp_rn(__fmaf_rn(re, re, __fmul_rn(im, im)));
-    return make_float2(__fmul_rn(__fmul_rn(re, q), s), __fmul_rn(__fmul_rn(-im, q), s));
-}
-
-template <bool Scaled>
-__device__ inline float modulus(float a, float)
-{
-    return fabsf(a);
-}
-template <bool Scaled>
-__device__ inline float modulus(float2 a, float s)
-{
-    const float re = Scaled ? __fmul_rn(a.x, s) : a.x;
-    const float im = Scaled ? __fmul_rn(a.y, s) : a.y;
-    return __fmaf_rn(re, re, __fmul_rn(im, im));
-}
-
-//! The largest component of elements as bits, or `sign_free` if any is not finite.
-class largest_of_elements
-{
-public:
-    __device__ void consider(float a)
-    {
-        d_largest = fmaxf(d_largest, fabsf(a));
-        d_zero = __fmaf_rn(a, 0.0f, d_zero);
+    if constexpr (is_complex<T>) {
+        return T{ fused(c.y, t.y, fused(-c.x, t.x, a.x)),
+                  fused(-c.y, t.x, fused(-c.x, t.y, a.y)) };
+    } else {
+        return fused(-c, t, a);
     }
-    __device__ void consider(float2 a)
-    {
-        consider(a.x);
-        consider(a.y);
-    }
-    __device__ int bits() const
-    {
-        return d_zero == 0.0f ? __float_as_int(d_largest) : sign_free;
-    }
+}
 
-private:
-    float d_largest = 0.0f;
-    float d_zero = 0.0f; //!< NaN once an element is not finite
-};
+template <typename T>
+__device__ inline T multiply(T a, T b)
+{
+    if constexpr (is_complex<T>) {
+        return T{ fused(-a.y, b.y, a.x * b.x), fused(a.y, b.x, a.x * b.y) };
+    } else {
+        return a * b;
+    }
+}
+
+template <typename T>
+__device__ inline T negate(T a)
+{
+    if constexpr (is_complex<T>) {
+        return T{ -a.x, -a.y };
+    } else {
+        return -a;
+    }
+}
+
+template <typename T>
+__device__ inline T select(bool which, T yes, T no)
+{
+    if constexpr (is_complex<T>) {
+        return T{ which ? yes.x : no.x, which ? yes.y : no.y };
+    } else {
+        return which ? yes : no;
+    }
+}
+
+template <typename T>
+__device__ inline void swap_if(bool which, T& one, T& other)
+{
+    const T first = one;
+    one = select(which, other, first);
+    other = select(which, first, other);
+}
+
+//! |re| + |im|
+template <typename T>
+__device__ inline real_of<T> size_of(T a)
+{
+    if constexpr (is_complex<T>) {
+        return fabs(a.x) + fabs(a.y);
+    } else {
+        return fabs(a);
+    }
+}
+
+__device__ inline int bits_of(float a) { return __float_as_int(a); }
+__device__ inline int bits_of(double a) { return __double2hiint(a); }
+
+//! `complement` is 63 - index.
+__device__ inline int key_of(int bits, int complement)
+{
+    return (bits & ~inverse_pivot::index_mask) | complement;
+}
+
+//! The larger one; NaN may give either.
+__device__ inline float larger(float a, float b) { return fmaxf(a, b); }
+__device__ inline double larger(double a, double b) { return a > b ? a : b; }
+
+//! The power of two that takes a size to [1/2, 1), as far as the type goes.
+__device__ inline float scale_for(float size)
+{
+    using bounds = inverse_pivot::limits<float>;
+    return __int_as_float(
+        max(bounds::scale_sum - (bits_of(size) & bounds::exponent), bounds::least_scale));
+}
+__device__ inline double scale_for(double size)
+{
+    using bounds = inverse_pivot::limits<double>;
+    return __hiloint2double(
+        max(bounds::scale_sum - (bits_of(size) & bounds::exponent), bounds::least_scale),
+        0);
+}
+
+//! 1 / d, rounded once, for d in 2^-100 .. 2^100: one Newton step on the hardware's
+//! approximation.
+__device__ inline float reciprocal_of_scaled(float d)
+{
+    float q;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(q) : "f"(d));
+    return fused(fused(-d, q, 1.0f), q, q);
+}
+__device__ inline double reciprocal_of_scaled(double d) { return __drcp_rn(d); }
+
+template <typename T>
+__device__ inline T reciprocal(T p)
+{
+    const auto s = scale_for(size_of(p));
+    if constexpr (is_complex<T>) {
+        const auto re = p.x * s;
+        const auto im = p.y * s;
+        const auto q = reciprocal_of_scaled(fused(re, re, im * im));
+        return T{ re * q * s, -im * q * s };
+    } else {
+        return reciprocal_of_scaled(p * s) * s;
+    }
+}
+
+//! 0 while every component seen is finite, else NaN.
+template <typename T>
+__device__ inline void watch(real_of<T>& zero, T a)
+{
+    if constexpr (is_complex<T>) {
+        zero = fused(a.x, real_of<T>(0), zero);
+        zero = fused(a.y, real_of<T>(0), zero);
+    } else {
+        zero = fused(a, real_of<T>(0), zero);
+    }
+}
 
 } // namespace
 } // namespace gr::cudaphy::kernels

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse_thread.cuh"
+
+// L lanes of a warp a matrix, C columns a lane, all rows in registers (16 x 16 complex, 4
+// lanes: 128 registers). Registers can't be indexed at run time, which decides the rest:
+// - Rows are registers. The pivot's row is swapped to register 0 by selects, and the
+//   update writes row i to register i - 1, so that each step finds its rows from register
+//   0 on and the loop over steps needs no unrolling.
+// - Columns stay where they are; a flag says which are done. The lane that has the
+//   pivot's column sends it through shared memory and starts it again from 0, which makes
+//   its update -c r.
+// - The swaps are undone by the place in shared memory to which an element goes on its
+//   way out.
+//
+// The fewer lanes a matrix, the less is done twice (reciprocal, reductions, loop); the
+// more, the shorter the chain of one matrix, which is what a small batch waits for.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! How a matrix of order N is dealt out to L lanes.
+template <typename T, int N, int L>
+struct split {
+    static constexpr int matrices = 32 / L; //!< of a warp
+    static constexpr int most = 16 / sizeof(T);
+    //! Columns side by side in one lane, that one access moves.
+    static constexpr int side = most >= 4 && N % 4 == 0 && N / L >= 4   ? 4
+                                : most >= 2 && N % 2 == 0 && N / L >= 2 ? 2
+                                                                        : 1;
+    static constexpr int columns = (N + L * side - 1) / (L * side) * side; //!< a lane
+    static constexpr int rows_in_column = (N + 1) / 2 * 2;
+
+    __device__ static int column(int c, int lane)
+    {
+        return c / side * (side * L) + lane * side + c % side;
+    }
+    struct __align__(side * sizeof(T)) group { T e[side]; };
+};
+
+constexpr int split_kernel_threads = 64;
+
+template <typename T, int N, int L, pivoting pivot>
+__global__ void __launch_bounds__(split_kernel_threads)
+    gauss_jordan_split(const batch_of<T> batch)
+{
+    using deal = split<T, N, L>;
+    using tile_type = warp_tile<T, N, deal::matrices>;
+    using group = typename deal::group;
+    constexpr int C = deal::columns;
+    constexpr int warps = split_kernel_threads / 32;
+    __shared__ __align__(16) char shared[warps][tile_type::size];
+    __shared__ __align__(16) T shared_column[warps][deal::matrices][deal::rows_in_column];
+    __shared__ signed char shared_order[warps][deal::matrices][N];
+
+    const int warp = threadIdx.x / 32;
+    const int matrix = threadIdx.x % 32 / L;
+    const int lane = threadIdx.x % L;
+    const size_t first = (size_t(blockIdx.x) * (blockDim.x / 32) + warp) * deal::matrices;
+    if (first >= batch.size) {
+        return;
+    }
+    const int count = int(min(batch.size - first, size_t(deal::matrices)));
+    T* const pivot_column = shared_column[warp][matrix];
+    signed char* const order = shared_order[warp][matrix];
+
+    // Lanes beyond the batch repeat its last matrix.
+    T m[N][C];
+    int column[C]; // 63 - index, or -1 where there is none
+    {
+        const T* const from = batch.a + (first + min(matrix, count - 1)) * (N * N);
+#pragma unroll
+        for (int c = 0; c < C; c += deal::side) {
+            const int j = deal::column(c, lane);
+#pragma unroll
+            for (int s = 0; s < deal::side; ++s) {
+                column[c + s] = j + s < N ? inverse_pivot::index_mask - j - s : -1;
+            }
+#pragma unroll
+            for (int i = 0; i < N; ++i) {
+                group some;
+                if (j >= N) {
+#pragma unroll
+                    for (int s = 0; s < deal::side; ++s) {
+                        some.e[s] = make_element<T>(0);
+                    }
+                } else if (batch.aligned) {
+                    some = *reinterpret_cast<const group*>(from + i * N + j);
+                } else {
+#pragma unroll
+                    for (int s = 0; s < deal::side; ++s) {
+                        some.e[s] = from[i * N + j + s];
+                    }
+                }
+#pragma unroll
+                for (int s = 0; s < deal::side; ++s) {
+                    m[i][c + s] = some.e[s];
+                }
+            }
+        }
+    }
+    int row[N];
+    bool left[C]; // whether the column is still to be eliminated
+    int to[C];    // the column of X that this one becomes
+    real_of<T> a_finite = 0;
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        row[i] = inverse_pivot::index_mask - i;
+#pragma unroll
+        for (int c = 0; c < C; ++c) {
+            watch(a_finite, m[i][c]);
+        }
+    }
+#pragma unroll
+    for (int c = 0; c < C; ++c) {
+        left[c] = column[c] >= 0;
+        to[c] = 0;
+    }
+    elimination<T> so_far;
+
+#pragma unroll 1
+    for (int k = 0; k < N; ++k) {
+        const int rest = N - k;
+        // Of what is looked at, `best` has the largest element's row.
+        int best = 0;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            if (i % 4 == 0 && i >= rest) {
+                break;
+            }
+            int size = 0;
+#pragma unroll
+            for (int c = 0; c < C; ++c) {
+                const bool looked_at = pivot == pivoting::full
+                                           ? left[c]
+                                           : column[c] == inverse_pivot::index_mask - k;
+                size = looked_at ? max(size, bits_of(size_of(m[i][c]))) : size;
+            }
+            // Keys are at least 0.
+            const int key = key_of(size, row[i]);
+            best = i == 0 ? key : i < rest ? max(best, key) : best;
+        }
+        best = largest_of_lanes<L>(best) & inverse_pivot::index_mask;
+        if (pivot == pivoting::none) {
+            best = row[0];
+        }
+        so_far.odd ^= row[0] != best;
+        // The pivot's row goes to t, row 0 to where it was.
+        T t[C];
+#pragma unroll
+        for (int c = 0; c < C; ++c) {
+            t[c] = m[0][c];
+        }
+#pragma unroll
+        for (int i = 1; i < N; ++i) {
+            if (i % 4 == 0 && i >= rest) {
+                break;
+            }
+            const bool here = row[i] == best;
+#pragma unroll
+            for (int c = 0; c < C; ++c) {
+                t[c] = select(here, m[i][c], t[c]);
+                m[i][c] = select(here, m[0][c], m[i][c]);
+            }
+            row[i] = here ? row[0] : row[i];
+        }
+        row[0] = best;
+
+        int of_column = inverse_pivot::index_mask - k;
+        if (pivot == pivoting::full) {
+            of_column = 0;
+#pragma unroll
+            for (int c = 0; c < C; ++c) {
+                if (left[c]) {
+                    of_column = max(of_column, key_of(bits_of(size_of(t[c])), column[c]));
+                }
+            }
+            of_column = largest_of_lanes<L>(of_column) & inverse_pivot::index_mask;
+        }
+        bool has[C];
+#pragma unroll
+        for (int c = 0; c < C; ++c) {
+            has[c] = column[c] == of_column;
+            if (has[c]) {
+                pivot_column[0] = t[c];
+#pragma unroll
+                for (int i = 1; i < N; ++i) {
+                    pivot_column[i] = m[i][c];
+                }
+                to[c] = inverse_pivot::index_mask - best;
+                left[c] = false;
+            }
+        }
+        if (lane == 0) {
+            order[k] = inverse_pivot::index_mask - of_column;
+        }
+        __syncwarp();
+        const T p = settle(pivot, pivot_column[0], k, so_far);
+        if (batch.determinant) {
+            so_far.determinant = multiply(so_far.determinant, p);
+        }
+        const T r = reciprocal(p);
+#pragma unroll
+        for (int c = 0; c < C; ++c) {
+            t[c] = select(has[c], r, multiply(t[c], r));
+        }
+#pragma unroll
+        for (int i = 1; i < N; ++i) {
+            const T factor = pivot_column[i];
+#pragma unroll
+            for (int c = 0; c < C; ++c) {
+                m[i - 1][c] = subtract_product(
+                    select(has[c], make_element<T>(0), m[i][c]), factor, t[c]);
+            }
+        }
+#pragma unroll
+        for (int c = 0; c < C; ++c) {
+            m[N - 1][c] = t[c];
+        }
+        __syncwarp();
+        rotate(row);
+    }
+
+    // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
+    // rows came from.
+    real_of<T> x_finite = a_finite;
+    T* const own = tile_type::matrix(shared[warp], matrix);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        T* const row_of_x = own + order[i] * N;
+#pragma unroll
+        for (int c = 0; c < C; ++c) {
+            if (column[c] >= 0) {
+                watch(x_finite, m[i][c]);
+                row_of_x[to[c]] = m[i][c];
+            }
+        }
+    }
+    const bool finite = largest_of_lanes<L>(!(x_finite == 0)) == 0;
+    const bool a_was_finite = largest_of_lanes<L>(!(a_finite == 0)) == 0;
+    if (!finite && !(so_far.zero && a_was_finite)) {
+        so_far.state = -1;
+    }
+    so_far.zero = so_far.zero || so_far.state == -1;
+    __syncwarp();
+    if (so_far.zero) {
+        for (int e = lane; e < N * N; e += L) {
+            own[e] = make_element<T>(0);
+        }
+    }
+    __syncwarp();
+    tile_type::write(shared[warp],
+                     batch.x + first * (N * N),
+                     threadIdx.x % 32,
+                     count == deal::matrices && batch.aligned,
+                     count);
+    if (lane == 0 && matrix < count) {
+        report(batch, first + matrix, so_far);
+    }
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

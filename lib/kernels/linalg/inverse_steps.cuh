@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse_element.cuh"
+#include <gnuradio/cudaphy/kernels/inverse.h>
+
+// What the inversion kernels share: the batch, the bookkeeping of an elimination.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr unsigned all_lanes = 0xffffffff;
+
+//! What a matrix's elimination has come to.
+template <typename T>
+struct elimination {
+    int state = 0;     //!< the status to be
+    bool zero = false; //!< whether X = 0
+    bool odd = false;  //!< an odd number of swaps so far
+    real_of<T> smallest = 0;
+    T determinant = make_element<T>(1);
+};
+
+//! What step k (from 0) divides by, for `found` on the diagonal.
+template <typename T>
+__device__ __forceinline__ T settle(pivoting how, T found, int k, elimination<T>& so_far)
+{
+    T pivot = found;
+    if (how == pivoting::none) {
+        real_of<T> re;
+        if constexpr (is_complex<T>) {
+            re = found.x;
+        } else {
+            re = found;
+        }
+        pivot = make_element<T>(re);
+        if (!(re > 0)) {
+            so_far.state = so_far.state ? so_far.state : k + 1;
+            so_far.zero = true;
+        }
+    } else {
+        const auto size = size_of(found);
+        if (how == pivoting::full && k == 0) {
+            so_far.smallest = larger(limits_of<T>::smallest, limits_of<T>::eps * size);
+        }
+        const bool small = how == pivoting::full ? size < so_far.smallest : size == 0;
+        if (small) {
+            so_far.state = so_far.state ? so_far.state : k + 1;
+            so_far.zero = so_far.zero || size == 0;
+            if (how == pivoting::full) {
+                pivot = make_element<T>(so_far.smallest);
+            }
+        }
+    }
+    return pivot;
+}
+
+//! A batch as the kernels take it.
+template <typename T>
+struct batch_of {
+    const T* a;
+    T* x;
+    int* status;
+    T* determinant; //!< or null
+    size_t size;
+    bool aligned; //!< a and x are at 16-byte addresses
+};
+
+//! Writes what there is a word or an element of per matrix.
+template <typename T>
+__device__ __forceinline__ void
+report(const batch_of<T>& batch, size_t item, const elimination<T>& so_far)
+{
+    batch.status[item] = so_far.state;
+    if (batch.determinant) {
+        const T d = so_far.odd ? negate(so_far.determinant) : so_far.determinant;
+        const auto nan = real_of<T>(0) / real_of<T>(0);
+        batch.determinant[item] = so_far.state == -1 ? make_element<T>(nan)
+                                  : so_far.zero      ? make_element<T>(0)
+                                                     : d;
+    }
+}
+
+//! Over L neighbouring lanes; every lane of the warp must call.
+template <int L>
+__device__ inline int largest_of_lanes(int value)
+{
+#if __CUDA_ARCH__ >= 800
+    if constexpr (L == 32) {
+        return __reduce_max_sync(all_lanes, value);
+    }
+#endif
+#pragma unroll
+    for (int distance = L / 2; distance; distance /= 2) {
+        value = max(value, __shfl_xor_sync(all_lanes, value, distance));
+    }
+    return value;
+}
+
+template <int N>
+__device__ __forceinline__ void rotate(int (&ids)[N])
+{
+    const int first = ids[0];
+#pragma unroll
+    for (int i = 1; i < N; ++i) {
+        ids[i - 1] = ids[i];
+    }
+    ids[N - 1] = first;
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels
