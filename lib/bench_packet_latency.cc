@@ -24,8 +24,9 @@
 // packet of 1200 matrices of order 8 (LTE, 20 MHz) every 0.5 ms, which is also what a
 // packet may take. A thread of its own reads the write indices of both rings without a
 // pause and takes the times, so that only the block, its wake-up by the scheduler and
-// nothing behind it are counted. GNU Radio's Copy block shows what the scheduler adds
-// (packets of one matrix) and what it takes to move a packet once.
+// nothing behind it are counted. That thread takes a core; where it loses it for a while
+// the time until then counts in full. GNU Radio's Copy block shows what the scheduler
+// adds (packets of one matrix) and what it takes to move a packet once.
 
 using namespace gr::cudaphy;
 using clock_type = std::chrono::steady_clock;
@@ -104,18 +105,23 @@ private:
     const int d_packet;
 };
 
-//! When each packet was whole in a ring, seen from outside.
+//! When each packet was whole in a ring, seen from outside: not yet at `after`, and there
+//! at `before`. The two are apart where the watching thread had to wait for a core.
 struct ring_watch {
     const int packet;
     gr::buffer_sptr ring = {};
-    std::vector<clock_type::time_point> times = {};
+    std::vector<clock_type::time_point> after = {}, before = {};
+    clock_type::time_point last = {};
 
     void look()
     {
-        while (times.size() < packets &&
-               ring->nitems_written() >= packet * (times.size() + 1)) {
-            times.push_back(clock_type::now());
+        const auto now = clock_type::now();
+        while (before.size() < packets &&
+               ring->nitems_written() >= packet * (before.size() + 1)) {
+            after.push_back(last);
+            before.push_back(clock_type::now());
         }
+        last = now;
     }
 };
 
@@ -153,15 +159,16 @@ void measure(const std::string& what,
     top->connect(block, 0, sink, 0);
 
     ring_watch in{ packet }, out{ packet };
-    in.times.reserve(packets);
-    out.times.reserve(packets);
+    for (auto* times : { &in.after, &in.before, &out.after, &out.before }) {
+        times->reserve(packets);
+    }
     std::atomic<bool> started{ false }, ended{ false };
     // Made before the priority is raised, which it does not inherit: a thread that never
     // sleeps must not keep others from a core.
     std::thread watcher([&] {
         while (!started) {
         }
-        while (!ended && out.times.size() < packets) {
+        while (!ended && out.before.size() < packets) {
             in.look();
             out.look();
         }
@@ -181,8 +188,8 @@ void measure(const std::string& what,
     });
     runner.join();
     watcher.join();
-    print_row((what + ", ring to ring").c_str(), in.times, out.times);
-    print_row((what + ", ring to sink").c_str(), in.times, sink->times);
+    print_row((what + ", ring to ring").c_str(), in.after, out.before);
+    print_row((what + ", ring to sink").c_str(), in.after, sink->times);
 }
 
 } // namespace
