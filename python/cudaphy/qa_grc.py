@@ -24,6 +24,7 @@ os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join(
 
 BLOCKS = {
     "cudaphy_matrix_inverse": {},
+    "cudaphy_triangular_inverse": {},
     "cudaphy_mimo_channel_estimator": {},
     "cudaphy_mimo_equalizer": {},
     "cudaphy_soft_demapper": {},
@@ -55,6 +56,12 @@ PARAMETERS = {
         + [{"pivoting": '"partial"'}, {"pivoting": '"none"'}]
         + [{"type": "float", "order": "two"}],
         [{"order": "0"}, {"order": "65"}, {"order": "-4"}, {"pivoting": '"most"'}],
+    ),
+    "cudaphy_triangular_inverse": (
+        [{"order": "1"}, {"order": "128", "max_batch": "4"}]
+        + [{"lower": "False"}, {"unit_diagonal": "True"}]
+        + [{"type": "float", "order": "two"}],
+        [{"order": "0"}, {"order": "129"}, {"order": "-4"}],
     ),
     "cudaphy_mimo_channel_estimator": (
         [

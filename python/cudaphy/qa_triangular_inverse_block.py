@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The block triangular_inverse in flowgraphs. What all blocks share, qa_matrix_inverse.py tests."""
+
+import numpy as np
+from gnuradio import cudaphy, gr
+from qa_support import (
+    BACKEND,
+    KEY,
+    FlowgraphCase,
+    Sink,
+    Source,
+    captured_log,
+    main,
+    packet_tags,
+    tag,
+)
+
+NAN = float("nan")
+
+
+def matrices(count, order, dtype="complex64", seed=1):
+    """Full ones, whose triangles are well away from singular."""
+    rng = np.random.default_rng(seed)
+    a = rng.standard_normal((count, order, order))
+    if dtype == "complex64":
+        a = a + 1j * rng.standard_normal((count, order, order))
+    return (a / order + 2 * np.eye(order)).astype(dtype)
+
+
+def beside(a, lower):
+    """Where the triangle is not."""
+    order = a.shape[-1]
+    return np.triu(np.ones((order, order), bool), 1) if lower else np.tri(order, k=-1) > 0
+
+
+def rows(a):
+    return a.reshape(len(a), a.shape[1] * a.shape[2])
+
+
+def make(order, **options):
+    return cudaphy.triangular_inverse_block(order, **{"backend": BACKEND, **options})
+
+
+class qa_triangular_inverse_block(FlowgraphCase):
+    def inverses(self, a, tags=(), **options):
+        """The sink that a's inverses came to."""
+        dtype, width = a.dtype.name, a.shape[1] * a.shape[2]
+        block = make(
+            a.shape[1], type="float" if dtype == "float32" else "complex", **options
+        )
+        return self.through(block, [rows(a)], [(dtype, width)], tags)[0]
+
+    def assert_inverses(self, a, got, lower=True, unit_diagonal=False):
+        wide = "complex128" if a.dtype.kind == "c" else "float64"
+        triangle = np.where(beside(a, lower), 0, a).astype(wide)
+        if unit_diagonal:
+            triangle[:, range(a.shape[1]), range(a.shape[1])] = 1
+        expected = np.linalg.inv(triangle)
+        self.assertEqual(got.shape, rows(a).shape)
+        scale = np.abs(expected).max(axis=(1, 2), initial=0)[:, np.newaxis]
+        self.assertLess((np.abs(got - rows(expected)) / scale).max(initial=0), 1e-5)
+        self.assertFalse(got.reshape(a.shape)[:, beside(a, lower)].any())
+
+    def test_inverts_triangles_of_any_order_and_reads_nothing_beside_them(self):
+        for dtype in ("complex64", "float32"):
+            for order in (1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 64, 128):
+                for lower in (True, False):
+                    for unit in (False, True):
+                        with self.subTest(dtype=dtype, order=order, lower=lower):
+                            a = matrices(40, order, dtype, order)
+                            given = np.where(beside(a, lower), NAN, a).astype(dtype)
+                            if unit:
+                                given[:, range(order), range(order)] = NAN
+                            options = {"lower": lower, "unit_diagonal": unit}
+                            sink = self.inverses(given, **options)
+                            self.assert_inverses(a, sink.data, **options)
+                            self.assertEqual(sink.tags("singular"), [])
+
+    def test_any_number_of_matrices_and_any_batch(self):
+        for order in (3, 40):
+            for count in (0, 1, 31, 32, 33, 1000 // order):
+                for max_batch in (0, 1, 7, 100000):
+                    with self.subTest(order=order, count=count, max_batch=max_batch):
+                        a = matrices(count, order)
+                        sink = self.inverses(a, max_batch=max_batch)
+                        self.assert_inverses(a, sink.data)
+
+    def test_a_singular_triangle_gives_zeros_and_a_tag_on_its_own_item(self):
+        for order in (4, 40):
+            a = matrices(40, order)
+            found = {0: 1, 6: 4, 7: 2, 13: -1, 14: -1, 39: order}
+            a[0] = 0
+            a[6, 3, 3] = 0
+            a[7, 1, 1] = a[7, 3, 3] = 0
+            a[13, 2, 1] = NAN
+            a[14, 3, 0] = complex(0, np.inf)
+            a[20, 1, 2] = NAN  # beside the triangle
+            a[39, order - 1, order - 1] = 0
+            good = [i for i in range(40) if i not in found]
+            for max_batch in (0, 1, 7):
+                block = make(order, max_batch=max_batch)
+                with captured_log() as log:
+                    sink = self.through(block, [rows(a)], [("complex64", order**2)])[0]
+                self.assertEqual(sink.tags("singular"), sorted(found.items()))
+                self.assertFalse(sink.data[list(found)].any())
+                self.assert_inverses(a[good], sink.data[good])
+                self.assertEqual(block.failures(), len(found))
+                self.assertIn("matrix 0 is singular (zero in row 1)", log.text)
+
+    def test_with_a_unit_diagonal_nothing_is_singular(self):
+        a = matrices(20, 4)
+        a[5, 2, 2] = a[6, 0, 0] = 0
+        sink = self.inverses(a, unit_diagonal=True)
+        self.assertEqual(sink.tags("singular"), [])
+        self.assert_inverses(a, sink.data, unit_diagonal=True)
+
+    def test_packets_keep_their_tags(self):
+        lengths = [1, 2, 5, 1, 300, 7, 33, 1, 1000, 3]
+        a = matrices(sum(lengths), 2)
+        a[8] = 0
+        good = np.arange(len(a)) != 8
+        heads = np.cumsum([0] + lengths)
+        extra = [tag(int(h), "rx_time", int(h) + 1) for h in heads[:-1]]
+        for max_batch in (0, 1, 4, 100000):
+            sink = self.inverses(
+                a,
+                packet_tags(lengths) + extra,
+                length_tag_key=KEY,
+                max_batch=max_batch,
+            )
+            self.assert_inverses(a[good], sink.data[good])
+            self.assertEqual(sink.tags(KEY), list(zip(heads, lengths)))
+            self.assertEqual(sink.tags("rx_time"), [(h, h + 1) for h in heads[:-1]])
+            self.assertEqual(sink.tags("singular"), [(8, 1)])
+
+    def test_runs_again_after_it_stopped(self):
+        a = matrices(500, 4)
+        a[3] = 0
+        top = gr.top_block()
+        source, sink = Source(rows(a)), Sink("complex64", 16)
+        block = make(4, max_batch=32)
+        top.connect(source.block, block, sink.block)
+        for _ in range(3):
+            self.run_flowgraph(top)
+            self.assert_inverses(np.delete(a, 3, 0), np.delete(sink.data, 3, 0))
+            self.assertEqual(sink.tags("singular"), [(3, 1)])
+            source.block.rewind()
+            sink.block.reset()
+        self.assertEqual(block.failures(), 3)
+
+    def test_tells_its_backend_and_logs_it(self):
+        self.assertEqual(make(2).backend(), BACKEND)
+        automatic = cudaphy.triangular_inverse_block(2)
+        self.assertEqual(automatic.backend(), cudaphy.backends()[0])
+        with captured_log() as log:
+            self.through(automatic, [rows(matrices(3, 2))], [("complex64", 4)])
+        self.assertIn(f"runs on {cudaphy.backends()[0]}", log.text)
+
+    def test_refuses_parameters_out_of_range_and_says_the_range(self):
+        for order in (0, -1, 129, 1 << 30):
+            with self.assert_refuses(str(order), "1", "128"):
+                make(order)
+        with self.assert_refuses("double", "complex", "float"):
+            make(4, type="double")
+        with self.assert_refuses("gpu", "auto", "cuda", "cpu", "reference"):
+            make(4, backend="gpu")
+        with self.assertRaisesRegex(cudaphy.BackendUnavailable, "cuda"):
+            cudaphy.triangular_inverse_block(4, backend="cuda", device=99)
+
+
+if __name__ == "__main__":
+    main()
