@@ -3,54 +3,128 @@
 
 #include <algorithm>
 #include <complex>
+#include <limits>
 #include <vector>
 
-// What tells whether X is the inverse of A, in double precision.
+// What tells whether X is the inverse of A, in a wider type: double for float, long
+// double for double.
 
 namespace gr::cudaphy::testing {
 
-constexpr double eps = 0x1p-24; //!< of float, as LAPACK counts it
+template <typename T>
+struct real_type {
+    using type = T;
+};
+template <typename R>
+struct real_type<std::complex<R>> {
+    using type = R;
+};
+template <typename T>
+using real_of = typename real_type<T>::type;
 
 template <typename T>
-std::complex<double> wide(T value)
+constexpr bool is_complex = !std::is_same_v<T, real_of<T>>;
+
+template <typename T>
+using wide_real =
+    std::conditional_t<std::is_same_v<real_of<T>, float>, double, long double>;
+template <typename T>
+using wide = std::complex<wide_real<T>>;
+
+//! The unit roundoff, as LAPACK counts eps: 2^-24 or 2^-53.
+template <typename T>
+constexpr real_of<T> eps = std::numeric_limits<real_of<T>>::epsilon() / 2;
+
+//! A product without the library's look for NaN.
+template <typename R>
+std::complex<R> product(std::complex<R> a, std::complex<R> b)
 {
-    return std::complex<double>(value);
+    return { a.real() * b.real() - a.imag() * b.imag(),
+             a.real() * b.imag() + a.imag() * b.real() };
+}
+
+template <typename T>
+std::vector<wide<T>> widened(const T* a, size_t size)
+{
+    return std::vector<wide<T>>(a, a + size);
 }
 
 //! The largest sum of a column's moduli.
-template <typename T>
-double one_norm(int n, const T* a)
+template <typename R>
+R one_norm(int n, const std::vector<std::complex<R>>& a)
 {
-    double largest = 0.0;
+    R largest = 0;
     for (int j = 0; j < n; ++j) {
-        double sum = 0.0;
+        R sum = 0;
         for (int i = 0; i < n; ++i) {
-            sum += std::abs(wide(a[i * n + j]));
+            sum += std::abs(a[i * n + j]);
         }
         largest = std::max(largest, sum);
     }
     return largest;
 }
 
+template <typename T>
+wide_real<T> one_norm(int n, const T* a)
+{
+    return one_norm(n, widened(a, size_t(n) * n));
+}
+
+//! I - A X
+template <typename T>
+std::vector<wide<T>> residual_of(int n, const T* a, const T* x)
+{
+    const auto right = widened(x, size_t(n) * n);
+    std::vector<wide<T>> residual(n * n);
+    for (int i = 0; i < n; ++i) {
+        residual[i * n + i] = 1;
+        for (int k = 0; k < n; ++k) {
+            const wide<T> factor = a[i * n + k];
+            for (int j = 0; j < n; ++j) {
+                residual[i * n + j] -= product(factor, right[k * n + j]);
+            }
+        }
+    }
+    return residual;
+}
+
 //! LAPACK's ||I - A X||_1 / (N ||A||_1 ||X||_1 eps), whose threshold is 30.
 template <typename T>
 double residual_ratio(int n, const T* a, const T* x)
 {
-    std::vector<std::complex<double>> residual(n * n);
+    return one_norm(n, residual_of(n, a, x)) / one_norm(n, a) / one_norm(n, x) /
+           (n * wide_real<T>(eps<T>));
+}
+
+//! The inverse in the wider type, for matrices that are far from singular.
+template <typename R>
+std::vector<std::complex<R>> plain_inverse(int n, std::vector<std::complex<R>> a)
+{
+    std::vector<std::complex<R>> x(n * n);
     for (int i = 0; i < n; ++i) {
-        residual[i * n + i] = 1.0;
-        for (int k = 0; k < n; ++k) {
-            const auto factor = wide(a[i * n + k]);
+        x[i * n + i] = 1;
+    }
+    for (int k = 0; k < n; ++k) {
+        int pivot = k;
+        for (int i = k; i < n; ++i) {
+            pivot = std::abs(a[i * n + k]) > std::abs(a[pivot * n + k]) ? i : pivot;
+        }
+        const auto scale = R(1) / a[pivot * n + k];
+        for (auto* m : { &a, &x }) {
             for (int j = 0; j < n; ++j) {
-                const auto other = wide(x[k * n + j]);
-                // By hand, for the library's product looks for NaN each time.
-                residual[i * n + j] -= std::complex<double>(
-                    factor.real() * other.real() - factor.imag() * other.imag(),
-                    factor.real() * other.imag() + factor.imag() * other.real());
+                std::swap((*m)[k * n + j], (*m)[pivot * n + j]);
+                (*m)[k * n + j] *= scale;
+            }
+        }
+        for (int i = 0; i < n; ++i) {
+            const auto factor = i == k ? 0 : a[i * n + k];
+            for (int j = 0; j < n; ++j) {
+                a[i * n + j] -= product(factor, a[k * n + j]);
+                x[i * n + j] -= product(factor, x[k * n + j]);
             }
         }
     }
-    return one_norm(n, residual.data()) / (n * one_norm(n, a) * one_norm(n, x) * eps);
+    return x;
 }
 
 } // namespace gr::cudaphy::testing
