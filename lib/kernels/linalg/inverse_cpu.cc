@@ -9,7 +9,28 @@
 
 #include "kernels/linalg/inverse_lanes-inl.h"
 #include <algorithm>
+#include <cstring>
 #include <hwy/aligned_allocator.h>
+
+#ifndef CUDAPHY_INVERSE_CPU_PART
+#define CUDAPHY_INVERSE_CPU_PART
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! Matrices first .. last - 1 of a batch.
+template <typename T>
+struct batch_part {
+    const T* a;
+    const typename inverse<T>::results* out;
+    size_t batch;
+    size_t first;
+    size_t last;
+    const typename inverse<T>::parameters* parameters;
+};
+
+} // namespace
+} // namespace gr::cudaphy::kernels
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
@@ -19,94 +40,163 @@ namespace {
 //! The inverse of the permuted matrix, unpermuted by the place to which an element goes:
 //! (P A Q)^-1 = Q^-1 A^-1 P^-1, so rows go where A's columns came from, and columns where
 //! its rows came from.
-template <typename T>
-void store_unpermuted(const T* from, T* to, int n, const int32_t* pivots, size_t lanes)
+template <typename T, typename Id>
+void unpermute_rows(
+    const T* from, T* to, int n, const Id* rows, const Id* columns, size_t lanes)
 {
-    int32_t row_of[inverse<T>::max_order];
-    int32_t column_of[inverse<T>::max_order];
-    for (int k = 0; k < n; ++k) {
-        row_of[k] = column_of[k] = k;
+    int place[inverse<float>::max_order];
+    for (int c = 0; c < n; ++c) {
+        place[c] = inverse_pivot::index_mask - int(columns[c * lanes]);
     }
-    for (int k = 0; k < n; ++k) {
-        const int32_t pivot = pivots[k * lanes];
-        std::swap(row_of[k], row_of[pivot >> inverse_pivot_old::column_bits]);
-        std::swap(column_of[k], column_of[pivot & inverse_pivot_old::column_mask]);
-    }
-    for (int r = 0; r < n; ++r) {
-        T* row = to + column_of[r] * n;
+    for (int r = 0; r < n; ++r, from += n) {
+        T* row = to + (inverse_pivot::index_mask - int(rows[r * lanes])) * n;
         for (int c = 0; c < n; ++c) {
-            row[row_of[c]] = from[r * n + c];
+            std::memcpy(row + place[c], from + c, sizeof(T));
         }
     }
 }
 
-template <typename T>
-void invert_part(const T* a, T* x, int* status, size_t batch, int n, bool partial)
+template <typename Real, int Parts, typename Id>
+void unpermute_tile(const tile<Real, Parts>& from,
+                    const tile<Real, Parts>& to,
+                    const Id* rows,
+                    const Id* columns)
 {
-    constexpr int parts = sizeof(T) / sizeof(float);
-    const df d;
-    const size_t lanes = hn::Lanes(d);
-    const size_t elements = size_t(n) * n;
-    const size_t floats = parts * elements;
-    const size_t row = parts * n;
-    const size_t row_in_tile = row_floats<parts>(n);
-
-    // The matrices with the lane as the last index, and after that as they came.
-    thread_local hwy::AlignedFreeUniquePtr<float[]> memory;
-    thread_local size_t allocated = 0;
-    if (allocated < (n * row_in_tile + floats) * lanes) {
-        allocated = (n * row_in_tile + floats) * lanes;
-        memory = hwy::AllocateAligned<float>(allocated);
-    }
-    float* tile = memory.get();
-    float* rows = tile + n * row_in_tile * lanes;
-    HWY_ALIGN int32_t pivots[inverse<T>::max_order * max_lanes];
-    HWY_ALIGN int32_t states[max_lanes];
-    const float* sources[max_lanes];
-    float* targets[max_lanes];
-    for (size_t lane = 0; lane < lanes; ++lane) {
-        targets[lane] = rows + lane * floats;
-    }
-
-    for (size_t first = 0; first < batch; first += lanes) {
-        const size_t count = std::min(lanes, batch - first);
-        for (size_t lane = 0; lane < lanes; ++lane) {
-            // Lanes beyond the batch repeat its last matrix.
-            sources[lane] = reinterpret_cast<const float*>(
-                a + (first + std::min(lane, count - 1)) * elements);
-        }
-        load_lanes(sources, n, row, row_in_tile, tile);
-        invert_tile<parts>(tile, n, partial, pivots, states);
-        store_lanes(tile, n, row, row_in_tile, targets);
-        for (size_t lane = 0; lane < count; ++lane) {
-            T* to = x + (first + lane) * elements;
-            status[first + lane] = states[lane];
-            if (states[lane] == 0) {
-                store_unpermuted(reinterpret_cast<const T*>(targets[lane]),
-                                 to,
-                                 n,
-                                 pivots + lane,
-                                 lanes);
-            } else {
-                std::fill_n(to, elements, T(0));
+    const size_t lanes = hn::Lanes(tag<Real>());
+    const int n = from.order();
+    for (int r = 0; r < n; ++r) {
+        for (int c = 0; c < n; ++c) {
+            for (size_t lane = 0; lane < lanes; ++lane) {
+                const int i = inverse_pivot::index_mask - int(rows[r * lanes + lane]);
+                const int j = inverse_pivot::index_mask - int(columns[c * lanes + lane]);
+                for (int part = 0; part < Parts; ++part) {
+                    to.at(i, j)[part * lanes + lane] = from.at(r, c)[part * lanes + lane];
+                }
             }
         }
     }
 }
 
+template <typename T, pivoting Pivoting>
+void invert_with(const batch_part<T>& part)
+{
+    using Real = typename inverse<T>::real;
+    constexpr int parts = sizeof(T) / sizeof(Real);
+    using tile_type = tile<Real, parts>;
+    const tag<Real> d;
+    const size_t lanes = hn::Lanes(d);
+    constexpr size_t most = max_lanes<Real>;
+    const auto& out = *part.out;
+    const int n = part.parameters->order;
+    const size_t elements = size_t(n) * n;
+    const bool interleaved = part.parameters->layout == matrix_layout::interleaved;
+    const bool wants_rcond = !out.rcond.empty();
+    const auto reals = [](const T* of) { return reinterpret_cast<const Real*>(of); };
+
+    thread_local hwy::AlignedFreeUniquePtr<Real[]> memory;
+    thread_local size_t allocated = 0;
+    const size_t tile_reals = tile_type::reals(n);
+    if (allocated < 2 * tile_reals) {
+        allocated = 2 * tile_reals;
+        memory = hwy::AllocateAligned<Real>(allocated);
+    }
+    const tile_type work(memory.get(), n);
+    const tile_type scratch(memory.get() + tile_reals, n);
+    lane_inverter<Real, parts, Pivoting> inverter(work);
+    const Real* sources[most];
+    Real* targets[most];
+    HWY_ALIGN Real norms[most];
+    HWY_ALIGN Real determinants[parts * most];
+    HWY_ALIGN int_of<Real> states[most];
+
+    for (size_t first = part.first; first < part.last; first += lanes) {
+        const size_t count = std::min(lanes, part.last - first);
+        if (interleaved) {
+            work.load_interleaved(reals(part.a + first), part.batch, count);
+        } else {
+            for (size_t lane = 0; lane < lanes; ++lane) {
+                // Lanes beyond the batch repeat its last matrix.
+                sources[lane] =
+                    reals(part.a + (first + std::min(lane, count - 1)) * elements);
+            }
+            work.load_rows(sources);
+        }
+        const auto a_norm = wants_rcond ? work.one_norm() : hn::Zero(d);
+        inverter.run();
+
+        const auto* rows = inverter.row_complements();
+        const auto* columns = inverter.column_complements();
+        constexpr bool in_order = Pivoting == pivoting::none;
+        const bool by_tile = !in_order && (interleaved || wants_rcond);
+        if (by_tile) {
+            unpermute_tile(work, scratch, rows, columns);
+        }
+        const tile_type& result = by_tile ? scratch : work;
+        const auto result_norm = wants_rcond ? result.one_norm() : hn::Zero(d);
+        if (interleaved) {
+            auto* to = reinterpret_cast<Real*>(out.x.data() + first);
+            result.store_interleaved(to, part.batch, count);
+        } else {
+            const bool straight = in_order && count == lanes;
+            auto* const rows_at = by_tile ? work.row(0) : scratch.row(0);
+            auto* to = straight ? reinterpret_cast<Real*>(out.x.data() + first * elements)
+                                : rows_at;
+            for (size_t lane = 0; lane < lanes; ++lane) {
+                targets[lane] = to + lane * elements * parts;
+            }
+            result.store_rows(targets);
+            for (size_t lane = 0; lane < count && !straight; ++lane) {
+                const T* from = reinterpret_cast<const T*>(targets[lane]);
+                T* x = out.x.data() + (first + lane) * elements;
+                if (in_order || by_tile) {
+                    std::copy_n(from, elements, x);
+                } else {
+                    unpermute_rows(from, x, n, rows + lane, columns + lane, lanes);
+                }
+            }
+        }
+
+        hn::Store(inverter.state(), int_tag<Real>(), states);
+        for (size_t lane = 0; lane < count; ++lane) {
+            out.status[first + lane] = int(states[lane]);
+        }
+        if (!out.determinant.empty()) {
+            inverter.determinant().store(determinants);
+            auto* to = reinterpret_cast<Real*>(out.determinant.data() + first);
+            for (size_t lane = 0; lane < count; ++lane) {
+                for (int p = 0; p < parts; ++p) {
+                    to[lane * parts + p] = determinants[p * lanes + lane];
+                }
+            }
+        }
+        if (wants_rcond) {
+            const auto one = hn::Set(d, Real(1));
+            const auto rcond = hn::Div(hn::Div(one, a_norm), result_norm);
+            hn::Store(hn::IfThenZeroElse(inverter.is_zero(), rcond), d, norms);
+            std::copy_n(norms, count, out.rcond.data() + first);
+        }
+    }
+}
+
+template <typename T>
+void invert(const batch_part<T>& part)
+{
+    switch (part.parameters->pivot) {
+    case pivoting::full:
+        return invert_with<T, pivoting::full>(part);
+    case pivoting::partial:
+        return invert_with<T, pivoting::partial>(part);
+    case pivoting::none:
+        return invert_with<T, pivoting::none>(part);
+    }
+}
+
 } // namespace
 
-void invert_float(
-    const float* a, float* x, int* status, size_t batch, int n, bool partial)
-{
-    invert_part(a, x, status, batch, n, partial);
-}
-
-void invert_complex(
-    const complex64* a, complex64* x, int* status, size_t batch, int n, bool partial)
-{
-    invert_part(a, x, status, batch, n, partial);
-}
+void invert_float(const batch_part<float>& part) { invert(part); }
+void invert_double(const batch_part<double>& part) { invert(part); }
+void invert_complex64(const batch_part<complex64>& part) { invert(part); }
+void invert_complex128(const batch_part<complex128>& part) { invert(part); }
 
 } // namespace HWY_NAMESPACE
 } // namespace gr::cudaphy::kernels
@@ -117,47 +207,41 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 HWY_EXPORT(invert_float);
-HWY_EXPORT(invert_complex);
+HWY_EXPORT(invert_double);
+HWY_EXPORT(invert_complex64);
+HWY_EXPORT(invert_complex128);
 
-void invert(const float* a, float* x, int* status, size_t batch, int n, bool partial)
+void invert(const batch_part<float>& p) { HWY_DYNAMIC_DISPATCH(invert_float)(p); }
+void invert(const batch_part<double>& p) { HWY_DYNAMIC_DISPATCH(invert_double)(p); }
+void invert(const batch_part<complex64>& p) { HWY_DYNAMIC_DISPATCH(invert_complex64)(p); }
+void invert(const batch_part<complex128>& p)
 {
-    HWY_DYNAMIC_DISPATCH(invert_float)(a, x, status, batch, n, partial);
-}
-
-void invert(
-    const complex64* a, complex64* x, int* status, size_t batch, int n, bool partial)
-{
-    HWY_DYNAMIC_DISPATCH(invert_complex)(a, x, status, batch, n, partial);
+    HWY_DYNAMIC_DISPATCH(invert_complex128)(p);
 }
 
 template <typename T>
 class inverse_cpu : public inverse<T>
 {
 public:
+    using inverse<T>::run;
+
     explicit inverse_cpu(const typename inverse<T>::parameters& p) : d_parameters(p) {}
 
-    using inverse<T>::run;
     size_t workspace_bytes(size_t) const override { return 0; }
-    void run(view<const T> a, const typename inverse<T>::results& out, view<unsigned char> workspace, queue& queue) override
+
+    void run(view<const T> a,
+             const typename inverse<T>::results& out,
+             view<unsigned char> workspace,
+             queue& queue) override
     {
-        const view<T> x = out.x;
-        const view<int> status = out.status;
         const int n = d_parameters.order;
-        const bool partial = d_parameters.pivot == pivoting::partial;
         const size_t batch =
             inverse_batch(*this, n, a, out, workspace, queue, backend::cpu);
-
-        const size_t elements = size_t(n) * n;
         // Some 32 KB a piece, in whole vectors of the widest instruction set.
         constexpr size_t widest = 16;
-        const size_t grain = widest * std::max<size_t>(1, 256 / elements);
-        if constexpr (std::is_same_v<typename inverse<T>::real, float>) for_each_part(batch, grain, [&](size_t first, size_t last) {
-            invert(a.data() + first * elements,
-                   x.data() + first * elements,
-                   status.data() + first,
-                   last - first,
-                   n,
-                   partial);
+        const size_t grain = widest * std::max<size_t>(1, 256 / (size_t(n) * n));
+        for_each_part(batch, grain, [&](size_t first, size_t last) {
+            invert(batch_part<T>{ a.data(), &out, batch, first, last, &d_parameters });
         });
     }
 
@@ -173,14 +257,14 @@ std::unique_ptr<inverse<T>> make_inverse_cpu(const typename inverse<T>::paramete
     return std::make_unique<inverse_cpu<T>>(p);
 }
 
-template std::unique_ptr<inverse<double>>
-make_inverse_cpu<double>(const inverse<double>::parameters&);
-template std::unique_ptr<inverse<complex128>>
-make_inverse_cpu<complex128>(const inverse<complex128>::parameters&);
 template std::unique_ptr<inverse<float>>
 make_inverse_cpu<float>(const inverse<float>::parameters&);
+template std::unique_ptr<inverse<double>>
+make_inverse_cpu<double>(const inverse<double>::parameters&);
 template std::unique_ptr<inverse<complex64>>
 make_inverse_cpu<complex64>(const inverse<complex64>::parameters&);
+template std::unique_ptr<inverse<complex128>>
+make_inverse_cpu<complex128>(const inverse<complex128>::parameters&);
 
 } // namespace gr::cudaphy::kernels
 #endif

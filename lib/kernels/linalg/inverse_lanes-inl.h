@@ -2,11 +2,11 @@
 // Gauss-Jordan elimination of one matrix a vector lane. Included once an instruction set
 // by inverse_cpu.cc, hence no #pragma once.
 //
-// A tile holds as many matrices as a vector has lanes: the float f of the matrices (their
-// row-major order, real and imaginary part interleaved) is the vector at tile + f *
-// lanes. All lanes run the same loops; what differs between them, the pivot's row and
-// column, is a vector, and a swap is a pass of masked moves over the rows or columns that
-// any lane asks for. Each element gets the same operations in the same order as on CUDA.
+// All lanes run the same loops; what differs between them, the pivot's row and column, is
+// a vector of indices. The pivot's row is gathered by selecting along the rows that are
+// left, and the row that it changes places with is merged into the elimination, so that a
+// swap costs no pass of its own. Eight columns at a time (four where there are 16
+// registers) keep their part of the pivot's row in registers.
 #if defined(CUDAPHY_INVERSE_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_INVERSE_LANES_INL_H
 #undef CUDAPHY_INVERSE_LANES_INL_H
@@ -14,488 +14,375 @@
 #define CUDAPHY_INVERSE_LANES_INL_H
 #endif
 
-#include "kernels/linalg/inverse_pivot_old.h"
-#include <hwy/highway.h>
-#include <limits>
+#include "kernels/linalg/inverse_tile-inl.h"
+#include <gnuradio/cudaphy/kernels/inverse.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using df = hn::ScalableTag<float>;
-using di = hn::RebindToSigned<df>;
-using vf = hn::Vec<df>;
-using vi = hn::Vec<di>;
-using mf = hn::Mask<df>;
-using mi = hn::Mask<di>;
-constexpr size_t max_lanes = hn::MaxLanes(df());
-
-//! Floats from a row of a tile to the next. From order 16 on a row is a power of two of
-//! cache lines or nearly so, and a column would fall into few sets of the cache.
-template <int Parts>
-constexpr size_t row_floats(int n)
-{
-    return Parts * (n < 16 ? n : n | 1);
-}
-
-//! One element of every lane's matrix; a real one has no im.
-template <int Parts>
-struct element {
-    vf re, im;
-
-    static element zero() { return { hn::Zero(df()), hn::Zero(df()) }; }
-    static element load(const float* from)
-    {
-        const df d;
-        return { hn::Load(d, from),
-                 Parts == 2 ? hn::Load(d, from + hn::Lanes(d)) : hn::Zero(d) };
-    }
-    void store(float* to) const
-    {
-        const df d;
-        hn::Store(re, d, to);
-        if (Parts == 2) {
-            hn::Store(im, d, to + hn::Lanes(d));
-        }
-    }
-};
-
-template <int Parts>
-HWY_INLINE element<Parts> select(mf mask, element<Parts> yes, element<Parts> no)
-{
-    return { hn::IfThenElse(mask, yes.re, no.re),
-             Parts == 2 ? hn::IfThenElse(mask, yes.im, no.im) : no.im };
-}
-
-//! a - c t
-template <int Parts>
-HWY_INLINE element<Parts>
-subtract_product(element<Parts> a, element<Parts> c, element<Parts> t)
-{
-    if constexpr (Parts == 1) {
-        return { hn::NegMulAdd(c.re, t.re, a.re), a.im };
-    } else {
-        return { hn::MulAdd(c.im, t.im, hn::NegMulAdd(c.re, t.re, a.re)),
-                 hn::NegMulAdd(c.im, t.re, hn::NegMulAdd(c.re, t.im, a.im)) };
-    }
-}
-
-template <int Parts>
-HWY_INLINE element<Parts> multiply(element<Parts> a, element<Parts> b)
-{
-    if constexpr (Parts == 1) {
-        return { hn::Mul(a.re, b.re), a.im };
-    } else {
-        return { hn::NegMulAdd(a.im, b.im, hn::Mul(a.re, b.re)),
-                 hn::MulAdd(a.im, b.re, hn::Mul(a.re, b.im)) };
-    }
-}
-
-template <int Parts>
-HWY_INLINE vi component_bits(element<Parts> a)
-{
-    const di d;
-    const auto sign_free = hn::Set(d, inverse_pivot_old::sign_free);
-    const auto re = hn::And(hn::BitCast(d, a.re), sign_free);
-    return Parts == 2 ? hn::Max(re, hn::And(hn::BitCast(d, a.im), sign_free)) : re;
-}
-
-HWY_INLINE mi is_not_finite(vi bits)
-{
-    return hn::Gt(bits, hn::Set(di(), inverse_pivot_old::largest_finite_bits));
-}
-
-//! The power of two that takes a number of these bits to [1/2, 1), as far as float goes.
-HWY_INLINE vf power_of_two(vi bits)
-{
-    const di d;
-    const auto exponent = hn::ShiftRight<inverse_pivot_old::mantissa_bits>(bits);
-    const auto inverse = hn::Sub(hn::Set(d, inverse_pivot_old::scale_sum), exponent);
-    const auto normal =
-        hn::Min(hn::Max(inverse, hn::Set(d, 1)), hn::Set(d, inverse_pivot_old::scale_sum));
-    return hn::BitCast(df(), hn::ShiftLeft<inverse_pivot_old::mantissa_bits>(normal));
-}
-
-//! The s of inverse_pivot.h.
-HWY_INLINE vf scale_for(vi bits)
-{
-    const di d;
-    const auto exponent = hn::Sub(hn::ShiftRight<inverse_pivot_old::mantissa_bits>(bits),
-                                  hn::Set(d, inverse_pivot_old::bias));
-    const auto outside =
-        hn::Gt(hn::Abs(exponent), hn::Set(d, inverse_pivot_old::benign_exponent));
-    return hn::IfThenElse(
-        hn::RebindMask(df(), outside), power_of_two(bits), hn::Set(df(), 1.0f));
-}
-
-template <int Parts>
-HWY_INLINE element<Parts> reciprocal(element<Parts> p)
-{
-    const df d;
-    const auto one = hn::Set(d, 1.0f);
-    if constexpr (Parts == 1) {
-        return { hn::Div(one, p.re), p.im };
-    } else {
-        const auto s = power_of_two(component_bits(p));
-        const auto re = hn::Mul(p.re, s);
-        const auto im = hn::Mul(p.im, s);
-        const auto q = hn::Div(one, hn::MulAdd(re, re, hn::Mul(im, im)));
-        return { hn::Mul(hn::Mul(re, q), s), hn::Mul(hn::Mul(hn::Neg(im), q), s) };
-    }
-}
-
-//! The largest modulus seen so far, and where.
-struct pivot_search {
-    vf modulus = hn::Set(df(), -1.0f);
-    vi place;
-
-    explicit pivot_search(vi start) : place(start) {}
-
-    template <bool Scaled, int Parts>
-    HWY_INLINE void consider(element<Parts> a, vf s, int row, int column)
-    {
-        vf candidate;
-        if constexpr (Parts == 1) {
-            candidate = hn::Abs(a.re);
-        } else {
-            const auto re = Scaled ? hn::Mul(a.re, s) : a.re;
-            const auto im = Scaled ? hn::Mul(a.im, s) : a.im;
-            candidate = hn::MulAdd(re, re, hn::Mul(im, im));
-        }
-        const auto larger = hn::Gt(candidate, modulus);
-        modulus = hn::IfThenElse(larger, candidate, modulus);
-        place = hn::IfThenElse(hn::RebindMask(di(), larger),
-                               hn::Set(di(), row << inverse_pivot_old::column_bits | column),
-                               place);
-    }
-};
-
-template <int Parts>
+template <typename Real, int Parts, pivoting Pivoting>
 class lane_inverter
 {
 public:
-    lane_inverter(float* tile, int order, bool partial)
-        : d_tile(tile), n(order), d_partial(partial)
+    using number = element<Real, Parts>;
+
+    explicit lane_inverter(const tile<Real, Parts>& of) : d_tile(of), d_order(of.order())
     {
     }
 
-    void run(int32_t* pivots, int32_t* states)
+    //! Leaves the inverse in the tile, with rows and columns where the pivots took them,
+    //! and 0 in the lanes that have none.
+    void run()
     {
-        const df d;
-        const auto largest = largest_component(0, n, 0, n);
-        d_state =
-            hn::IfThenElse(is_not_finite(largest), hn::Set(di(), -1), hn::Zero(di()));
-        d_scale = scale_for(largest);
-        auto found = search(0);
-        for (int k = 0; k < n; ++k) {
-            check_pivot(k, found);
-            hn::Store(found.place, di(), pivots + k * hn::Lanes(d));
-            swap_rows(k, hn::ShiftRight<inverse_pivot_old::column_bits>(found.place));
-            if (!d_partial) {
-                swap_columns(
-                    k, hn::And(found.place, hn::Set(di(), inverse_pivot_old::column_mask)));
-            }
-            scale_row(k);
-            found = start(k + 1);
-            if (d_partial || k + 1 == n) {
-                eliminate<false, false>(k, found);
-                if (k + 1 < n) {
-                    found = search(k + 1);
-                }
-            } else if (is_scaled()) {
-                eliminate<true, true>(k, found);
-            } else {
-                eliminate<true, false>(k, found);
-            }
+        const tag<Real> d;
+        const int_tag<Real> di;
+        const int n = d_order;
+        d_state = hn::Zero(di);
+        d_determinant = number::real(hn::Set(d, Real(1)));
+        const auto unchanged = hn::Zero(d);
+        d_zero = hn::Ne(unchanged, unchanged);
+        d_odd = d_zero;
+        for (int i = 0; i < n; ++i) {
+            const auto complement = hn::Set(di, inverse_pivot::index_mask - i);
+            hn::Store(complement, di, d_rows + i * hn::Lanes(d));
+            hn::Store(complement, di, d_columns + i * hn::Lanes(d));
         }
-        fail(is_not_finite(largest_component(0, n, 0, n)), -1);
-        hn::Store(d_state, di(), states);
+        const auto a_finite = d_tile.is_finite();
+        d_best = first_key();
+        for (int k = 0; k < n; ++k) {
+            step(k);
+        }
+        const auto lost =
+            hn::Or(hn::Not(a_finite), hn::AndNot(d_zero, hn::Not(d_tile.is_finite())));
+        d_state = hn::IfThenElse(hn::RebindMask(di, lost), hn::Set(di, -1), d_state);
+        d_zero = hn::Or(d_zero, lost);
+        if (!hn::AllFalse(d, d_zero)) {
+            d_tile.clear(d_zero);
+        }
     }
+
+    ints<Real> state() const { return d_state; }
+    //! Where X = 0.
+    mask<Real> is_zero() const { return d_zero; }
+    number determinant() const
+    {
+        const tag<Real> d;
+        const auto nan = hn::Set(d, std::numeric_limits<Real>::quiet_NaN());
+        const auto lost = hn::RebindMask(d, hn::Lt(d_state, hn::Zero(int_tag<Real>())));
+        const number negative = { hn::Neg(d_determinant.re), hn::Neg(d_determinant.im) };
+        const auto product = select(d_odd, negative, d_determinant);
+        return select(lost, number::real(nan), select(d_zero, number::zero(), product));
+    }
+    //! 63 - the row of X that row r of the tile is in a lane; and so for the columns.
+    const int_of<Real>* row_complements() const { return d_columns; }
+    const int_of<Real>* column_complements() const { return d_rows; }
 
 private:
-    float* at(int row, int column) const
-    {
-        return d_tile + (row * row_floats<Parts>(n) + column * Parts) * hn::Lanes(df());
-    }
-    element<Parts> load(int row, int column) const
-    {
-        return element<Parts>::load(at(row, column));
-    }
+    static constexpr bool is_full = Pivoting == pivoting::full;
+    static constexpr int max_order = inverse<float>::max_order;
+    //! Columns that are taken at a time.
+    static constexpr int width = Parts == 1 || HWY_TARGET <= HWY_AVX3 ? 8 : 4;
+    //! From this order on it often happens that no lane asks for a row.
+    static constexpr int worth_asking = 12;
 
-    static pivot_search start(int k)
+    Real* at(Real* row, int column) const
     {
-        return pivot_search(hn::Set(di(), k << inverse_pivot_old::column_bits | k));
+        return row + size_t(column) * (Parts * hn::Lanes(tag<Real>()));
     }
-
-    bool is_scaled() const
+    ints<Real> row_id(int i) const
     {
-        const df d;
-        return Parts == 2 && !hn::AllTrue(d, hn::Eq(d_scale, hn::Set(d, 1.0f)));
+        const int_tag<Real> di;
+        return hn::Load(di, d_rows + i * hn::Lanes(di));
     }
-
-    //! The columns in which step k looks for its pivot end here.
-    int end_of_search(int k) const { return d_partial ? k + 1 : n; }
-
-    void fail(mi where, int code)
+    ints<Real> column_id(int j) const
     {
-        const di d;
-        const auto first = hn::And(where, hn::Eq(d_state, hn::Zero(d)));
-        d_state = hn::IfThenElse(first, hn::Set(d, code), d_state);
+        const int_tag<Real> di;
+        return hn::Load(di, d_columns + j * hn::Lanes(di));
     }
 
-    vi largest_component(int row, int end_row, int column, int end_column) const
+    //! Calls part(first, integral_constant of the width) for the columns, some at a time.
+    template <int Width = width, typename Part>
+    HWY_INLINE void for_columns(int n, const Part& part)
     {
-        auto largest = hn::Zero(di());
-        for (int i = row; i < end_row; ++i) {
-            for (int j = column; j < end_column; ++j) {
-                largest = hn::Max(largest, component_bits(load(i, j)));
-            }
+        int j = 0;
+        for (; j + width <= n; j += width) {
+            part(j, std::integral_constant<int, width>());
         }
-        return largest;
+        for_rest<width - 1>(j, n - j, part);
     }
-
-    pivot_search search(int k) const
+    template <int Width, typename Part>
+    HWY_INLINE void for_rest(int first, int count, const Part& part)
     {
-        auto found = start(k);
-        for (int i = k; i < n; ++i) {
-            for (int j = k; j < end_of_search(k); ++j) {
-                found.consider<true>(load(i, j), d_scale, i, j);
-            }
-        }
-        return found;
-    }
-
-    //! Settles what a pivot too small or not finite means.
-    void check_pivot(int k, pivot_search& found)
-    {
-        const df d;
-        const auto smallest = hn::Set(
-            d, Parts == 2 ? inverse_pivot_old::too_small : inverse_pivot_old::too_small_real);
-        const auto small = hn::And(hn::RebindMask(di(), hn::Lt(found.modulus, smallest)),
-                                   hn::Eq(d_state, hn::Zero(di())));
-        if (!hn::AllFalse(di(), small)) {
-            const auto largest = largest_component(k, n, k, end_of_search(k));
-            fail(hn::And(small, is_not_finite(largest)), -1);
-            fail(hn::And(small, hn::Eq(largest, hn::Zero(di()))), k + 1);
-            d_scale =
-                hn::IfThenElse(hn::RebindMask(d, small), scale_for(largest), d_scale);
-            found = search(k);
-        }
-        const auto infinity = hn::Set(d, std::numeric_limits<float>::infinity());
-        fail(hn::RebindMask(di(), hn::Ge(found.modulus, infinity)), -1);
-    }
-
-    void swap(mf mask, float* one, float* other)
-    {
-        const auto first = element<Parts>::load(one);
-        const auto second = element<Parts>::load(other);
-        select(mask, second, first).store(one);
-        select(mask, first, second).store(other);
-    }
-
-    void swap_rows(int k, vi pivot_row)
-    {
-        for (int i = k + 1; i < n; ++i) {
-            const auto mask = hn::Eq(pivot_row, hn::Set(di(), i));
-            if (hn::AllFalse(di(), mask)) {
-                continue;
-            }
-            const auto move = hn::RebindMask(df(), mask);
-            for (int j = 0; j < n; ++j) {
-                swap(move, at(k, j), at(i, j));
+        if constexpr (Width > 0) {
+            if (count == Width) {
+                part(first, std::integral_constant<int, Width>());
+            } else {
+                for_rest<Width - 1>(first, count, part);
             }
         }
     }
 
-    void swap_columns(int k, vi pivot_column)
+    ints<Real> first_key()
     {
+        auto best = hn::Zero(int_tag<Real>());
+        for (int i = 0; i < d_order && Pivoting != pivoting::none; ++i) {
+            Real* row = d_tile.row(i);
+            auto largest = size_of(number::load(row));
+            for (int j = 1; j < d_order && is_full; ++j) {
+                largest = hn::Max(largest, size_of(number::load(at(row, j))));
+            }
+            best = hn::Max(best, key_of<Real>(largest, row_id(i)));
+        }
+        return best;
+    }
+
+    void step(int k)
+    {
+        gather_row(k);
+        if constexpr (is_full) {
+            swap_columns(k);
+        }
+        take_factors(k);
+        scale_row(k);
+        eliminate(k);
+        if constexpr (Pivoting != pivoting::none) {
+            const auto pivot = complement_in<Real>(d_best);
+            swap_ids(d_rows, k, pivot);
+            d_best = next_key(k + 1);
+        }
+    }
+
+    mask<Real> is_pivot_row(int i) const
+    {
+        return hn::RebindMask(tag<Real>(),
+                              hn::Eq(row_id(i), complement_in<Real>(d_best)));
+    }
+
+    //! The pivot's row to d_row; notes which rows it comes from.
+    HWY_INLINE void gather_row(int k)
+    {
+        const int n = d_order;
+        if constexpr (Pivoting != pivoting::none) {
+            d_asked = n < worth_asking ? ~uint64_t(0) : 0;
+            for (int i = k + 1; i < n && n >= worth_asking; ++i) {
+                const bool any = !hn::AllFalse(tag<Real>(), is_pivot_row(i));
+                d_asked |= uint64_t(any) << i;
+            }
+        }
+        for_columns(n, [&](int first, auto columns) {
+            constexpr int w = columns;
+            const uint64_t asked = d_asked;
+            number t[w];
+            const Real* from = at(d_tile.row(k), first);
+            for (int j = 0; j < w; ++j) {
+                t[j] = number::load(at(const_cast<Real*>(from), j));
+            }
+            for (int i = k + 1; i < n && Pivoting != pivoting::none; ++i) {
+                if (asked >> i & 1) {
+                    const auto here = is_pivot_row(i);
+                    Real* row = at(d_tile.row(i), first);
+                    for (int j = 0; j < w; ++j) {
+                        t[j] = select(here, number::load(at(row, j)), t[j]);
+                    }
+                }
+            }
+            for (int j = 0; j < w; ++j) {
+                t[j].store(at(d_row, first + j));
+            }
+        });
+    }
+
+    //! Full pivoting: the pivot's column to k, in the whole matrix and in d_row.
+    HWY_INLINE void swap_columns(int k)
+    {
+        const tag<Real> d;
+        const int n = d_order;
+        auto best = hn::Zero(int_tag<Real>());
+        for (int j = k; j < n; ++j) {
+            const auto size = size_of(number::load(at(d_row, j)));
+            best = hn::Max(best, key_of<Real>(size, column_id(j)));
+        }
+        const auto pivot = complement_in<Real>(best);
         for (int j = k + 1; j < n; ++j) {
-            const auto mask = hn::Eq(pivot_column, hn::Set(di(), j));
-            if (hn::AllFalse(di(), mask)) {
+            const auto here = hn::RebindMask(d, hn::Eq(column_id(j), pivot));
+            if (n >= worth_asking && hn::AllFalse(d, here)) {
                 continue;
             }
-            const auto move = hn::RebindMask(df(), mask);
+            swap(here, at(d_row, k), at(d_row, j));
             for (int i = 0; i < n; ++i) {
-                swap(move, at(i, k), at(i, j));
+                Real* row = d_tile.row(i);
+                swap(here, at(row, k), at(row, j));
             }
         }
+        swap_ids(d_columns, k, pivot);
     }
 
-    void scale_row(int k)
+    HWY_INLINE void swap(mask<Real> which, Real* one, Real* other)
     {
-        const auto r = reciprocal(load(k, k));
-        for (int j = 0; j < n; ++j) {
-            if (j != k) {
-                multiply(load(k, j), r).store(at(k, j));
-            }
+        const auto first = number::load(one);
+        const auto second = number::load(other);
+        select(which, second, first).store(one);
+        select(which, first, second).store(other);
+    }
+
+    void swap_ids(int_of<Real>* ids, int k, ints<Real> pivot)
+    {
+        const int_tag<Real> di;
+        const size_t lanes = hn::Lanes(di);
+        const auto old = hn::Load(di, ids + k * lanes);
+        const auto moved = hn::RebindMask(tag<Real>(), hn::Ne(old, pivot));
+        d_odd = hn::Xor(d_odd, moved);
+        for (int i = k + 1; i < d_order; ++i) {
+            const auto id = hn::Load(di, ids + i * lanes);
+            hn::Store(hn::IfThenElse(hn::Eq(id, pivot), old, id), di, ids + i * lanes);
         }
-        r.store(at(k, k));
+        hn::Store(pivot, di, ids + k * lanes);
     }
 
-    //! Step k on the other rows; looks for the next pivot on the way.
-    template <bool Search, bool Scaled>
-    void eliminate(int k, pivot_search& found)
+    //! Column k, as it is after the swap of rows, to d_column; in the tile it becomes 0.
+    HWY_INLINE void take_factors(int k)
     {
-        const auto s = d_scale;
+        const int n = d_order;
+        Real* const pivot_place = at(d_tile.row(k), k);
+        const auto old = number::load(pivot_place);
         for (int i = 0; i < n; ++i) {
-            if (i == k) {
-                continue;
+            Real* place = at(d_tile.row(i), k);
+            auto c = number::load(place);
+            if (Pivoting != pivoting::none && i > k) {
+                c = select(is_pivot_row(i), old, c);
             }
-            const auto c = load(i, k);
-            element<Parts>::zero().store(at(i, k));
-            const int begin = Search && i > k ? k + 1 : n;
-            for (int j = 0; j < begin; ++j) {
-                subtract_product(load(i, j), c, load(k, j)).store(at(i, j));
-            }
-            for (int j = begin; j < n; ++j) {
-                const auto a = subtract_product(load(i, j), c, load(k, j));
-                a.store(at(i, j));
-                found.consider<Scaled>(a, s, i, j);
-            }
+            c.store(at(d_column, i));
+            number::zero().store(place);
         }
     }
 
-    float* d_tile;
-    int n;
-    bool d_partial;
-    vi d_state;
-    vf d_scale;
+    //! Divides d_row by the pivot, or by what stands in for it.
+    HWY_INLINE void scale_row(int k)
+    {
+        const int n = d_order;
+        const auto pivot = settle_pivot(k, number::load(at(d_row, k)));
+        d_determinant = multiply(d_determinant, pivot);
+        const auto r = reciprocal(pivot);
+        for (int j = 0; j < n; ++j) {
+            multiply(number::load(at(d_row, j)), r).store(at(d_row, j));
+        }
+        r.store(at(d_row, k));
+    }
+
+    number settle_pivot(int k, number found)
+    {
+        using bounds = inverse_pivot::limits<Real>;
+        const tag<Real> d;
+        const int_tag<Real> di;
+        const auto zero = hn::Zero(d);
+        mask<Real> small;
+        auto pivot = found;
+        if constexpr (Pivoting == pivoting::none) {
+            small = hn::Not(hn::Gt(found.re, zero));
+            d_zero = hn::Or(d_zero, small);
+            pivot = number::real(found.re);
+        } else {
+            const auto size = size_of(found);
+            const auto nothing = hn::Eq(size, zero);
+            small = nothing;
+            if constexpr (is_full) {
+                if (k == 0) {
+                    d_smallest = hn::Max(hn::Set(d, bounds::smallest),
+                                         hn::Mul(hn::Set(d, bounds::eps), size));
+                }
+                small = hn::Lt(size, d_smallest);
+                pivot = select(small, number::real(d_smallest), found);
+            }
+            d_zero = hn::Or(d_zero, nothing);
+        }
+        const auto first =
+            hn::And(hn::RebindMask(di, small), hn::Eq(d_state, hn::Zero(di)));
+        d_state = hn::IfThenElse(first, hn::Set(di, k + 1), d_state);
+        return pivot;
+    }
+
+    //! Step k on all rows; in full pivoting d_largest gets what is left in each.
+    HWY_INLINE void eliminate(int k)
+    {
+        const int n = d_order;
+        const size_t lanes = hn::Lanes(tag<Real>());
+        for_columns(n, [&](int first, auto columns) {
+            constexpr int w = columns;
+            const uint64_t asked = d_asked;
+            number t[w];
+            for (int j = 0; j < w; ++j) {
+                t[j] = number::load(at(d_row, first + j));
+            }
+            Real* const pivot_row = at(d_tile.row(k), first);
+            for (int i = 0; i < k; ++i) {
+                const auto c = number::load(at(d_column, i));
+                Real* row = at(d_tile.row(i), first);
+                for (int j = 0; j < w; ++j) {
+                    Real* place = at(row, j);
+                    subtract_product(number::load(place), c, t[j]).store(place);
+                }
+            }
+            for (int i = k + 1; i < n; ++i) {
+                const auto c = number::load(at(d_column, i));
+                Real* row = at(d_tile.row(i), first);
+                auto largest = first == 0 ? hn::Zero(tag<Real>())
+                                          : hn::Load(tag<Real>(), d_largest + i * lanes);
+                const bool swapped = Pivoting != pivoting::none && (asked >> i & 1);
+                const auto here = swapped ? is_pivot_row(i) : d_zero;
+                for (int j = 0; j < w; ++j) {
+                    Real* place = at(row, j);
+                    auto a = number::load(place);
+                    if (swapped) {
+                        a = select(here, number::load(at(pivot_row, j)), a);
+                    }
+                    a = subtract_product(a, c, t[j]);
+                    a.store(place);
+                    if (is_full && first + j > k) {
+                        largest = hn::Max(largest, size_of(a));
+                    }
+                }
+                if (is_full) {
+                    hn::Store(largest, tag<Real>(), d_largest + i * lanes);
+                }
+            }
+            for (int j = 0; j < w; ++j) {
+                t[j].store(at(pivot_row, j));
+            }
+        });
+    }
+
+    //! The largest key among the rows from k on.
+    ints<Real> next_key(int k)
+    {
+        const size_t lanes = hn::Lanes(tag<Real>());
+        auto best = hn::Zero(int_tag<Real>());
+        for (int i = k; i < d_order; ++i) {
+            const auto size = is_full ? hn::Load(tag<Real>(), d_largest + i * lanes)
+                                      : size_of(number::load(at(d_tile.row(i), k)));
+            best = hn::Max(best, key_of<Real>(size, row_id(i)));
+        }
+        return best;
+    }
+
+    static constexpr size_t vectors = max_order * max_lanes<Real>;
+
+    tile<Real, Parts> d_tile;
+    int d_order;
+    uint64_t d_asked = 0; //!< bit i: some lane's pivot may be in row i
+    ints<Real> d_best;    //!< the key of the pivot's row
+    ints<Real> d_state;
+    mask<Real> d_zero;
+    mask<Real> d_odd;
+    vec<Real> d_smallest;
+    number d_determinant;
+    HWY_ALIGN int_of<Real> d_rows[vectors];
+    HWY_ALIGN int_of<Real> d_columns[vectors];
+    HWY_ALIGN Real d_row[Parts * vectors];
+    HWY_ALIGN Real d_column[Parts * vectors];
+    HWY_ALIGN Real d_largest[vectors];
 };
-
-template <int Parts>
-void invert_tile(float* tile, int n, bool partial, int32_t* pivots, int32_t* states)
-{
-    lane_inverter<Parts>(tile, n, partial).run(pivots, states);
-}
-
-#if HWY_TARGET != HWY_SCALAR
-
-//! Four floats from each of a vector's blocks' sources.
-template <class D>
-HWY_INLINE hn::Vec<D> load_blocks(D d, const float* const* sources, size_t f)
-{
-    if constexpr (hn::MaxLanes(d) == 4) {
-        return hn::LoadU(d, sources[0] + f);
-    } else {
-        const hn::Half<D> half;
-        constexpr size_t lanes = hn::MaxLanes(half);
-        return hn::Combine(
-            d, load_blocks(half, sources + lanes, f), load_blocks(half, sources, f));
-    }
-}
-
-template <class D>
-HWY_INLINE void store_blocks(hn::Vec<D> v, D d, float* const* targets, size_t f)
-{
-    if constexpr (hn::MaxLanes(d) == 4) {
-        hn::StoreU(v, d, targets[0] + f);
-    } else {
-        const hn::Half<D> half;
-        constexpr size_t lanes = hn::MaxLanes(half);
-        store_blocks(hn::LowerHalf(half, v), half, targets, f);
-        store_blocks(hn::UpperHalf(half, v), half, targets + lanes, f);
-    }
-}
-
-//! Transposes the 4 x 4 floats that each 128-bit block makes of four vectors.
-HWY_INLINE void transpose_blocks(vf& v0, vf& v1, vf& v2, vf& v3)
-{
-    const df d;
-    const hn::Repartition<uint64_t, df> wide;
-    const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, v0, v1));
-    const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, v2, v3));
-    const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, v0, v1));
-    const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, v2, v3));
-    v0 = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
-    v1 = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
-    v2 = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
-    v3 = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
-}
-
-#endif
-
-//! tile[f][lane] = sources[lane][f] for the floats first .. end - 1, which go to
-//! tile[first + shift] and on.
-HWY_INLINE void load_floats(
-    const float* const* sources, size_t first, size_t end, size_t shift, float* tile)
-{
-    const df d;
-    const size_t lanes = hn::Lanes(d);
-    size_t f = first;
-    tile += shift * lanes;
-#if HWY_TARGET != HWY_SCALAR
-    for (; f + 4 <= end; f += 4) {
-        auto v0 = load_blocks(d, sources, f);
-        auto v1 = load_blocks(d, sources + 1, f);
-        auto v2 = load_blocks(d, sources + 2, f);
-        auto v3 = load_blocks(d, sources + 3, f);
-        transpose_blocks(v0, v1, v2, v3);
-        hn::Store(v0, d, tile + f * lanes);
-        hn::Store(v1, d, tile + (f + 1) * lanes);
-        hn::Store(v2, d, tile + (f + 2) * lanes);
-        hn::Store(v3, d, tile + (f + 3) * lanes);
-    }
-#endif
-    for (; f < end; ++f) {
-        for (size_t lane = 0; lane < lanes; ++lane) {
-            tile[f * lanes + lane] = sources[lane][f];
-        }
-    }
-}
-
-//! Row-major matrices to a tile.
-void load_lanes(const float* const* sources, int n, size_t row, size_t apart, float* tile)
-{
-    if (row == apart) {
-        load_floats(sources, 0, n * row, 0, tile);
-        return;
-    }
-    for (int i = 0; i < n; ++i) {
-        load_floats(sources, i * row, (i + 1) * row, i * (apart - row), tile);
-    }
-}
-
-//! The way back.
-HWY_INLINE void store_floats(
-    const float* tile, size_t first, size_t end, size_t shift, float* const* targets)
-{
-    const df d;
-    const size_t lanes = hn::Lanes(d);
-    size_t f = first;
-    tile += shift * lanes;
-#if HWY_TARGET != HWY_SCALAR
-    for (; f + 4 <= end; f += 4) {
-        auto v0 = hn::Load(d, tile + f * lanes);
-        auto v1 = hn::Load(d, tile + (f + 1) * lanes);
-        auto v2 = hn::Load(d, tile + (f + 2) * lanes);
-        auto v3 = hn::Load(d, tile + (f + 3) * lanes);
-        transpose_blocks(v0, v1, v2, v3);
-        store_blocks(v0, d, targets, f);
-        store_blocks(v1, d, targets + 1, f);
-        store_blocks(v2, d, targets + 2, f);
-        store_blocks(v3, d, targets + 3, f);
-    }
-#endif
-    for (; f < end; ++f) {
-        for (size_t lane = 0; lane < lanes; ++lane) {
-            targets[lane][f] = tile[f * lanes + lane];
-        }
-    }
-}
-
-void store_lanes(
-    const float* tile, int n, size_t row, size_t apart, float* const* targets)
-{
-    if (row == apart) {
-        store_floats(tile, 0, n * row, 0, targets);
-        return;
-    }
-    for (int i = 0; i < n; ++i) {
-        store_floats(tile, i * row, (i + 1) * row, i * (apart - row), targets);
-    }
-}
 
 } // namespace
 } // namespace HWY_NAMESPACE
