@@ -176,7 +176,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_and_inf_in_one_matrix_leave_the_others_alone,
                     check_status(result, item, 0, n);
                     BOOST_TEST(same_bits(
                         &result.x[item * n * n], &expected.x[item * n * n], n * n));
-                    BOOST_TEST(result.determinant[item] == expected.determinant[item]);
+                    // Which may be beyond the type.
+                    BOOST_TEST(same_bits(
+                        &result.determinant[item], &expected.determinant[item], 1));
                     BOOST_TEST(result.rcond[item] == expected.rcond[item]);
                 }
             }
