@@ -280,67 +280,86 @@ private:
     int n;
 };
 
-//! Moves a vector's worth of matrices between memory and a tile.
+//! Moves `count` matrices, a lane each, between memory and a tile, a vector's length of
+//! every one at a time.
 template <typename R>
 class lane_mover
 {
 public:
     lane_mover(R* tile, const triangle_places& places) : d_tile(tile), d_places(places) {}
 
-    void load(const R* from, size_t count)
+    void load(const R* from, size_t count) const
     {
         const tag<R> d;
         const size_t matrix = d_places.size();
-        for_each_block([&](size_t f) HWY_ATTR {
+        const R* sources[lanes];
+        for (size_t lane = 0; lane < lanes; ++lane) {
+            // Lanes beyond the batch repeat its last matrix.
+            sources[lane] = from + std::min(lane, count - 1) * matrix;
+        }
+        for (size_t block = 0; block < blocks(); ++block) {
+            const size_t f = first_of(block);
+            if (d_places.run_outside[f] >= lanes) {
+                continue;
+            }
             vec<R> v[lanes];
             HWY_UNROLL(16)
             for (size_t lane = 0; lane < lanes; ++lane) {
-                // Lanes beyond the batch repeat its last matrix.
-                v[lane] = hn::LoadU(d, from + std::min(lane, count - 1) * matrix + f);
+                v[lane] = hn::LoadU(d, sources[lane] + f);
             }
             transpose_lanes<R>(v);
+            const int* to = d_places.of.data() + f;
             HWY_UNROLL(16)
             for (size_t c = 0; c < lanes; ++c) {
-                hn::Store(v[c], d, d_tile + d_places.of[f + c] * lanes);
+                hn::Store(v[c], d, d_tile + to[c] * lanes);
             }
-        });
-        if (matrix < lanes) {
-            for (size_t e = 0; e < lanes * matrix; ++e) {
-                const size_t lane = e / matrix, f = e % matrix;
-                d_tile[d_places.of[f] * lanes + lane] =
-                    from[std::min(lane, count - 1) * matrix + f];
+        }
+        for (size_t lane = 0; lane < lanes && matrix < lanes; ++lane) {
+            for (size_t f = 0; f < matrix; ++f) {
+                d_tile[d_places.of[f] * lanes + lane] = sources[lane][f];
             }
         }
         hn::Store(hn::Zero(d), d, d_tile + d_places.outside * lanes);
     }
 
-    void store(R* to, size_t count)
+    void store(R* to, size_t count) const
     {
         const tag<R> d;
         const size_t matrix = d_places.size();
-        for_each_block(
-            [&](size_t f) HWY_ATTR {
-                vec<R> v[lanes];
-                HWY_UNROLL(16)
-                for (size_t c = 0; c < lanes; ++c) {
-                    v[c] = hn::Load(d, d_tile + d_places.of[f + c] * lanes);
+        for (size_t block = 0; block < blocks(); ++block) {
+            const size_t f = first_of(block);
+            R* const target = to + f;
+            if (d_places.run_outside[f] >= lanes) {
+                for (size_t lane = 0; lane < count; ++lane) {
+                    hn::StoreU(hn::Zero(d), d, target + lane * matrix);
                 }
-                transpose_lanes<R>(v);
+                continue;
+            }
+            vec<R> v[lanes];
+            const int* from = d_places.of.data() + f;
+            HWY_UNROLL(16)
+            for (size_t c = 0; c < lanes; ++c) {
+                v[c] = hn::Load(d, d_tile + from[c] * lanes);
+            }
+            transpose_lanes<R>(v);
+            if (count == lanes) {
+                HWY_UNROLL(16)
+                for (size_t lane = 0; lane < lanes; ++lane) {
+                    hn::StoreU(v[lane], d, target + lane * matrix);
+                }
+            } else {
+                // Unrolled, for an array with a variable index would leave the registers.
                 HWY_UNROLL(16)
                 for (size_t lane = 0; lane < lanes; ++lane) {
                     if (lane < count) {
-                        hn::StoreU(v[lane], d, to + lane * matrix + f);
+                        hn::StoreU(v[lane], d, target + lane * matrix);
                     }
                 }
-            },
-            [&](size_t f) HWY_ATTR {
-                for (size_t lane = 0; lane < count; ++lane) {
-                    hn::StoreU(hn::Zero(d), d, to + lane * matrix + f);
-                }
-            });
-        if (matrix < lanes) {
-            for (size_t e = 0; e < count * matrix; ++e) {
-                to[e] = d_tile[d_places.of[e % matrix] * lanes + e / matrix];
+            }
+        }
+        for (size_t lane = 0; lane < count && matrix < lanes; ++lane) {
+            for (size_t f = 0; f < matrix; ++f) {
+                to[lane * matrix + f] = d_tile[d_places.of[f] * lanes + lane];
             }
         }
     }
@@ -348,22 +367,14 @@ public:
 private:
     static constexpr size_t lanes = lanes_of<R>;
 
-    static void nothing(size_t) {}
-
-    //! A vector's length of every matrix at a time; the last one may overlap another.
-    template <typename Inside, typename Outside = void (*)(size_t)>
-    HWY_INLINE void for_each_block(const Inside& inside,
-                                   const Outside& outside = nothing) const
+    size_t blocks() const
     {
-        const size_t matrix = d_places.size();
-        for (size_t f = 0; f < matrix && matrix >= lanes; f += lanes) {
-            const size_t first = std::min(f, matrix - lanes);
-            if (d_places.run_outside[first] < lanes) {
-                inside(first);
-            } else {
-                outside(first);
-            }
-        }
+        return d_places.size() < lanes ? 0 : (d_places.size() + lanes - 1) / lanes;
+    }
+    //! The last block may overlap the one before.
+    size_t first_of(size_t block) const
+    {
+        return std::min(block * lanes, d_places.size() - lanes);
     }
 
     R* d_tile;
@@ -388,7 +399,7 @@ void invert_part(
     }
     R* tile = memory.get();
     HWY_ALIGN R states[lanes];
-    lane_mover<R> mover(tile, places);
+    const lane_mover<R> mover(tile, places);
     for (size_t first = 0; first < batch; first += lanes) {
         const size_t count = std::min(lanes, batch - first);
         mover.load(a + first * matrix, count);
