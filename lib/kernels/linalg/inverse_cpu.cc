@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <hwy/aligned_allocator.h>
+#include <hwy/cache_control.h>
 
 #ifndef CUDAPHY_INVERSE_CPU_PART
 #define CUDAPHY_INVERSE_CPU_PART
@@ -37,6 +38,18 @@ namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
+//! Whether a masked store leaves the memory alone that it does not store to.
+constexpr bool has_masked_stores = HWY_TARGET <= HWY_AVX2;
+
+template <typename T>
+HWY_INLINE void prefetch(const T* from, size_t count)
+{
+    constexpr size_t line = 64 / sizeof(T);
+    for (size_t e = 0; e < count; e += line) {
+        hwy::Prefetch(from + e);
+    }
+}
+
 //! The inverse of the permuted matrix, unpermuted by the place to which an element goes:
 //! (P A Q)^-1 = Q^-1 A^-1 P^-1, so rows go where A's columns came from, and columns where
 //! its rows came from.
@@ -56,22 +69,73 @@ void unpermute_rows(
     }
 }
 
+//! The same for all lanes by vectors: a row fits into one. `from` has room for a vector
+//! behind its end.
+template <typename T, typename Real, typename Id>
+void unpermute_short_rows(
+    const Real* from, T* to, size_t count, int n, const Id* rows, const Id* columns)
+{
+    constexpr int parts = sizeof(T) / sizeof(Real);
+    const tag<Real> d;
+    const size_t lanes = hn::Lanes(d);
+    const size_t row_reals = size_t(n) * parts;
+    // All indices before any of them is loaded: a vector cannot be forwarded from
+    // stores of its parts that are still under way.
+    HWY_ALIGN Id indices[max_lanes<Real> * max_lanes<Real>] = {};
+    for (size_t lane = 0; lane < count; ++lane) {
+        for (int c = 0; c < n; ++c) {
+            const auto j = inverse_pivot::index_mask - columns[c * lanes + lane];
+            for (int part = 0; part < parts; ++part) {
+                indices[lane * lanes + j * parts + part] = Id(c * parts + part);
+            }
+        }
+    }
+    const auto whole = hn::FirstN(d, row_reals);
+    for (size_t lane = 0; lane < count; ++lane) {
+        const auto order =
+            hn::IndicesFromVec(d, hn::Load(int_tag<Real>(), indices + lane * lanes));
+        auto* matrix = reinterpret_cast<Real*>(to + lane * n * n);
+        for (int r = 0; r < n; ++r, from += row_reals) {
+            const auto i = inverse_pivot::index_mask - rows[r * lanes + lane];
+            const auto row = hn::TableLookupLanes(hn::LoadU(d, from), order);
+            if (row_reals == lanes) {
+                hn::StoreU(row, d, matrix + i * row_reals);
+            } else {
+                hn::BlendedStore(row, whole, d, matrix + i * row_reals);
+            }
+        }
+    }
+}
+
 template <typename Real, int Parts, typename Id>
 void unpermute_tile(const tile<Real, Parts>& from,
                     const tile<Real, Parts>& to,
                     const Id* rows,
                     const Id* columns)
 {
-    const size_t lanes = hn::Lanes(tag<Real>());
+    const tag<Real> d;
+    const int_tag<Real> di;
+    const size_t lanes = hn::Lanes(d);
     const int n = from.order();
+    const auto last = hn::Set(di, inverse_pivot::index_mask);
+    const auto row_reals = hn::Set(di, Id(to.row(1) - to.row(0)));
+    const auto element_reals = hn::Set(di, Id(Parts * lanes));
+    const auto lane = hn::Iota(di, 0);
+    HWY_ALIGN Id column_at[inverse<float>::max_order * max_lanes<Real>];
+    for (int c = 0; c < n; ++c) {
+        const auto j = hn::Sub(last, hn::Load(di, columns + c * lanes));
+        hn::Store(hn::Add(lane, hn::Mul(j, element_reals)), di, column_at + c * lanes);
+    }
     for (int r = 0; r < n; ++r) {
+        const auto i = hn::Sub(last, hn::Load(di, rows + r * lanes));
+        const auto row_at = hn::Mul(i, row_reals);
         for (int c = 0; c < n; ++c) {
-            for (size_t lane = 0; lane < lanes; ++lane) {
-                const int i = inverse_pivot::index_mask - int(rows[r * lanes + lane]);
-                const int j = inverse_pivot::index_mask - int(columns[c * lanes + lane]);
-                for (int part = 0; part < Parts; ++part) {
-                    to.at(i, j)[part * lanes + lane] = from.at(r, c)[part * lanes + lane];
-                }
+            const auto at = hn::Add(row_at, hn::Load(di, column_at + c * lanes));
+            for (int part = 0; part < Parts; ++part) {
+                hn::ScatterIndex(hn::Load(d, from.at(r, c) + part * lanes),
+                                 d,
+                                 to.row(0) + part * lanes,
+                                 at);
             }
         }
     }
@@ -96,8 +160,8 @@ void invert_with(const batch_part<T>& part)
     thread_local hwy::AlignedFreeUniquePtr<Real[]> memory;
     thread_local size_t allocated = 0;
     const size_t tile_reals = tile_type::reals(n);
-    if (allocated < 2 * tile_reals) {
-        allocated = 2 * tile_reals;
+    if (allocated < 2 * tile_reals + most) {
+        allocated = 2 * tile_reals + most;
         memory = hwy::AllocateAligned<Real>(allocated);
     }
     const tile_type work(memory.get(), n);
@@ -122,7 +186,19 @@ void invert_with(const batch_part<T>& part)
             work.load_rows(sources);
         }
         const auto a_norm = wants_rcond ? work.one_norm() : hn::Zero(d);
-        inverter.run();
+        const size_t ahead = first + lanes;
+        inverter.run([&](int k) {
+            if (ahead + lanes > part.last) {
+                return;
+            }
+            if (interleaved) {
+                for (int j = 0; j < n; ++j) {
+                    prefetch(part.a + (size_t(k) * n + j) * part.batch + ahead, lanes);
+                }
+            } else {
+                prefetch(part.a + ahead * elements + k * n * lanes, n * lanes);
+            }
+        });
 
         const auto* rows = inverter.row_complements();
         const auto* columns = inverter.column_complements();
@@ -145,7 +221,13 @@ void invert_with(const batch_part<T>& part)
                 targets[lane] = to + lane * elements * parts;
             }
             result.store_rows(targets);
-            for (size_t lane = 0; lane < count && !straight; ++lane) {
+            const bool short_rows =
+                !in_order && !by_tile && has_masked_stores && n * parts <= int(lanes);
+            if (short_rows) {
+                unpermute_short_rows(
+                    to, out.x.data() + first * elements, count, n, rows, columns);
+            }
+            for (size_t lane = 0; lane < count && !straight && !short_rows; ++lane) {
                 const T* from = reinterpret_cast<const T*>(targets[lane]);
                 T* x = out.x.data() + (first + lane) * elements;
                 if (in_order || by_tile) {

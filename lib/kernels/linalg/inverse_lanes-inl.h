@@ -34,7 +34,9 @@ public:
 
     //! Leaves the inverse in the tile, with rows and columns where the pivots took them,
     //! and 0 in the lanes that have none.
-    void run()
+    //! Calls before_step(k) before each step, to do something else in its shadow.
+    template <typename BeforeStep>
+    void run(const BeforeStep& before_step)
     {
         const tag<Real> d;
         const int_tag<Real> di;
@@ -52,6 +54,7 @@ public:
         const auto a_finite = d_tile.is_finite();
         d_best = first_key();
         for (int k = 0; k < n; ++k) {
+            before_step(k);
             step(k);
         }
         const auto lost =
