@@ -6,6 +6,9 @@ namespace gr::cudaphy::kernels {
 
 triangular_algorithm triangular_algorithm_from_name(const std::string& name)
 {
+    if (name == "fastest") {
+        return triangular_algorithm::fastest;
+    }
     if (name == "recursive_blocks") {
         return triangular_algorithm::recursive_blocks;
     }
@@ -13,7 +16,7 @@ triangular_algorithm triangular_algorithm_from_name(const std::string& name)
         return triangular_algorithm::columns;
     }
     throw std::invalid_argument("algorithm is '" + name +
-                                "', must be 'recursive_blocks' or 'columns'");
+                                "', must be 'fastest', 'recursive_blocks' or 'columns'");
 }
 
 size_t triangular_inverse_batch(
@@ -42,11 +45,12 @@ triangular_inverse<T>::make(const parameters& p, backend where, int device)
         throw std::invalid_argument("order is " + std::to_string(p.order) +
                                     ", must be 1.." + std::to_string(max_order));
     }
-    if (p.algorithm != triangular_algorithm::recursive_blocks &&
+    if (p.algorithm != triangular_algorithm::fastest &&
+        p.algorithm != triangular_algorithm::recursive_blocks &&
         p.algorithm != triangular_algorithm::columns) {
         throw std::invalid_argument("algorithm is " + std::to_string(int(p.algorithm)) +
-                                    ", must be triangular_algorithm::recursive_blocks or "
-                                    "triangular_algorithm::columns");
+                                    ", must be triangular_algorithm::fastest, "
+                                    "recursive_blocks or columns");
     }
     const bool blocked = p.order > triangular_inverse_warp_order;
     return dispatch(

@@ -5,8 +5,9 @@
 
 namespace gr::cudaphy::kernels {
 
-//! How a warp of a GPU inverts a triangle. The CPU substitutes columns for either.
+//! How a GPU inverts a triangle. The CPU substitutes columns for any of them.
 enum class triangular_algorithm {
+    fastest,          //!< where there is one, a kernel of a thread a triangle, else ...
     recursive_blocks, //!< n + 1 rounds of blocks twice as large, every lane busy
     columns           //!< a column an iteration, a lane an element, for comparison
 };
@@ -16,7 +17,7 @@ CUDAPHY_API triangular_algorithm triangular_algorithm_from_name(const std::strin
 /*!
  * \brief Inverts a batch of triangular matrices of order N = 1..1024.
  *
- * The default algorithm on a GPU is that of Shanghai Biren (published 2023): a triangle
+ * The algorithm `recursive_blocks` is that of Shanghai Biren (published 2023): a triangle
  * of order 2^n lies in shared memory and is cut into its diagonal elements and, above
  * each other in size, the squares L21 of order 1, 2, 4 .. 2^(n-1) below two triangles L11
  * and L22 that are inverted already; a round replaces all squares of one size by -L22^-1
@@ -45,7 +46,7 @@ public:
         int order;                  //!< N, 1..1024
         bool lower = true;          //!< else upper
         bool unit_diagonal = false; //!< the diagonal is 1, whatever is stored there
-        triangular_algorithm algorithm = triangular_algorithm::recursive_blocks;
+        triangular_algorithm algorithm = triangular_algorithm::fastest;
     };
     static constexpr int max_order = 1024;
 
