@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_of_any_scale_has_the_scaled_inverse_bit_f
             const auto a = matrices_for<T>(pivot, 20, n);
             const auto x = invert<T>({ n, pivot }, a);
             check_residuals(n, a, x);
-            for (const int part : { -6, -3, 3, 6 }) {
+            for (const int part : { -6, -4, 4, 6 }) {
                 const int exponent = top<T> / 8 * part;
                 auto larger = a, expected = x.x;
                 for (size_t e = 0; e < a.size(); ++e) {
@@ -203,8 +203,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_of_any_scale_has_the_scaled_inverse_bit_f
                 }
                 const auto result = invert<T>({ n, pivot }, larger);
                 BOOST_TEST((result.status == x.status));
-                // The reference divides, and may round another way.
-                if (tested_backend() != backend::reference) {
+                // The reference divides, and may round another way; near the ends of the
+                // type, so does a product of small parts that is no normal number.
+                if (tested_backend() != backend::reference && std::abs(part) < 6) {
                     BOOST_TEST((result.x == expected));
                 }
                 check_residuals(n, larger, result);
@@ -213,11 +214,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_of_any_scale_has_the_scaled_inverse_bit_f
     }
 }
 
-// Partial pivoting has an inverse for all of them. Full pivoting calls those rows or
-// columns too small that are less than eps of the largest, and inverts a neighbour.
+// Full pivoting calls those rows or columns too small that are less than eps of the
+// largest, and inverts a neighbour. Partial pivoting reports nothing; but it takes the
+// rows by their scales alone, which is no pivoting: of a thousand matrices one has a
+// ratio above 30.
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_or_columns_far_apart_are_no_obstacle, T, number_types)
 {
     const bool is_double = std::is_same_v<real_of<T>, double>;
+    std::vector<double> ratios; // of partial pivoting
     for (const int n : { 2, 3, 4, 8, 16, 23, 32, 64 }) {
         for (const int decades : { 2, 30, is_double ? 250 : 30 }) {
             for (const bool scale_rows : { true, false }) {
@@ -241,12 +245,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rows_or_columns_far_apart_are_no_obstacle, T, numb
                     }
                 }
                 if (scale_rows || decades == 2) {
-                    std::vector<double> ratios;
-                    append_ratios(n, a, invert<T>({ n, pivoting::partial }, a), ratios);
+                    const auto partial = invert<T>({ n, pivoting::partial }, a);
+                    for (size_t e = 0; e < a.size(); e += n * n) {
+                        check_status(partial, e / (n * n), 0, n);
+                        BOOST_REQUIRE(all_finite(&partial.x[e], n * n));
+                        ratios.push_back(residual_ratio(n, &a[e], &partial.x[e]));
+                    }
                 }
             }
         }
     }
+    std::sort(ratios.begin(), ratios.end());
+    BOOST_TEST(ratios[ratios.size() * 95 / 100] < 3.0);
 }
 
 // A block of ones, then one whose moduli squared are beyond the type.
