@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
+#ifdef CUDAPHY_HAVE_CUDA
+#include "kernels/linalg/bench_triangular_inverse_cuda.h"
+#endif
+#ifdef CUDAPHY_HAVE_CUBLAS
+#include "kernels/linalg/bench_triangular_inverse_cublas.h"
+#endif
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
 #include <random>
@@ -26,10 +32,7 @@ void measure(queue& q, int order, size_t batch, double bandwidth)
     array<float> x(q, host.size());
     array<int> status(q, batch);
     const double bound = 2.0 * sizeof(float) * elements * batch / bandwidth;
-    const auto row = [&](const char* name, triangular_algorithm algorithm) {
-        const auto plan = triangular_inverse<float>::make(
-            { order, true, false, algorithm }, q.where(), q.device());
-        const auto run = [&] { plan->run(a, x, status, q); };
+    const auto row = [&](const char* name, const auto& run) {
         const double queued = benchmarks::seconds_per_call(q, run);
         const double alone = benchmarks::seconds_per_call(q, [&] {
             run();
@@ -46,13 +49,52 @@ void measure(queue& q, int order, size_t batch, double bandwidth)
                     1e6 * bound,
                     100.0 * bound / queued);
     };
-    if (q.where() == backend::cuda) {
-        row("recursive_blocks", triangular_algorithm::recursive_blocks);
-        row("columns", triangular_algorithm::columns);
-    } else {
-        row("substitution", triangular_algorithm::recursive_blocks);
+    const auto own_row = [&](const char* name, triangular_algorithm algorithm) {
+        const auto plan = triangular_inverse<float>::make(
+            { order, true, false, algorithm }, q.where(), q.device());
+        row(name, [&] { plan->run(a, x, status, q); });
+    };
+    if (q.where() != backend::cuda) {
+        own_row("substitution", triangular_algorithm::fastest);
+        return;
+    }
+    own_row("fastest", triangular_algorithm::fastest);
+    own_row("recursive_blocks", triangular_algorithm::recursive_blocks);
+    own_row("columns", triangular_algorithm::columns);
+#ifdef CUDAPHY_HAVE_CUBLAS
+    benchmarks::cublas_triangular_inverse peer(q, order, a, x);
+    row("strsmBatched", [&] { peer.solve(); });
+#endif
+}
+
+#ifdef CUDAPHY_HAVE_CUDA
+//! Source 3's algorithm beside its comparator where neither waits for memory.
+void measure_in_shared_memory(queue& q)
+{
+    std::printf("in shared memory alone, %s\n%5s %17s %14s %14s\n",
+                "no memory read or written",
+                "order",
+                "algorithm",
+                "a warp, ns",
+                "a matrix, ns");
+    for (const int order : { 8, 16, 32 }) {
+        const auto rounds = benchmarks::time_in_shared_memory(
+            q, order, triangular_algorithm::recursive_blocks);
+        const auto columns =
+            benchmarks::time_in_shared_memory(q, order, triangular_algorithm::columns);
+        const auto row = [&](const char* name, double warp, double matrix, double unit) {
+            std::printf(
+                "%5d %17s %14.4g %14.4g\n", order, name, unit * warp, unit * matrix);
+        };
+        row("recursive_blocks", rounds.warp_alone, rounds.matrix, 1e9);
+        row("columns", columns.warp_alone, columns.matrix, 1e9);
+        row("ratio",
+            columns.warp_alone / rounds.warp_alone,
+            columns.matrix / rounds.matrix,
+            1);
     }
 }
+#endif
 
 } // namespace
 
@@ -77,13 +119,23 @@ int main(int argc, char** argv)
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf(
             "%s: a copy moves %.1f GB/s\n", name_of(where).c_str(), 1e-9 * bandwidth);
-        // Far beyond the caches.
+        // On the CPU also what one core's second-level cache holds, then far beyond the
+        // caches.
         const size_t large = size_t{ 1 } << (where == backend::cuda ? 26 : 23);
         for (const int order : { 8, 16, 32 }) {
+            if (where == backend::cpu) {
+                measure(
+                    *q, order, (size_t{ 1 } << 17) / (size_t(order) * order), bandwidth);
+            }
             measure(*q, order, 1200, bandwidth);
             if (where != backend::reference) {
                 measure(*q, order, large / (size_t(order) * order), bandwidth);
             }
         }
+#ifdef CUDAPHY_HAVE_CUDA
+        if (where == backend::cuda) {
+            measure_in_shared_memory(*q);
+        }
+#endif
     }
 }
