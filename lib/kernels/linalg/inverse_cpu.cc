@@ -141,7 +141,7 @@ void unpermute_tile(const tile<Real, Parts>& from,
     }
 }
 
-template <typename T, pivoting Pivoting>
+template <typename T, pivoting Pivoting, int Order>
 void invert_with(const batch_part<T>& part)
 {
     using Real = typename inverse<T>::real;
@@ -151,7 +151,7 @@ void invert_with(const batch_part<T>& part)
     const size_t lanes = hn::Lanes(d);
     constexpr size_t most = max_lanes<Real>;
     const auto& out = *part.out;
-    const int n = part.parameters->order;
+    const int n = Order ? Order : part.parameters->order;
     const size_t elements = size_t(n) * n;
     const bool interleaved = part.parameters->layout == matrix_layout::interleaved;
     const bool wants_rcond = !out.rcond.empty();
@@ -166,7 +166,7 @@ void invert_with(const batch_part<T>& part)
     }
     const tile_type work(memory.get(), n);
     const tile_type scratch(memory.get() + tile_reals, n);
-    lane_inverter<Real, parts, Pivoting> inverter(work);
+    lane_inverter<Real, parts, Pivoting, Order> inverter(work);
     const Real* sources[most];
     Real* targets[most];
     HWY_ALIGN Real norms[most];
@@ -202,7 +202,10 @@ void invert_with(const batch_part<T>& part)
 
         const auto* rows = inverter.row_complements();
         const auto* columns = inverter.column_complements();
-        constexpr bool in_order = Pivoting == pivoting::none;
+        constexpr bool in_order = Pivoting == pivoting::none || Order > 0;
+        if constexpr (Pivoting != pivoting::none && Order > 0) {
+            inverter.unpermute();
+        }
         const bool by_tile = !in_order && (interleaved || wants_rcond);
         if (by_tile) {
             unpermute_tile(work, scratch, rows, columns);
@@ -260,16 +263,26 @@ void invert_with(const batch_part<T>& part)
     }
 }
 
+template <typename T, pivoting Pivoting>
+void invert_pivoting(const batch_part<T>& part)
+{
+    if (part.parameters->order == 4) {
+        invert_with<T, Pivoting, 4>(part);
+    } else {
+        invert_with<T, Pivoting, 0>(part);
+    }
+}
+
 template <typename T>
 void invert(const batch_part<T>& part)
 {
     switch (part.parameters->pivot) {
     case pivoting::full:
-        return invert_with<T, pivoting::full>(part);
+        return invert_pivoting<T, pivoting::full>(part);
     case pivoting::partial:
-        return invert_with<T, pivoting::partial>(part);
+        return invert_pivoting<T, pivoting::partial>(part);
     case pivoting::none:
-        return invert_with<T, pivoting::none>(part);
+        return invert_pivoting<T, pivoting::none>(part);
     }
 }
 

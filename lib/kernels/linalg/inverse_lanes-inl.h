@@ -22,7 +22,8 @@ namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <typename Real, int Parts, pivoting Pivoting>
+//! An Order above 0 is known where this is compiled; its loops are unrolled.
+template <typename Real, int Parts, pivoting Pivoting, int Order>
 class lane_inverter
 {
 public:
@@ -40,7 +41,7 @@ public:
     {
         const tag<Real> d;
         const int_tag<Real> di;
-        const int n = d_order;
+        const int n = order();
         d_state = hn::Zero(di);
         d_determinant = number::real(hn::Set(d, Real(1)));
         const auto unchanged = hn::Zero(d);
@@ -53,7 +54,8 @@ public:
         }
         const auto a_finite = d_tile.is_finite();
         d_best = first_key();
-        for (int k = 0; k < n; ++k) {
+#pragma GCC unroll 4
+        for (int k = 0; k < (Order ? Order : n); ++k) {
             before_step(k);
             step(k);
         }
@@ -63,6 +65,18 @@ public:
         d_zero = hn::Or(d_zero, lost);
         if (!hn::AllFalse(d, d_zero)) {
             d_tile.clear(d_zero);
+        }
+    }
+
+    //! Undoes the swaps by selecting among all places: for small orders.
+    void unpermute() const
+    {
+        static_assert(Order > 0);
+        for (int c = 0; c < Order; ++c) {
+            put_in_order(row_complements(), [&](int r) { return d_tile.at(r, c); });
+        }
+        for (int r = 0; r < Order; ++r) {
+            put_in_order(column_complements(), [&](int c) { return d_tile.at(r, c); });
         }
     }
 
@@ -83,6 +97,29 @@ public:
     const int_of<Real>* column_complements() const { return d_rows; }
 
 private:
+    int order() const { return Order ? Order : d_order; }
+
+    template <typename Place>
+    HWY_INLINE void put_in_order(const int_of<Real>* complements,
+                                 const Place& place) const
+    {
+        const int_tag<Real> di;
+        number from[Order];
+        for (int r = 0; r < Order; ++r) {
+            from[r] = number::load(place(r));
+        }
+        for (int i = 0; i < Order; ++i) {
+            const auto wanted = hn::Set(di, inverse_pivot::index_mask - i);
+            auto found = from[0];
+            for (int r = 1; r < Order; ++r) {
+                const auto id = hn::Load(di, complements + r * hn::Lanes(di));
+                const auto here = hn::RebindMask(tag<Real>(), hn::Eq(id, wanted));
+                found = select(here, from[r], found);
+            }
+            found.store(place(i));
+        }
+    }
+
     static constexpr bool is_full = Pivoting == pivoting::full;
     static constexpr int max_order = inverse<float>::max_order;
     //! Columns that are taken at a time.
@@ -106,9 +143,13 @@ private:
     }
 
     //! Calls part(first, integral_constant of the width) for the columns, some at a time.
-    template <int Width = width, typename Part>
+    template <typename Part>
     HWY_INLINE void for_columns(int n, const Part& part)
     {
+        if constexpr (Order > 0 && Order <= width) {
+            part(0, std::integral_constant<int, Order>());
+            return;
+        }
         int j = 0;
         for (; j + width <= n; j += width) {
             part(j, std::integral_constant<int, width>());
@@ -130,10 +171,10 @@ private:
     ints<Real> first_key()
     {
         auto best = hn::Zero(int_tag<Real>());
-        for (int i = 0; i < d_order && Pivoting != pivoting::none; ++i) {
+        for (int i = 0; i < order() && Pivoting != pivoting::none; ++i) {
             Real* row = d_tile.row(i);
             auto largest = size_of(number::load(row));
-            for (int j = 1; j < d_order && is_full; ++j) {
+            for (int j = 1; j < order() && is_full; ++j) {
                 largest = hn::Max(largest, size_of(number::load(at(row, j))));
             }
             best = hn::Max(best, key_of<Real>(largest, row_id(i)));
@@ -141,7 +182,7 @@ private:
         return best;
     }
 
-    void step(int k)
+    HWY_INLINE void step(int k)
     {
         gather_row(k);
         if constexpr (is_full) {
@@ -166,10 +207,10 @@ private:
     //! The pivot's row to d_row; notes which rows it comes from.
     HWY_INLINE void gather_row(int k)
     {
-        const int n = d_order;
+        const int n = order();
         if constexpr (Pivoting != pivoting::none) {
-            d_asked = n < worth_asking ? ~uint64_t(0) : 0;
-            for (int i = k + 1; i < n && n >= worth_asking; ++i) {
+            d_asked = order() < worth_asking ? ~uint64_t(0) : 0;
+            for (int i = k + 1; i < n && order() >= worth_asking; ++i) {
                 const bool any = !hn::AllFalse(tag<Real>(), is_pivot_row(i));
                 d_asked |= uint64_t(any) << i;
             }
@@ -201,7 +242,7 @@ private:
     HWY_INLINE void swap_columns(int k)
     {
         const tag<Real> d;
-        const int n = d_order;
+        const int n = order();
         auto best = hn::Zero(int_tag<Real>());
         for (int j = k; j < n; ++j) {
             const auto size = size_of(number::load(at(d_row, j)));
@@ -210,7 +251,7 @@ private:
         const auto pivot = complement_in<Real>(best);
         for (int j = k + 1; j < n; ++j) {
             const auto here = hn::RebindMask(d, hn::Eq(column_id(j), pivot));
-            if (n >= worth_asking && hn::AllFalse(d, here)) {
+            if (order() >= worth_asking && hn::AllFalse(d, here)) {
                 continue;
             }
             swap(here, at(d_row, k), at(d_row, j));
@@ -230,14 +271,14 @@ private:
         select(which, first, second).store(other);
     }
 
-    void swap_ids(int_of<Real>* ids, int k, ints<Real> pivot)
+    HWY_INLINE void swap_ids(int_of<Real>* ids, int k, ints<Real> pivot)
     {
         const int_tag<Real> di;
         const size_t lanes = hn::Lanes(di);
         const auto old = hn::Load(di, ids + k * lanes);
         const auto moved = hn::RebindMask(tag<Real>(), hn::Ne(old, pivot));
         d_odd = hn::Xor(d_odd, moved);
-        for (int i = k + 1; i < d_order; ++i) {
+        for (int i = k + 1; i < order(); ++i) {
             const auto id = hn::Load(di, ids + i * lanes);
             hn::Store(hn::IfThenElse(hn::Eq(id, pivot), old, id), di, ids + i * lanes);
         }
@@ -247,7 +288,7 @@ private:
     //! Column k, as it is after the swap of rows, to d_column; in the tile it becomes 0.
     HWY_INLINE void take_factors(int k)
     {
-        const int n = d_order;
+        const int n = order();
         Real* const pivot_place = at(d_tile.row(k), k);
         const auto old = number::load(pivot_place);
         for (int i = 0; i < n; ++i) {
@@ -264,7 +305,7 @@ private:
     //! Divides d_row by the pivot, or by what stands in for it.
     HWY_INLINE void scale_row(int k)
     {
-        const int n = d_order;
+        const int n = order();
         const auto pivot = settle_pivot(k, number::load(at(d_row, k)));
         d_determinant = multiply(d_determinant, pivot);
         const auto r = reciprocal(pivot);
@@ -274,7 +315,7 @@ private:
         r.store(at(d_row, k));
     }
 
-    number settle_pivot(int k, number found)
+    HWY_INLINE number settle_pivot(int k, number found)
     {
         using bounds = inverse_pivot::limits<Real>;
         const tag<Real> d;
@@ -309,7 +350,7 @@ private:
     //! Step k on all rows; in full pivoting d_largest gets what is left in each.
     HWY_INLINE void eliminate(int k)
     {
-        const int n = d_order;
+        const int n = order();
         const size_t lanes = hn::Lanes(tag<Real>());
         for_columns(n, [&](int first, auto columns) {
             constexpr int w = columns;
@@ -357,11 +398,11 @@ private:
     }
 
     //! The largest key among the rows from k on.
-    ints<Real> next_key(int k)
+    HWY_INLINE ints<Real> next_key(int k)
     {
         const size_t lanes = hn::Lanes(tag<Real>());
         auto best = hn::Zero(int_tag<Real>());
-        for (int i = k; i < d_order; ++i) {
+        for (int i = k; i < order(); ++i) {
             const auto size = is_full ? hn::Load(tag<Real>(), d_largest + i * lanes)
                                       : size_of(number::load(at(d_tile.row(i), k)));
             best = hn::Max(best, key_of<Real>(size, row_id(i)));

@@ -79,10 +79,11 @@ load_transposed(const Real* const* from, size_t at, size_t count, Real* to)
 {
     const tag<Real> d;
     const size_t lanes = hn::Lanes(d);
-    size_t v = 0;
+    size_t whole = 0;
 #if HWY_TARGET != HWY_SCALAR
     constexpr size_t block = 16 / sizeof(Real);
-    for (; v + block <= count; v += block) {
+    whole = count - count % block;
+    for (size_t v = 0; v < whole; v += block) {
         vec<Real> several[block];
         for (size_t b = 0; b < block; ++b) {
             several[b] = load_blocks(d, from + b, block, at + v);
@@ -93,7 +94,7 @@ load_transposed(const Real* const* from, size_t at, size_t count, Real* to)
         }
     }
 #endif
-    for (; v < count; ++v) {
+    for (size_t v = whole; v < count; ++v) {
         for (size_t lane = 0; lane < lanes; ++lane) {
             to[v * lanes + lane] = from[lane][at + v];
         }
@@ -107,10 +108,11 @@ store_transposed(const Real* from, size_t at, size_t count, Real* const* to)
 {
     const tag<Real> d;
     const size_t lanes = hn::Lanes(d);
-    size_t v = 0;
+    size_t whole = 0;
 #if HWY_TARGET != HWY_SCALAR
     constexpr size_t block = 16 / sizeof(Real);
-    for (; v + block <= count; v += block) {
+    whole = count - count % block;
+    for (size_t v = 0; v < whole; v += block) {
         vec<Real> several[block];
         for (size_t b = 0; b < block; ++b) {
             several[b] = hn::Load(d, from + (v + b) * lanes);
@@ -121,7 +123,7 @@ store_transposed(const Real* from, size_t at, size_t count, Real* const* to)
         }
     }
 #endif
-    for (; v < count; ++v) {
+    for (size_t v = whole; v < count; ++v) {
         for (size_t lane = 0; lane < lanes; ++lane) {
             to[lane][at + v] = from[v * lanes + lane];
         }
