@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bad_items_are_reported_and_harm_no_other, T, numbe
             auto l = good_l;
             auto b = good_b;
             const int beside = p.lower ? n : 1; // element (1, 0), or (0, 1)
-            l[2 * square + (n + 1)] = T(0);
+            l[2 * square + (n + 1)] = l[3 * square - 1] = T(0); // the first counts
             l[3 * square + beside] = T(nan);
             b[5 * sides + 1] = T(inf);
             l[6 * square + (n + 1)] = T(0);
