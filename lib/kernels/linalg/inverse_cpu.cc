@@ -266,10 +266,15 @@ void invert_with(const batch_part<T>& part)
 template <typename T, pivoting Pivoting>
 void invert_pivoting(const batch_part<T>& part)
 {
-    if (part.parameters->order == 4) {
-        invert_with<T, Pivoting, 4>(part);
-    } else {
-        invert_with<T, Pivoting, 0>(part);
+    switch (part.parameters->order) {
+    case 2:
+        return invert_with<T, Pivoting, 2>(part);
+    case 3:
+        return invert_with<T, Pivoting, 3>(part);
+    case 4:
+        return invert_with<T, Pivoting, 4>(part);
+    default:
+        return invert_with<T, Pivoting, 0>(part);
     }
 }
 
