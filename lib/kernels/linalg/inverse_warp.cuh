@@ -331,17 +331,15 @@ __global__ void __launch_bounds__(warp_kernel_threads)
                         size[b] = bits_of(size_of(m[a][b]));
                     }
                 }
-                int largest = 0;
-#pragma unroll
-                for (int b = 0; b < B; ++b) {
-                    largest = max(largest, size[b]);
-                }
+                static_assert(B == 3 || B == 4);
+                const int largest =
+                    max(__vimax3_s32(size[0], size[1], size[2]), size[B - 1]);
                 key[a] = key_with(largest, row_id[a]);
             }
             int best = max(key[0], key[1]);
 #pragma unroll
             for (int a = 2; a < A; a += 2) {
-                best = max(max(key[a], key[a + 1]), best);
+                best = __vimax3_s32(key[a], key[a + 1], best);
             }
             i = index_in(largest_of_lanes<32>(best));
         } else {
