@@ -11,7 +11,7 @@
 // The patent leaves open what its N threads do. Here thread j takes column j, and row j
 // where a column is swapped or scaled; no two threads then write the same element, and
 // neighbours stand side by side in all but these. A matrix's threads may belong to two
-// warps (N = 3), so that every step needs barriers of the whole block: 7 of them.
+// warps (N = 3), so that every step needs barriers of the whole block: 6 of them.
 //
 // Moduli are compared by their squares, as anybody would, of elements scaled by a power
 // of two, which changes only where the largest square would leave the range of the type:
@@ -230,8 +230,8 @@ __global__ void __launch_bounds__(patent_threads + most_patent_order)
         if (x != k) {
             a[x * n + k] = negate(multiply(a[x * n + k], r));
         }
-        __syncthreads();
-        // D5. The current matrix is now that from (k + 1, k + 1) on.
+        // D5. The current matrix is now that from (k + 1, k + 1) on: no element of column
+        // k is read before the next barrier.
     }
 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: a swap of A's rows is undone on X's columns.
