@@ -59,6 +59,11 @@ struct warp_deal {
         T e[together<Count>];
     };
 
+    __device__ static bool has(int a, int down_at, int b, int across_at, int order)
+    {
+        return order == R || (row(a, down_at) < order && column(b, across_at) < order);
+    }
+
     //! Of the pivot's row, element j: a lane's elements side by side as far as one access
     //! goes, and the lanes' accesses side by side.
     __device__ static int place_in_row(int j)
@@ -255,10 +260,9 @@ __global__ void __launch_bounds__(warp_kernel_threads)
         for (int a = 0; a < A; ++a) {
 #pragma unroll
             for (int b = 0; b < B; ++b) {
-                const bool inside = order == R || (deal::row(a, down) < order &&
-                                                   deal::column(b, across) < order);
-                m[a][b] = inside ? from[a * deal::down * order + b * deal::across]
-                                 : make_element<T>(0);
+                m[a][b] = deal::has(a, down, b, across, order)
+                              ? from[a * deal::down * order + b * deal::across]
+                              : make_element<T>(0);
             }
         }
     };
@@ -420,21 +424,28 @@ __global__ void __launch_bounds__(warp_kernel_threads)
     __syncwarp();
     real_of<T> x_finite = a_finite;
     T* const x = reinterpret_cast<T*>(shared_x[warp]);
-    int column_to[B];
-#pragma unroll
-    for (int b = 0; b < B; ++b) {
-        column_to[b] = lines.column_to[deal::column(b, across)];
-    }
-#pragma unroll
-    for (int a = 0; a < A; ++a) {
-        T* const row_of_x = x + lines.row_to[deal::row(a, down)] * n;
+    const auto put = [&](int order) {
+        int column_to[B];
 #pragma unroll
         for (int b = 0; b < B; ++b) {
-            if (deal::row(a, down) < n && deal::column(b, across) < n) {
-                watch(x_finite, m[a][b]);
-                row_of_x[column_to[b]] = m[a][b];
+            column_to[b] = lines.column_to[deal::column(b, across)];
+        }
+#pragma unroll
+        for (int a = 0; a < A; ++a) {
+            T* const row_of_x = x + lines.row_to[deal::row(a, down)] * order;
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                if (deal::has(a, down, b, across, order)) {
+                    watch(x_finite, m[a][b]);
+                    row_of_x[column_to[b]] = m[a][b];
+                }
             }
         }
+    };
+    if (n == R) {
+        put(R);
+    } else {
+        put(n);
     }
     const bool finite = __all_sync(all_lanes, x_finite == 0);
     const bool a_was_finite = __all_sync(all_lanes, a_finite == 0);
@@ -449,7 +460,12 @@ __global__ void __launch_bounds__(warp_kernel_threads)
         }
         __syncwarp();
     }
-    write_matrix<T, R>(shared_x[warp], batch.x + item * (n * n), n, lane, batch.aligned);
+    T* const to = batch.x + item * (n * n);
+    if (n == R) {
+        write_matrix<T, R>(shared_x[warp], to, R, lane, batch.aligned);
+    } else {
+        write_matrix<T, R>(shared_x[warp], to, n, lane, batch.aligned);
+    }
     if (batch.determinant) {
         for (int k = 0; k < n; ++k) {
             so_far.determinant = multiply(so_far.determinant, lines.pivots[k]);
