@@ -49,14 +49,14 @@ struct warp_deal {
 
     //! Elements of a line of `count` a lane that one access moves.
     static constexpr int most = 16 / sizeof(T);
-    template <int Count>
-    static constexpr int together = most >= 4 && Count % 4 == 0   ? 4
-                                    : most >= 2 && Count % 2 == 0 ? 2
-                                                                  : 1;
-    template <int Count>
-    struct __align__(together<Count> * sizeof(T)) group
+    __host__ __device__ static constexpr int together(int count)
     {
-        T e[together<Count>];
+        return most >= 4 && count % 4 == 0 ? 4 : most >= 2 && count % 2 == 0 ? 2 : 1;
+    }
+    template <int Count>
+    struct __align__(together(Count) * sizeof(T)) group
+    {
+        T e[together(Count)];
     };
 
     __device__ static bool has(int a, int down_at, int b, int across_at, int order)
@@ -68,7 +68,7 @@ struct warp_deal {
     //! goes, and the lanes' accesses side by side.
     __device__ static int place_in_row(int j)
     {
-        constexpr int each = together<columns>;
+        constexpr int each = together(columns);
         const int slot = j / across;
         return slot / each * (across * each) + j % across * each + slot % each;
     }
@@ -82,14 +82,14 @@ struct warp_deal {
 
     //! Of the pivot's column, element i: a lane's elements side by side, and the four
     //! pieces at different banks.
-    static constexpr int apart = rows + together<rows>;
+    static constexpr int apart = rows + together(rows);
     __device__ static int place_in_column(int i) { return i % down * apart + i / down; }
     static constexpr int column_size = down * apart + 2;
 
     //! A lane's elements of a row, from place_in_row(its first) on, and of a column.
     __device__ static void get_row(const T* row, T (&to)[columns])
     {
-        constexpr int each = together<columns>;
+        constexpr int each = together(columns);
         const auto* from = reinterpret_cast<const group<columns>*>(row);
 #pragma unroll
         for (int g = 0; g < columns / each; ++g) {
@@ -102,7 +102,7 @@ struct warp_deal {
     }
     __device__ static void put_column(T* column, const T (&from)[rows][columns], int slot)
     {
-        constexpr int each = together<rows>;
+        constexpr int each = together(rows);
         auto* to = reinterpret_cast<group<rows>*>(column);
 #pragma unroll
         for (int g = 0; g < rows / each; ++g) {
@@ -116,7 +116,7 @@ struct warp_deal {
     }
     __device__ static void get_column(const T* column, T (&to)[rows])
     {
-        constexpr int each = together<rows>;
+        constexpr int each = together(rows);
         const auto* from = reinterpret_cast<const group<rows>*>(column);
 #pragma unroll
         for (int g = 0; g < rows / each; ++g) {
@@ -129,7 +129,7 @@ struct warp_deal {
     }
     __device__ static void get_column(const T* column, T (&to)[rows][columns], int slot)
     {
-        constexpr int each = together<rows>;
+        constexpr int each = together(rows);
         const auto* from = reinterpret_cast<const group<rows>*>(column);
 #pragma unroll
         for (int g = 0; g < rows / each; ++g) {
@@ -157,17 +157,6 @@ __device__ inline int key_with(int bits, int id)
 __device__ inline int index_in(int key)
 {
     return inverse_pivot::index_mask - (key & inverse_pivot::index_mask);
-}
-
-template <typename T>
-__device__ inline T from_lane(T value, int lane)
-{
-    if constexpr (is_complex<T>) {
-        return T{ __shfl_sync(all_lanes, value.x, lane),
-                  __shfl_sync(all_lanes, value.y, lane) };
-    } else {
-        return __shfl_sync(all_lanes, value, lane);
-    }
 }
 
 //! Whether lanes' `target`, a permutation of 0 .. n - 1 in the first n, is odd.
