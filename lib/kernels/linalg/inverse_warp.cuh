@@ -212,10 +212,10 @@ __device__ inline T* kept(T* shared)
 template <typename T, int R>
 struct warp_lines {
     using deal = warp_deal<T, R>;
-    T found[deal::row_size]; //!< the pivot's row as it was found
-    T row[deal::row_size];   //!< and divided by the pivot
-    T column[deal::column_size];
-    T zeros[deal::rows];
+    T found[deal::row_size];             //!< the pivot's row as it was found
+    __align__(16) T row[deal::row_size]; //!< and divided by the pivot
+    __align__(16) T column[deal::column_size];
+    __align__(16) T zeros[deal::rows];
     T pivots[R];
     int row_to[32];    //!< row of X that row i becomes
     int column_to[32]; //!< column of X that column j becomes
