@@ -72,10 +72,10 @@ size_t inverse_batch(const inverse<T>& plan,
             " in a and in x, batch in status, and batch or none in the others");
     }
     if (workspace.size() < plan.workspace_bytes(batch)) {
-        throw std::invalid_argument(
-            "inverse: the workspace has " + std::to_string(workspace.size()) +
-            " bytes; this batch needs workspace_bytes() = " +
-            std::to_string(plan.workspace_bytes(batch)));
+        throw std::invalid_argument("inverse: the workspace has " +
+                                    std::to_string(workspace.size()) +
+                                    " bytes; this batch needs workspace_bytes() = " +
+                                    std::to_string(plan.workspace_bytes(batch)));
     }
     if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
         throw std::invalid_argument("inverse: made for " + name_of(where) +
@@ -110,14 +110,14 @@ inverse<T>::make(const parameters& p, backend where, int device)
         [&](int index) { return make_inverse_cuda<T>(p, index); });
 }
 
-#define CUDAPHY_INSTANTIATE(T)                                              \
-    template class inverse<T>;                                              \
-    template size_t inverse_batch<T>(const inverse<T>&,                     \
-                                     int,                                   \
-                                     view<const T>,                         \
-                                     const typename inverse<T>::results&,   \
-                                     view<unsigned char>,                   \
-                                     const queue&,                          \
+#define CUDAPHY_INSTANTIATE(T)                                            \
+    template class inverse<T>;                                            \
+    template size_t inverse_batch<T>(const inverse<T>&,                   \
+                                     int,                                 \
+                                     view<const T>,                       \
+                                     const typename inverse<T>::results&, \
+                                     view<unsigned char>,                 \
+                                     const queue&,                        \
                                      backend);
 CUDAPHY_INSTANTIATE(float)
 CUDAPHY_INSTANTIATE(double)

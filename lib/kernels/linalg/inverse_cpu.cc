@@ -256,7 +256,7 @@ void invert_with(const batch_part<T>& part)
         }
         if (wants_rcond) {
             const auto one = hn::Set(d, Real(1));
-            const auto rcond = hn::Div(hn::Div(one, a_norm), result_norm);
+            const auto rcond = hn::Div(one, hn::Mul(a_norm, result_norm));
             hn::Store(hn::IfThenZeroElse(inverter.is_zero(), rcond), d, norms);
             std::copy_n(norms, count, out.rcond.data() + first);
         }

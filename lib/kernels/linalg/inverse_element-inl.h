@@ -105,13 +105,6 @@ HWY_INLINE vec<Real> size_of(element<Real, Parts> a)
     return Parts == 1 ? hn::Abs(a.re) : hn::Add(hn::Abs(a.re), hn::Abs(a.im));
 }
 
-template <typename Real, int Parts>
-HWY_INLINE vec<Real> modulus(element<Real, Parts> a)
-{
-    return Parts == 1 ? hn::Abs(a.re)
-                      : hn::Sqrt(hn::MulAdd(a.re, a.re, hn::Mul(a.im, a.im)));
-}
-
 //! `complement` is 63 - index. Of a double, the bits below the key's are 0 and the index
 //! takes the lowest ones, which sorts alike.
 template <typename Real>
@@ -130,21 +123,41 @@ HWY_INLINE ints<Real> complement_in(ints<Real> key)
     return hn::And(key, hn::Set(int_tag<Real>(), inverse_pivot::index_mask));
 }
 
+//! The power of two that takes a size to [1/2, 1), as far as the type goes.
+template <typename Real>
+HWY_INLINE vec<Real> scale_for(vec<Real> size)
+{
+    using bounds = inverse_pivot::limits<Real>;
+    const auto exponent = hn::And(hn::BitCast(int_tag<Real>(), size),
+                                  constant_bits<Real>(bounds::exponent));
+    return hn::BitCast(tag<Real>(),
+                       hn::Max(hn::Sub(constant_bits<Real>(bounds::scale_sum), exponent),
+                               constant_bits<Real>(bounds::least_scale)));
+}
+
+template <typename Real, int Parts>
+HWY_INLINE vec<Real> modulus(element<Real, Parts> a)
+{
+    if constexpr (Parts == 1) {
+        return hn::Abs(a.re);
+    } else {
+        const auto s = scale_for<Real>(size_of(a));
+        const auto re = hn::Mul(a.re, s);
+        const auto im = hn::Mul(a.im, s);
+        return hn::Div(hn::Sqrt(hn::MulAdd(re, re, hn::Mul(im, im))), s);
+    }
+}
+
 template <typename Real, int Parts>
 HWY_INLINE element<Real, Parts> reciprocal(element<Real, Parts> p)
 {
-    using bounds = inverse_pivot::limits<Real>;
     const tag<Real> d;
-    const auto exponent = hn::And(hn::BitCast(int_tag<Real>(), size_of(p)),
-                                  constant_bits<Real>(bounds::exponent));
-    const auto s =
-        hn::BitCast(d,
-                    hn::Max(hn::Sub(constant_bits<Real>(bounds::scale_sum), exponent),
-                            constant_bits<Real>(bounds::least_scale)));
+    const auto s = scale_for<Real>(size_of(p));
     const auto one = hn::Set(d, Real(1));
     const auto re = hn::Mul(p.re, s);
     if constexpr (Parts == 1) {
-        return { hn::Mul(hn::Div(one, re), s), p.im };
+        // Of an infinite pivot NaN, not 0, so that it shows.
+        return { hn::MulAdd(re, hn::Zero(d), hn::Mul(hn::Div(one, re), s)), p.im };
     } else {
         const auto im = hn::Mul(p.im, s);
         const auto q = hn::Div(one, hn::MulAdd(re, re, hn::Mul(im, im)));

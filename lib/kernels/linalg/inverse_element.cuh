@@ -3,6 +3,7 @@
 
 #include "kernels/linalg/inverse_pivot.h"
 #include <cuda_runtime.h>
+#include <type_traits>
 
 // The arithmetic of inverse_pivot.h on a GPU. Elements are float, double, float2,
 // double2.
@@ -120,19 +121,19 @@ __device__ inline int key_of(int bits, int complement)
 __device__ inline float larger(float a, float b) { return fmaxf(a, b); }
 __device__ inline double larger(double a, double b) { return a > b ? a : b; }
 
-//! The power of two that takes a size to [1/2, 1), as far as the type goes.
-__device__ inline float scale_for(float size)
+//! The power of two that takes a size with these bits, of which the exponent counts, to
+//! [1/2, 1), as far as the type goes.
+template <typename Real>
+__device__ inline Real scale_for_bits(int bits)
 {
-    using bounds = inverse_pivot::limits<float>;
-    return __int_as_float(
-        max(bounds::scale_sum - (bits_of(size) & bounds::exponent), bounds::least_scale));
-}
-__device__ inline double scale_for(double size)
-{
-    using bounds = inverse_pivot::limits<double>;
-    return __hiloint2double(
-        max(bounds::scale_sum - (bits_of(size) & bounds::exponent), bounds::least_scale),
-        0);
+    using bounds = inverse_pivot::limits<Real>;
+    const int scale =
+        max(bounds::scale_sum - (bits & bounds::exponent), bounds::least_scale);
+    if constexpr (std::is_same_v<Real, float>) {
+        return __int_as_float(scale);
+    } else {
+        return __hiloint2double(scale, 0);
+    }
 }
 
 //! 1 / d, rounded once, for d in 2^-100 .. 2^100: one Newton step on the hardware's
@@ -145,18 +146,26 @@ __device__ inline float reciprocal_of_scaled(float d)
 }
 __device__ inline double reciprocal_of_scaled(double d) { return __drcp_rn(d); }
 
+//! 1 / p; `s`: scale_for_bits of its size.
 template <typename T>
-__device__ inline T reciprocal(T p)
+__device__ inline T reciprocal(T p, real_of<T> s)
 {
-    const auto s = scale_for(size_of(p));
     if constexpr (is_complex<T>) {
         const auto re = p.x * s;
         const auto im = p.y * s;
         const auto q = reciprocal_of_scaled(fused(re, re, im * im));
         return T{ re * q * s, -im * q * s };
     } else {
-        return reciprocal_of_scaled(p * s) * s;
+        // Of an infinite pivot NaN, not 0, so that it shows.
+        const auto scaled = p * s;
+        return fused(scaled, real_of<T>(0), reciprocal_of_scaled(scaled) * s);
     }
+}
+
+template <typename T>
+__device__ inline T reciprocal(T p)
+{
+    return reciprocal(p, scale_for_bits<real_of<T>>(bits_of(size_of(p))));
 }
 
 //! 0 while every component seen is finite, else NaN.

@@ -324,7 +324,7 @@ private:
         mask<Real> small;
         auto pivot = found;
         if constexpr (Pivoting == pivoting::none) {
-            small = hn::Not(hn::Gt(found.re, zero));
+            small = hn::Le(found.re, zero);
             d_zero = hn::Or(d_zero, small);
             pivot = number::real(found.re);
         } else {

@@ -26,7 +26,10 @@ template <typename T>
 __device__ inline real_of<T> modulus_of(T a)
 {
     if constexpr (is_complex<T>) {
-        return root(fused(a.x, a.x, a.y * a.y));
+        const auto s = scale_for_bits<real_of<T>>(bits_of(size_of(a)));
+        const auto re = a.x * s;
+        const auto im = a.y * s;
+        return root(fused(re, re, im * im)) / s; // s is a power of two
     } else {
         return fabs(a);
     }
@@ -117,8 +120,8 @@ __global__ void __launch_bounds__(norm_threads) reciprocal_condition(
 {
     const norm_of<T> norm(x, batch, n, layout);
     if (norm.first) {
-        const auto one_by_a = quotient(real_of<T>(1), rcond[norm.item]);
-        rcond[norm.item] = norm.zero ? 0 : quotient(one_by_a, norm.value);
+        const auto condition = rcond[norm.item] * norm.value;
+        rcond[norm.item] = norm.zero ? 0 : quotient(real_of<T>(1), condition);
     }
 }
 

@@ -21,11 +21,11 @@
 // The pivot p then is checked (inverse.h says what for):
 //     full     size(p) < smallest: the pivot becomes `smallest`, real
 //     partial  size(p) == 0: no inverse
-//     none     not re(p) > 0: no inverse; the pivot is re(p), real
+//     none     re(p) <= 0: no inverse; else the pivot is re(p), real
 //
 // With s the power of two that takes size(p) to [1/2, 1), as far as the type goes, and
 // q = 1 / (s p) or 1 / fma(s re, s re, (s im)^2), each rounded once, the reciprocal is
-//     real     q s
+//     real     fma(s p, 0, q s), which is NaN, not 0, for an infinite pivot
 //     complex  ((s re) q) s, (-(s im) q) s
 // t = reciprocal times the pivot's row; every other row gets a - c t, the pivot's column
 // 0 - c r:
@@ -35,8 +35,9 @@
 // The determinant is multiplied by each pivot in turn, from 1, as product(det, p), and
 // negated at the end for an odd permutation.
 //
-// |A|_1 and |X|_1, for rcond, add the sizes sqrt(fma(re, re, im im)) or |a| down a
-// column, first row first; rcond = 1 / |A|_1 / |X|_1.
+// |A|_1 and |X|_1, for rcond, add the moduli |a| or sqrt(fma(s re, s re, (s im)^2)) / s,
+// with the s of the element's size, down a column, first row first; rcond = 1 / (|A|_1
+// |X|_1).
 namespace gr::cudaphy::kernels::inverse_pivot {
 
 constexpr int32_t index_mask = 63; //!< the bits of a key that are not the size's

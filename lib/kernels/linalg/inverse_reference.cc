@@ -55,7 +55,7 @@ public:
             Number& pivot = at(k, k);
             if (d_pivot == pivoting::none) {
                 pivot = std::real(pivot);
-                d_stopped = !(std::real(pivot) > 0);
+                d_stopped = std::real(pivot) <= 0;
             } else {
                 d_stopped = pivot == Number(0);
             }
@@ -233,8 +233,9 @@ private:
         }
         out.status[item] = state;
         if (!out.determinant.empty()) {
-            out.determinant[item] = state == -1 ? T(std::numeric_limits<real>::quiet_NaN())
-                                                : T(matrix.determinant());
+            out.determinant[item] = state == -1
+                                        ? T(std::numeric_limits<real>::quiet_NaN())
+                                        : T(matrix.determinant());
         }
         if (!out.rcond.empty()) {
             out.rcond[item] = zero ? 0 : real(1 / norm / matrix.one_norm());

@@ -7,6 +7,18 @@
 // What the inversion kernels share: the batch, the bookkeeping of an elimination.
 
 namespace gr::cudaphy::kernels {
+
+//! A batch as the kernels take it.
+template <typename T>
+struct batch_of {
+    const T* a;
+    T* x;
+    int* status;
+    T* determinant; //!< or null
+    size_t size;
+    bool aligned; //!< a and x are at 16-byte addresses
+};
+
 namespace {
 
 constexpr unsigned all_lanes = 0xffffffff;
@@ -34,7 +46,7 @@ __device__ __forceinline__ T settle(pivoting how, T found, int k, elimination<T>
             re = found;
         }
         pivot = make_element<T>(re);
-        if (!(re > 0)) {
+        if (re <= 0) {
             so_far.state = so_far.state ? so_far.state : k + 1;
             so_far.zero = true;
         }
@@ -55,17 +67,6 @@ __device__ __forceinline__ T settle(pivoting how, T found, int k, elimination<T>
     return pivot;
 }
 
-//! A batch as the kernels take it.
-template <typename T>
-struct batch_of {
-    const T* a;
-    T* x;
-    int* status;
-    T* determinant; //!< or null
-    size_t size;
-    bool aligned; //!< a and x are at 16-byte addresses
-};
-
 //! Writes what there is a word or an element of per matrix.
 template <typename T>
 __device__ __forceinline__ void
@@ -81,18 +82,34 @@ report(const batch_of<T>& batch, size_t item, const elimination<T>& so_far)
     }
 }
 
+template <typename T>
+__device__ inline T from_lane(T value, int lane)
+{
+    if constexpr (is_complex<T>) {
+        return T{ __shfl_sync(all_lanes, value.x, lane),
+                  __shfl_sync(all_lanes, value.y, lane) };
+    } else {
+        return __shfl_sync(all_lanes, value, lane);
+    }
+}
+
 //! Over L neighbouring lanes; every lane of the warp must call.
 template <int L>
 __device__ inline int largest_of_lanes(int value)
 {
 #if __CUDA_ARCH__ >= 800
-    if constexpr (L == 32) {
-        return __reduce_max_sync(all_lanes, value);
+    constexpr bool reduced_at_once = L == 32;
+    if constexpr (reduced_at_once) {
+        value = __reduce_max_sync(all_lanes, value);
     }
+#else
+    constexpr bool reduced_at_once = false;
 #endif
+    if constexpr (!reduced_at_once) {
 #pragma unroll
-    for (int distance = L / 2; distance; distance /= 2) {
-        value = max(value, __shfl_xor_sync(all_lanes, value, distance));
+        for (int distance = L / 2; distance > 0; distance /= 2) {
+            value = max(value, __shfl_xor_sync(all_lanes, value, distance));
+        }
     }
     return value;
 }

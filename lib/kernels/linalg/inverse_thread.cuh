@@ -20,7 +20,7 @@ namespace {
 //! columns: to `t` and `c`, with the pivot in t[0] and c[0]. Row 0 and column 0 go where
 //! they were. `row` and `column`: 63 - the index in A. Odd: whether `rest` is, which
 //! spares every other branch.
-template <pivoting Pivoting, bool Determinant, bool Odd, typename T, int N>
+template <pivoting Pivoting, bool Odd, typename T, int N>
 __device__ __forceinline__ void take_pivot(T (&m)[N][N],
                                            T (&t)[N],
                                            T (&c)[N],
@@ -54,9 +54,7 @@ __device__ __forceinline__ void take_pivot(T (&m)[N][N],
             best = i == 0 ? key : max(best, key);
         }
         best &= inverse_pivot::index_mask;
-        if (Determinant && row[0] != best) {
-            so_far.odd = !so_far.odd;
-        }
+        so_far.odd ^= row[0] != best;
 #pragma unroll
         for (int i = 1; i < N; ++i) {
             if (i % 2 == Odd && i >= rest) {
@@ -88,9 +86,7 @@ __device__ __forceinline__ void take_pivot(T (&m)[N][N],
             best = j == 0 ? key : max(best, key);
         }
         best &= inverse_pivot::index_mask;
-        if (Determinant && column[0] != best) {
-            so_far.odd = !so_far.odd;
-        }
+        so_far.odd ^= column[0] != best;
 #pragma unroll
         for (int j = 1; j < N; ++j) {
             if (j % 2 == Odd && j >= rest) {
@@ -112,15 +108,19 @@ __device__ __forceinline__ void take_pivot(T (&m)[N][N],
 
 //! Step k. It turns rows and columns round by one, so that the next step looks for its
 //! pivot from m[0][0] on as well.
-template <pivoting Pivoting, bool Determinant, bool Odd, typename T, int N>
-__device__ __forceinline__ void
-step(T (&m)[N][N], int (&row)[N], int (&column)[N], int k, elimination<T>& so_far)
+template <pivoting Pivoting, bool Odd, typename T, int N>
+__device__ __forceinline__ void step(T (&m)[N][N],
+                                     int (&row)[N],
+                                     int (&column)[N],
+                                     int k,
+                                     elimination<T>& so_far,
+                                     bool determinant)
 {
     T t[N];
     T c[N];
-    take_pivot<Pivoting, Determinant, Odd>(m, t, c, row, column, N - k, so_far);
+    take_pivot<Pivoting, Odd>(m, t, c, row, column, N - k, so_far);
     const T pivot = settle(Pivoting, c[0], k, so_far);
-    if constexpr (Determinant) {
+    if (determinant) {
         so_far.determinant = multiply(so_far.determinant, pivot);
     }
     const T r = reciprocal(pivot);
@@ -147,19 +147,22 @@ step(T (&m)[N][N], int (&row)[N], int (&column)[N], int k, elimination<T>& so_fa
 
 //! All steps: unrolled as long as the code stays within the instruction cache, else a
 //! loop over two (8 x 8 complex, unrolled: 88 KB).
-template <pivoting Pivoting, bool Determinant, typename T, int N>
-__device__ __forceinline__ void
-eliminate(T (&m)[N][N], int (&row)[N], int (&column)[N], elimination<T>& so_far)
+template <pivoting Pivoting, typename T, int N>
+__device__ __forceinline__ void eliminate(T (&m)[N][N],
+                                          int (&row)[N],
+                                          int (&column)[N],
+                                          elimination<T>& so_far,
+                                          bool determinant)
 {
     constexpr int unrolled = N <= 5 ? N : 1;
     constexpr bool odd = N % 2;
 #pragma unroll unrolled
     for (int k = 0; k + 1 < N; k += 2) {
-        step<Pivoting, Determinant, odd>(m, row, column, k, so_far);
-        step<Pivoting, Determinant, !odd>(m, row, column, k + 1, so_far);
+        step<Pivoting, odd>(m, row, column, k, so_far, determinant);
+        step<Pivoting, !odd>(m, row, column, k + 1, so_far, determinant);
     }
     if constexpr (odd) {
-        step<Pivoting, Determinant, odd>(m, row, column, N - 1, so_far);
+        step<Pivoting, odd>(m, row, column, N - 1, so_far, determinant);
     }
 }
 
@@ -167,7 +170,7 @@ eliminate(T (&m)[N][N], int (&row)[N], int (&column)[N], elimination<T>& so_far)
 template <typename T, int N>
 constexpr int thread_kernel_threads = 4 * warp_tile<T, N>::size <= 48 << 10 ? 128 : 64;
 
-template <typename T, int N, pivoting Pivoting, bool Interleaved, bool Determinant>
+template <typename T, int N, pivoting Pivoting, bool Interleaved>
 __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
     gauss_jordan_thread(const batch_of<T> batch)
 {
@@ -215,7 +218,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
             watch(a_finite, m[e / N][e % N]);
         }
     }
-    eliminate<Pivoting, Determinant>(m, row, column, so_far);
+    eliminate<Pivoting>(m, row, column, so_far, batch.determinant);
 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
     // rows came from.

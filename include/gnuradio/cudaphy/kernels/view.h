@@ -8,7 +8,7 @@
 
 namespace gr::cudaphy {
 
-using complex64 = std::complex<float>; //!< 8 bytes, as numpy counts
+using complex64 = std::complex<float>;   //!< 8 bytes, as numpy counts
 using complex128 = std::complex<double>; //!< 16 bytes
 
 //! A contiguous run of items in memory that somebody else owns. Shapes are written as
