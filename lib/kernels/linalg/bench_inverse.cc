@@ -242,9 +242,10 @@ void measure_large(queue& q,
     const auto queued = [&](const auto& run) { return seconds_per_call(q, run); };
     const auto us = [](double seconds) { return cell("%.1f", 1e6 * seconds); };
     // Far beyond the caches, where the backend is fast enough for that.
-    const size_t elements = size_t{ 1 } << (q.where() == backend::cuda  ? 25
-                                            : q.where() == backend::cpu ? 22
-                                                                        : 16);
+    const size_t bytes = size_t{ 1 } << (q.where() == backend::cuda  ? 28
+                                         : q.where() == backend::cpu ? 25
+                                                                     : 19);
+    const size_t elements = bytes / sizeof(T);
     for (const int order : orders) {
         const size_t batch = elements / (size_t(order) * order);
         candidates<T> c(q, order, batch);

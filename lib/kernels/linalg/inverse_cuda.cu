@@ -3,6 +3,7 @@
 #include "kernels/linalg/inverse_layout.cuh"
 #include "kernels/linalg/inverse_makers.h"
 #include "kernels/linalg/inverse_norms.cuh"
+#include <algorithm>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -57,7 +58,9 @@ public:
         batch_of<element> work{ reinterpret_cast<const element*>(a.data()),
                                 reinterpret_cast<element*>(out.x.data()),
                                 out.status.data(),
-                                reinterpret_cast<element*>(out.determinant.data()),
+                                out.determinant.empty()
+                                    ? nullptr
+                                    : reinterpret_cast<element*>(out.determinant.data()),
                                 batch,
                                 false };
         // Before A is overwritten, if X takes its place.
@@ -124,15 +127,18 @@ private:
         const inverse_launch how{
             n, d_parameters.pivot, interleaved, d_processors, stream
         };
+        // The kernels with registers to spare multiply the pivots as well.
+        const bool lean = !batch.determinant || interleaved;
+        const bool small = !interleaved && is_small(batch.size);
         if (d_parameters.algorithm == inverse_algorithm::patent) {
             launch_inverse_patent(batch, how);
-        } else if (n > 2 && n <= 8 && !interleaved && is_small(batch.size)) {
+        } else if (n <= 8 && (small || !lean)) {
             launch_inverse_latency(batch, how);
-        } else if (n <= most_thread_order<element>) {
+        } else if (n <= most_thread_order<element> && lean && !small) {
             launch_inverse_thread(batch, how);
-        } else if (n <= 16) {
+        } else if (n <= 16 && lean) {
             launch_inverse_split(batch, how);
-        } else if (n <= 32) {
+        } else if (n > 16 && n <= 32) {
             launch_inverse_warp(batch, how);
         } else {
             launch_inverse_block(batch, how);
@@ -140,11 +146,12 @@ private:
     }
 
     //! Whether a batch leaves a thread a matrix, which does the least work but is one
-    //! long chain, so few threads that a warp a matrix ends sooner.
+    //! long chain, so few threads that more lanes a matrix end sooner.
     bool is_small(size_t batch) const
     {
         constexpr size_t matrices[] = { 0, 0, 0, 8, 10, 32, 48, 64, 80 };
-        return batch < d_processors * matrices[d_parameters.order];
+        constexpr int known = sizeof(matrices) / sizeof(matrices[0]) - 1;
+        return batch < d_processors * matrices[std::min(d_parameters.order, known)];
     }
 
     typename inverse<T>::parameters d_parameters;

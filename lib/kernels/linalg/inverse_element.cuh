@@ -108,8 +108,12 @@ __device__ inline real_of<T> size_of(T a)
     }
 }
 
+//! Of a size. The hardware's NaN of double has a sign, fabs or not.
 __device__ inline int bits_of(float a) { return __float_as_int(a); }
-__device__ inline int bits_of(double a) { return __double2hiint(a); }
+__device__ inline int bits_of(double a)
+{
+    return __double2hiint(a) & inverse_pivot::limits<double>::sign_free;
+}
 
 //! `complement` is 63 - index.
 __device__ inline int key_of(int bits, int complement)

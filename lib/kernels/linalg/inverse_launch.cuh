@@ -19,13 +19,14 @@ struct inverse_launch {
     cudaStream_t stream;
 };
 
-//! Orders up to most_thread_order<T>: for large batches; either layout.
+//! Orders up to most_thread_order<T>, for large batches; either layout, and a determinant
+//! of interleaved ones.
 template <typename T>
 void launch_inverse_thread(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders up to 8, row-major: for small batches.
 template <typename T>
 void launch_inverse_latency(const batch_of<T>& batch, const inverse_launch& how);
-//! Orders 6 to 16, row-major.
+//! Orders 7 to 16, row-major; no determinant.
 template <typename T>
 void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders 17 to 32, row-major.
@@ -40,9 +41,12 @@ void prepare_inverse_block(int device);
 template <typename T>
 void launch_inverse_patent(const batch_of<T>& batch, const inverse_launch& how);
 
-//! Twice the registers of a real order 8 are too many.
+//! What fits into a thread's 255 registers.
 template <typename T>
-constexpr int most_thread_order = std::is_same_v<T, double2> ? 5 : 8;
+constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
+                                  : std::is_same_v<T, float2> ? 10
+                                  : std::is_same_v<T, double> ? 9
+                                                              : 6;
 
 //! Calls `use` with the order as a constant.
 template <int First, int Last, typename Use>

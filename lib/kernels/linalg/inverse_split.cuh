@@ -145,7 +145,6 @@ __global__ void __launch_bounds__(split_kernel_threads)
         if (pivot == pivoting::none) {
             best = row[0];
         }
-        so_far.odd ^= row[0] != best;
         // The pivot's row goes to t, row 0 to where it was.
         T t[C];
 #pragma unroll
@@ -197,9 +196,6 @@ __global__ void __launch_bounds__(split_kernel_threads)
         }
         __syncwarp();
         const T p = settle(pivot, pivot_column[0], k, so_far);
-        if (batch.determinant) {
-            so_far.determinant = multiply(so_far.determinant, p);
-        }
         const T r = reciprocal(p);
 #pragma unroll
         for (int c = 0; c < C; ++c) {
@@ -256,7 +252,7 @@ __global__ void __launch_bounds__(split_kernel_threads)
                      count == deal::matrices && batch.aligned,
                      count);
     if (lane == 0 && matrix < count) {
-        report(batch, first + matrix, so_far);
+        report(batch, first + matrix, so_far, false);
     }
 }
 

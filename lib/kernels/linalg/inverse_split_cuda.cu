@@ -4,13 +4,30 @@
 
 namespace gr::cudaphy::kernels {
 
+namespace {
+
+//! Lanes a matrix, as measured on an H200: two where they win and the registers last.
+template <typename T, int N>
+constexpr int lanes_of_order()
+{
+    if (std::is_same_v<T, double2>) {
+        return N <= 8 ? 4 : 8;
+    }
+    const bool two = std::is_same_v<T, float2>   ? N == 11 || N == 12
+                     : std::is_same_v<T, double> ? N >= 10 && N <= 12
+                                                 : false;
+    return two ? 2 : 4;
+}
+
+} // namespace
+
 template <typename T>
 void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how)
 {
-    constexpr int L = std::is_same_v<T, double2> ? 8 : 4;
-    with_order<most_thread_order<T> + 1, 16>(how.order, [&](auto order) {
+    with_order<7, 16>(how.order, [&](auto order) {
         with_pivoting(how.pivot, [&](auto pivot) {
             constexpr int N = order;
+            constexpr int L = lanes_of_order<T, N>();
             constexpr pivoting P = pivot;
             const int threads =
                 threads_a_block(batch.size * L, split_kernel_threads, how);

@@ -69,11 +69,13 @@ __device__ __forceinline__ T settle(pivoting how, T found, int k, elimination<T>
 
 //! Writes what there is a word or an element of per matrix.
 template <typename T>
-__device__ __forceinline__ void
-report(const batch_of<T>& batch, size_t item, const elimination<T>& so_far)
+__device__ __forceinline__ void report(const batch_of<T>& batch,
+                                       size_t item,
+                                       const elimination<T>& so_far,
+                                       bool has_determinant = true)
 {
     batch.status[item] = so_far.state;
-    if (batch.determinant) {
+    if (has_determinant && batch.determinant) {
         const T d = so_far.odd ? negate(so_far.determinant) : so_far.determinant;
         const auto nan = real_of<T>(0) / real_of<T>(0);
         batch.determinant[item] = so_far.state == -1 ? make_element<T>(nan)

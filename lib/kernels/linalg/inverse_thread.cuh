@@ -168,13 +168,17 @@ __device__ __forceinline__ void eliminate(T (&m)[N][N],
 
 //! Of a block, at most: its tiles fit into the shared memory that needs no asking.
 template <typename T, int N>
-constexpr int thread_kernel_threads = 4 * warp_tile<T, N>::size <= 48 << 10 ? 128 : 64;
+constexpr int thread_kernel_threads = 4 * warp_tile<T, N>::size <= 48 << 10   ? 128
+                                      : 2 * warp_tile<T, N>::size <= 48 << 10 ? 64
+                                                                              : 32;
 
 template <typename T, int N, pivoting Pivoting, bool Interleaved>
 __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
     gauss_jordan_thread(const batch_of<T> batch)
 {
     using tile_type = warp_tile<T, N>;
+    // Where rows come one after another another kernel gives it, to spare this one.
+    constexpr bool asks_determinant = Interleaved;
     __shared__ __align__(
         16) char shared[thread_kernel_threads<T, N> / 32][tile_type::size];
 
@@ -218,7 +222,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
             watch(a_finite, m[e / N][e % N]);
         }
     }
-    eliminate<Pivoting>(m, row, column, so_far, batch.determinant);
+    eliminate<Pivoting>(m, row, column, so_far, asks_determinant && batch.determinant);
 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
     // rows came from.
@@ -254,7 +258,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
         tile_type::write(tile, batch.x + first * (N * N), lane, whole, count);
     }
     if (item < batch.size) {
-        report(batch, item, so_far);
+        report(batch, item, so_far, asks_determinant);
     }
 }
 

@@ -15,7 +15,8 @@ std::vector<parameters<T>> variants(int n)
     std::vector<parameters<T>> all;
     for (const bool lower : { true, false }) {
         for (const bool unit : { false, true }) {
-            for (const auto algorithm : { triangular_algorithm::recursive_blocks,
+            for (const auto algorithm : { triangular_algorithm::fastest,
+                                          triangular_algorithm::recursive_blocks,
                                           triangular_algorithm::columns }) {
                 all.push_back({ n, lower, unit, algorithm });
             }
@@ -293,7 +294,18 @@ BOOST_AUTO_TEST_CASE(memory_need_not_be_aligned_beyond_an_element)
     const auto expected =
         invert<complex64>(p, std::vector<complex64>(a.begin() + 1, a.end()));
     const auto x = to.to_host();
-    BOOST_TEST(std::equal(expected.x.begin(), expected.x.end(), x.begin() + 1));
+    // Which kernel is the fastest may depend on the address, so only almost the same.
+    for (size_t item = 0; item < batch; ++item) {
+        const auto* one = &expected.x[item * n * n];
+        const auto* other = &x[1 + item * n * n];
+        float largest = 0;
+        for (int e = 0; e < n * n; ++e) {
+            largest = std::max(largest, std::abs(one[e]));
+        }
+        for (int e = 0; e < n * n; ++e) {
+            BOOST_TEST(std::abs(one[e] - other[e]) <= 1e-5f * largest);
+        }
+    }
     // What stands before and behind stays as it was.
     const auto untouched = poisoned<complex64>(*q, 1).to_host();
     BOOST_TEST(x.front() == untouched[0]);
@@ -323,6 +335,8 @@ BOOST_AUTO_TEST_CASE(parameters_out_of_range_are_refused_with_the_range)
         triangular_inverse<float>::make(
             { 4, true, false, static_cast<triangular_algorithm>(7) }, where),
         std::invalid_argument);
+    BOOST_CHECK(
+        (triangular_algorithm_from_name("fastest") == triangular_algorithm::fastest));
     BOOST_CHECK((triangular_algorithm_from_name("recursive_blocks") ==
                  triangular_algorithm::recursive_blocks));
     BOOST_CHECK(
