@@ -415,7 +415,8 @@ __global__ void __launch_bounds__(warp_kernel_threads)
         };
         constexpr int first = decltype(next_slot)::value;
         update(first);
-        const bool has_next = k + 1 < n && across == (k + 1) % deal::across;
+        [[maybe_unused]] const bool has_next =
+            k + 1 < n && across == (k + 1) % deal::across;
         if constexpr (!full) {
             if (has_next) {
                 T* const next = column_part + (k + 1) % 2 * room;
