@@ -214,8 +214,7 @@ struct warp_lines {
     using deal = warp_deal<T, R>;
     T found[deal::row_size];             //!< the pivot's row as it was found
     __align__(16) T row[deal::row_size]; //!< and divided by the pivot
-    static constexpr int column_room = (deal::column_size + 3) / 4 * 4;
-    __align__(16) T column[2 * column_room]; //!< of this step and the next
+    __align__(16) T column[deal::column_size];
     __align__(16) T zeros[deal::rows];
     T pivots[R];
     int row_to[32];    //!< row of X that row i becomes
@@ -301,60 +300,10 @@ __global__ void __launch_bounds__(warp_kernel_threads)
     }
     __syncwarp();
 
-    // Of all elements that are left: in a step's end, so that it overlaps the update.
-    const auto search = [&] {
-        int key[A];
-#pragma unroll
-        for (int a = 0; a < A; ++a) {
-#pragma unroll
-            for (int b = 0; b < B; ++b) {
-                if (left[b]) {
-                    size[b] = bits_of(size_of(m[a][b]));
-                }
-            }
-            static_assert(B == 3 || B == 4);
-            const int largest = max(__vimax3_s32(size[0], size[1], size[2]), size[B - 1]);
-            key[a] = key_with(largest, row_id[a]);
-        }
-        int best = max(key[0], key[1]);
-#pragma unroll
-        for (int a = 2; a < A; a += 2) {
-            best = __vimax3_s32(key[a], key[a + 1], best);
-        }
-        return largest_of_lanes<32>(best);
-    };
-    int next_key = 0;
-    if constexpr (full) {
-        next_key = search();
-    }
-
-    // Without column exchanges the next pivot is known as soon as its column is: that is
-    // updated first, and the search overlaps the rest of the update.
-    constexpr int room = warp_lines<T, R>::column_room;
-    int next_i = 0;
-    T next_p = make_element<T>(0);
-    const auto find_pivot = [&](int k) {
-        __syncwarp();
-        const T c_lane = column_lane[k % 2 * room];
-        next_i = k;
-        if constexpr (Pivoting == pivoting::partial) {
-            const int key = key_with(bits_of(size_of(c_lane)), id);
-            next_i = index_in(largest_of_lanes<32>(key));
-        }
-        next_p = from_lane(c_lane, next_i);
-    };
-    if constexpr (!full) {
-        if (across == 0) {
-            deal::put_column(column_part, m, 0);
-            deal::get_column(zeros, m, 0);
-        }
-        find_pivot(0);
-    }
-
-    const auto step = [&](int k, auto next_slot) {
-        int i = full ? k : next_i;
+    const auto step = [&](int k, auto slot_k) {
+        int i = k;
         int j = k;
-        T p = next_p;
+        T p;
         const auto take_column = [&](auto slot) {
             constexpr int b = decltype(slot)::value;
             if (across == j % deal::across) {
@@ -365,7 +314,35 @@ __global__ void __launch_bounds__(warp_kernel_threads)
             }
         };
         if constexpr (full) {
-            i = index_in(next_key);
+            int key[A];
+#pragma unroll
+            for (int a = 0; a < A; ++a) {
+#pragma unroll
+                for (int b = 0; b < B; ++b) {
+                    if (left[b]) {
+                        size[b] = bits_of(size_of(m[a][b]));
+                    }
+                }
+                static_assert(B == 3 || B == 4);
+                const int largest =
+                    max(__vimax3_s32(size[0], size[1], size[2]), size[B - 1]);
+                key[a] = key_with(largest, row_id[a]);
+            }
+            int best = max(key[0], key[1]);
+#pragma unroll
+            for (int a = 2; a < A; a += 2) {
+                best = __vimax3_s32(key[a], key[a + 1], best);
+            }
+            i = index_in(largest_of_lanes<32>(best));
+        } else {
+            take_column(slot_k);
+            __syncwarp();
+            const T c_lane = *column_lane;
+            if constexpr (Pivoting == pivoting::partial) {
+                const int key = key_with(bits_of(size_of(c_lane)), id);
+                i = index_in(largest_of_lanes<32>(key));
+            }
+            p = from_lane(c_lane, i);
         }
         const bool has_row = down == i % deal::down;
         at_slot<A>(i / deal::down, [&](auto slot) {
@@ -406,35 +383,13 @@ __global__ void __launch_bounds__(warp_kernel_threads)
         T t[B];
         T c[A];
         deal::get_row(row_part, t);
-        deal::get_column(full ? column_part : column_part + k % 2 * room, c);
-        const auto update = [&](int b) {
+        deal::get_column(column_part, c);
 #pragma unroll
-            for (int a = 0; a < A; ++a) {
+        for (int a = 0; a < A; ++a) {
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
                 m[a][b] = subtract_product(m[a][b], c[a], t[b]);
             }
-        };
-        constexpr int first = decltype(next_slot)::value;
-        update(first);
-        [[maybe_unused]] const bool has_next =
-            k + 1 < n && across == (k + 1) % deal::across;
-        if constexpr (!full) {
-            if (has_next) {
-                T* const next = column_part + (k + 1) % 2 * room;
-                deal::put_column(next, m, first);
-                if (has_row) {
-                    next[i / deal::down] = t[first];
-                }
-            }
-            find_pivot(k + 1);
-        }
-#pragma unroll
-        for (int b = 0; b < B; ++b) {
-            if (b != first) {
-                update(b);
-            }
-        }
-        if constexpr (full) {
-            next_key = search(); // the pivot's row counts no more, whatever it holds
         }
         at_slot<A>(i / deal::down, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
@@ -444,9 +399,7 @@ __global__ void __launch_bounds__(warp_kernel_threads)
             }
         });
         if constexpr (!full) {
-            if (has_next) {
-                deal::get_column(zeros, m, first);
-            }
+            __syncwarp();
         }
     };
     if constexpr (full) {
@@ -455,12 +408,12 @@ __global__ void __launch_bounds__(warp_kernel_threads)
             step(k, slot_constant<0>());
         }
     } else {
-        // A loop for every slot of the next column spares the search for the slot.
+        // A loop for every slot of columns spares the search for the slot.
         const auto slot_steps = [&](auto slot) {
             constexpr int b = decltype(slot)::value;
-            const int end = b + 1 < B ? min(n, (b + 1) * deal::across - 1) : n;
+            const int end = min(n, (b + 1) * deal::across);
 #pragma unroll 1
-            for (int k = max(b * deal::across - 1, 0); k < end; ++k) {
+            for (int k = b * deal::across; k < end; ++k) {
                 step(k, slot);
             }
         };
