@@ -47,6 +47,16 @@ __device__ inline T make_element(real_of<T> re)
     }
 }
 
+template <typename T>
+__device__ inline real_of<T> real_part(T a)
+{
+    if constexpr (is_complex<T>) {
+        return a.x;
+    } else {
+        return a;
+    }
+}
+
 //! a - c t
 template <typename T>
 __device__ inline T subtract_product(T a, T c, T t)

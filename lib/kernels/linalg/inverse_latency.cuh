@@ -4,10 +4,10 @@
 #include "kernels/linalg/inverse_steps.cuh"
 
 // A warp a matrix of order up to 8, for batches too small to fill the GPU, where what
-// counts is the chain of operations of one matrix: a lane holds an element of row i and
-// one of row i + 4. No data moves: keys say which rows and columns are done. A step is
-// two reductions over the warp and three broadcasts by shuffles, one behind the other,
-// and one reciprocal; nothing goes through memory.
+// counts is the chain of operations of one matrix, and the instructions: a lane holds an
+// element of row i and one of row i + 4. No data moves: keys say which rows and columns
+// are done. A step is two reductions over the warp and three broadcasts by shuffles, one
+// behind the other, and one reciprocal; nothing goes through memory.
 //
 // Rows and columns are dealt out by the last bits of 63 - index, so that a key as it
 // comes out of a reduction says which lane to ask.
@@ -47,6 +47,7 @@ __global__ void __launch_bounds__(latency_kernel_threads)
     }
 
     elimination<T> so_far;
+    so_far.smallest = limits_of<T>::smallest;
 #pragma unroll 2
     for (int k = 0; k < N; ++k) {
         // Keys of the pivot's row and column.
@@ -58,21 +59,48 @@ __global__ void __launch_bounds__(latency_kernel_threads)
             p = largest_of_lanes<32>(looked_at ? best : done) & inverse_pivot::index_mask;
         }
         const T t = from_lane(p & 4 ? m[0] : m[1], (p & 3) * 8 + lane % 8);
+        // Every lane divides by its own element while the column is being found.
+        bool small;
+        T divisor = t;
+        const auto size = size_of(t);
+        if constexpr (Pivoting == pivoting::none) {
+            const auto re = real_part(t);
+            small = re <= 0;
+            divisor = make_element<T>(re);
+        } else if constexpr (Pivoting == pivoting::full) {
+            small = size < so_far.smallest;
+            divisor = select(small, make_element<T>(so_far.smallest), t);
+        } else {
+            small = size == 0;
+        }
+        const bool nothing = Pivoting == pivoting::none ? small : size == 0;
+        const T by_own = reciprocal(divisor);
         int q = inverse_pivot::index_mask - k;
         if constexpr (Pivoting == pivoting::full) {
-            q = largest_of_lanes<32>(key_of(bits_of(size_of(t)), column)) &
+            q = largest_of_lanes<32>(key_of(bits_of(size), column)) &
                 inverse_pivot::index_mask;
         }
-        const T pivot = settle(Pivoting, from_lane(t, q & 7), k, so_far);
+        const int q_lane = q & 7;
+        const T r = from_lane(by_own, q_lane);
+        if (__ballot_sync(all_lanes, small) >> q_lane & 1) {
+            so_far.state = so_far.state ? so_far.state : k + 1;
+        }
+        if (__ballot_sync(all_lanes, nothing) >> q_lane & 1) {
+            so_far.zero = true;
+        }
+        if (Pivoting == pivoting::full && k == 0) {
+            so_far.smallest =
+                larger(so_far.smallest,
+                       limits_of<T>::eps * __shfl_sync(all_lanes, size, q_lane));
+        }
         if (batch.determinant) {
-            so_far.determinant = multiply(so_far.determinant, pivot);
+            so_far.determinant = multiply(so_far.determinant, from_lane(divisor, q_lane));
         }
         T c[slots];
 #pragma unroll
         for (int s = 0; s < slots; ++s) {
-            c[s] = from_lane(m[s], (lane & 24) + (q & 7));
+            c[s] = from_lane(m[s], (lane & 24) + q_lane);
         }
-        const T r = reciprocal(pivot);
         const bool here = column == q;
         const T scaled = select(here, r, multiply(t, r));
 #pragma unroll

@@ -39,12 +39,7 @@ __device__ __forceinline__ T settle(pivoting how, T found, int k, elimination<T>
 {
     T pivot = found;
     if (how == pivoting::none) {
-        real_of<T> re;
-        if constexpr (is_complex<T>) {
-            re = found.x;
-        } else {
-            re = found;
-        }
+        const auto re = real_part(found);
         pivot = make_element<T>(re);
         if (re <= 0) {
             so_far.state = so_far.state ? so_far.state : k + 1;
