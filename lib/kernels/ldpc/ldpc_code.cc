@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_code_builder.h"
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace gr::cudaphy::kernels {
@@ -44,6 +45,15 @@ void check(const ldpc_code_description& code)
     }
 }
 
+//! The columns of `all` that are not among `some`; both ascend.
+std::vector<int> without(const std::vector<int>& all, const std::vector<int>& some)
+{
+    std::vector<int> rest;
+    std::set_difference(
+        all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(rest));
+    return rest;
+}
+
 } // namespace
 
 void ldpc_code_description::add_row(std::vector<int> row)
@@ -51,6 +61,31 @@ void ldpc_code_description::add_row(std::vector<int> row)
     std::sort(row.begin(), row.end());
     columns.insert(columns.end(), row.begin(), row.end());
     row_start.push_back(static_cast<int>(columns.size()));
+}
+
+void ldpc_code_description::add_rows_of_circulants()
+{
+    const int z = circulants.lifting_size;
+    const auto& bits = circulants.bits;
+    auto circulant = circulants.all.begin();
+    for (int r = 0; r < circulants.block_rows; ++r) {
+        const auto first = circulant;
+        while (circulant != circulants.all.end() && circulant->row == r) {
+            ++circulant;
+        }
+        auto& group = groups.emplace_back();
+        for (int i = 0; i < z; ++i) {
+            std::vector<int> row;
+            for (auto c = first; c != circulant; ++c) {
+                if (c->missing != i) {
+                    const int bit = c->column * z + (i + c->shift) % z;
+                    row.push_back(bits.empty() ? bit : bits[bit]);
+                }
+            }
+            group.push_back(r * z + i);
+            add_row(std::move(row));
+        }
+    }
 }
 
 ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
@@ -68,12 +103,24 @@ ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
     } else {
         code->d_info = free_columns(from);
     }
+    code->d_info = without(code->d_info, from.shortened);
     if (code->d_info.empty()) {
         refuse(from, "the matrix leaves no information bits: its rank is n");
     }
     code->d_layers = independent_layers(from, from.groups);
     code->d_name = std::move(from.name);
-    code->d_n = from.n;
+    code->d_variables = from.n;
+    if (!from.punctured.empty() || !from.shortened.empty()) {
+        std::vector<int> all(from.n);
+        std::iota(all.begin(), all.end(), 0);
+        code->d_transmitted = without(without(all, from.punctured), from.shortened);
+    }
+    code->d_n = code->d_transmitted.empty()
+                    ? from.n
+                    : static_cast<int>(code->d_transmitted.size());
+    code->d_punctured = std::move(from.punctured);
+    code->d_shortened = std::move(from.shortened);
+    code->d_circulants = std::move(from.circulants);
     code->d_row_start = std::move(from.row_start);
     code->d_columns = std::move(from.columns);
     code->d_scale = from.scale;
@@ -93,12 +140,12 @@ ldpc_code::sptr ldpc_code::from_rows(int n,
     return ldpc_code_builder::build(std::move(description));
 }
 
-bool ldpc_code::is_codeword(const uint8_t* word) const
+bool ldpc_code::is_codeword(const uint8_t* columns) const
 {
     for (int r = 0; r < checks(); ++r) {
         unsigned sum = 0;
         for (int e = d_row_start[r]; e < d_row_start[r + 1]; ++e) {
-            sum ^= word[d_columns[e]];
+            sum ^= columns[d_columns[e]];
         }
         if (sum & 1) {
             return false;

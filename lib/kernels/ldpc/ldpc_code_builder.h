@@ -8,7 +8,7 @@ namespace gr::cudaphy::kernels {
 //! What is known of a code before it is made.
 struct ldpc_code_description {
     std::string name;
-    int n = 0;
+    int n = 0; //!< columns of H, transmitted or not
     //! As ldpc_code's own, each row's columns ascending.
     std::vector<int> row_start{ 0 }, columns;
     //! Checks that belong together by the code's structure, every check in one group.
@@ -18,9 +18,18 @@ struct ldpc_code_description {
     //! elimination.
     bool systematic = false;
     float scale = 0.75f;
+    //! Columns that are not transmitted, ascending. Shortened ones carry no information.
+    std::vector<int> punctured, shortened;
+    //! Where the code is quasi-cyclic; describes the same H as the rows.
+    ldpc_circulants circulants;
 
     //! Appends a check; sorts its columns.
     void add_row(std::vector<int> row);
+
+    //! Makes the rows and the groups, a block row each, from `circulants`, whose checks
+    //! must be in H's order (`checks` empty); adds up no ones: two circulants of a block
+    //! that share one make the description invalid.
+    void add_rows_of_circulants();
 };
 
 //! The only maker of codes.

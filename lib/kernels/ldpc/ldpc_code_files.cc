@@ -278,12 +278,13 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
     ldpc_code_description code;
     code.name = name;
     code.n = static_cast<int>(block_columns * lifting);
-    struct block {
-        int column, shift;
-    };
-    std::vector<std::vector<block>> blocks(static_cast<size_t>(block_rows));
+    auto& blocks = code.circulants;
+    blocks.lifting_size = static_cast<int>(lifting);
+    blocks.block_rows = static_cast<int>(block_rows);
+    blocks.block_columns = static_cast<int>(block_columns);
     int64_t edges = 0;
-    for (size_t r = 0; r < blocks.size(); ++r) {
+    for (int r = 0; r < block_rows; ++r) {
+        const size_t before = blocks.all.size();
         for (int c = 0; c < block_columns; ++c) {
             const auto what = "the shift of block row " + std::to_string(r + 1) +
                               ", block column " + std::to_string(c + 1);
@@ -292,18 +293,18 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
             }
             const auto shift = in.next(-1, lifting - 1, what);
             if (shift >= 0) {
-                blocks[r].push_back({ c, static_cast<int>(shift) });
+                blocks.all.push_back({ r, c, static_cast<int>(shift) });
             }
         }
         if (!in.line_ends()) {
             in.fail(std::to_string(block_columns) + " shifts in block row " +
                     std::to_string(r + 1) + ", found more on its line");
         }
-        if (blocks[r].empty()) {
+        if (blocks.all.size() == before) {
             in.fail("at least one block that is not -1 in block row " +
                     std::to_string(r + 1));
         }
-        edges += static_cast<int64_t>(blocks[r].size()) * lifting;
+        edges += static_cast<int64_t>(blocks.all.size() - before) * lifting;
         if (edges > most_edges) {
             in.fail("at most " + std::to_string(most_edges) + " ones in all");
         }
@@ -311,19 +312,7 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
     if (!in.ends()) {
         in.fail("the end of the file behind block row " + std::to_string(block_rows));
     }
-    const int z = static_cast<int>(lifting);
-    for (const auto& row : blocks) {
-        auto& layer = code.groups.emplace_back(z);
-        std::iota(
-            layer.begin(), layer.end(), static_cast<int>(code.row_start.size()) - 1);
-        for (int i = 0; i < z; ++i) {
-            std::vector<int> columns;
-            for (const auto& one : row) {
-                columns.push_back(one.column * z + (i + one.shift) % z);
-            }
-            code.add_row(std::move(columns));
-        }
-    }
+    code.add_rows_of_circulants();
     return build(std::move(code));
 }
 

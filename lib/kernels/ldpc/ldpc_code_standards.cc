@@ -2,6 +2,8 @@
 #include "kernels/ldpc/ldpc_code_builder.h"
 #include "kernels/ldpc/ldpc_tables.h"
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -30,20 +32,65 @@ ldpc_code::sptr build(const ldpc_tables::wifi_code& table)
     code.n = table.n;
     code.systematic = true;
     code.scale = table.scale;
+    auto& blocks = code.circulants;
+    blocks.lifting_size = z;
+    blocks.block_rows = rows;
+    blocks.block_columns = block_columns;
     for (int r = 0; r < rows; ++r) {
-        auto& layer = code.groups.emplace_back();
-        for (int i = 0; i < z; ++i) {
-            layer.push_back(r * z + i);
-            std::vector<int> row;
-            for (int c = 0; c < block_columns; ++c) {
-                if (shift(r, c) >= 0) {
-                    row.push_back(c * z + (i + shift(r, c)) % z);
-                }
+        for (int c = 0; c < block_columns; ++c) {
+            if (shift(r, c) >= 0) {
+                blocks.all.push_back({ r, c, shift(r, c) });
             }
-            code.add_row(std::move(row));
         }
     }
+    code.add_rows_of_circulants();
     return ldpc_code_builder::build(std::move(code));
+}
+
+//! Check i + j q is check j of block row i, and parity bit i + j q bit j of block column
+//! k / 360 + i: then every address x is a circulant of block row x mod q.
+ldpc_circulants circulants(const ldpc_tables::dvbs2_code& table)
+{
+    const int q = table.q();
+    const int groups = table.k / group_bits;
+    ldpc_circulants blocks;
+    blocks.lifting_size = group_bits;
+    blocks.block_rows = q;
+    blocks.block_columns = groups + q;
+    const uint16_t* address = table.addresses;
+    for (int g = 0; g < groups; ++g) {
+        const int weight =
+            g < table.heavy_groups ? table.heavy_weight : table.light_weight;
+        for (int i = 0; i < weight; ++i, ++address) {
+            // Bit j' is in check x + j' q: check j holds bit j - x / q.
+            const int back = *address / q;
+            blocks.all.push_back({ *address % q, g, (group_bits - back) % group_bits });
+        }
+    }
+    for (int i = 0; i < q; ++i) {
+        blocks.all.push_back({ i, groups + i, 0 });
+        if (i > 0) {
+            blocks.all.push_back({ i, groups + i - 1, 0 });
+        } else {
+            // The staircase goes on from the last block row one place earlier; its very
+            // first check has nothing before it.
+            blocks.all.push_back({ 0, groups + q - 1, group_bits - 1, 0 });
+        }
+    }
+    std::sort(blocks.all.begin(), blocks.all.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.row, a.column, a.shift) < std::tie(b.row, b.column, b.shift);
+    });
+    for (int i = 0; i < q; ++i) {
+        for (int j = 0; j < group_bits; ++j) {
+            blocks.checks.push_back(i + j * q);
+        }
+    }
+    blocks.bits.resize(table.k);
+    std::iota(blocks.bits.begin(), blocks.bits.end(), 0);
+    for (const int check : blocks.checks) {
+        blocks.bits.push_back(table.k + check);
+    }
+    return blocks;
 }
 
 ldpc_code::sptr build(const ldpc_tables::dvbs2_code& table)
@@ -83,6 +130,7 @@ ldpc_code::sptr build(const ldpc_tables::dvbs2_code& table)
             layer.push_back(i + j * q);
         }
     }
+    code.circulants = circulants(table);
     return ldpc_code_builder::build(std::move(code));
 }
 

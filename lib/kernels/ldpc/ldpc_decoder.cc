@@ -46,43 +46,61 @@ void require_size(const char* name, size_t given, size_t batch, size_t per_word)
                 std::to_string(batch * per_word));
 }
 
-//! The factor of min-sum of each iteration.
-std::vector<float> scales(const ldpc_code& code, const ldpc_decoder::parameters& wanted)
+} // namespace
+
+std::vector<float> ldpc_decoding::scales_of(const ldpc_code& code,
+                                            const ldpc_decoder::parameters& wanted)
 {
     std::vector<float> out(wanted.max_iterations, wanted.scale);
     if (wanted.scale == 0) {
         for (int t = 0; t < wanted.max_iterations; ++t) {
-            const int halvings = t / ldpc_decoding::iterations_a_scale;
+            const int halvings = t / iterations_a_scale;
             out[t] = 1 - std::ldexp(1 - code.default_scale(), -halvings);
         }
     }
     return out;
 }
 
-} // namespace
+bool passes(const ldpc_decoder::crc& crc, const ldpc_code& code, const uint8_t* columns)
+{
+    const uint32_t mask = crc.bits == 32 ? ~0u : (1u << crc.bits) - 1;
+    uint32_t remainder = 0;
+    for (const int column : code.info_positions()) {
+        const uint32_t out = (remainder >> (crc.bits - 1)) & 1;
+        remainder = (remainder << 1 | columns[column]) & mask;
+        remainder ^= out ? crc.polynomial & mask : 0;
+    }
+    return remainder == 0;
+}
 
-size_t ldpc_decoding::batch(view<const float> llr,
-                            view<uint8_t> bits,
-                            view<int> iterations,
-                            view<int> ok) const
+size_t ldpc_decoding::output_bytes() const
+{
+    const size_t bits = output_bits();
+    return parameters.packed ? (bits + 7) / 8 : bits;
+}
+
+size_t ldpc_decoding::batch(const ldpc_decoder::received& llr,
+                            const ldpc_decoder::results& out) const
 {
     const size_t n = code->n();
-    require(llr.size() % n == 0,
-            "llr has " + std::to_string(llr.size()) +
+    require(llr.type == parameters.llr, "llr has another type than the parameters say");
+    require(llr.size % n == 0,
+            "llr has " + std::to_string(llr.size) +
                 " items, which is no whole number of codewords of " + std::to_string(n));
-    const size_t words = llr.size() / n;
-    require_size("bits", bits.size(), words, output_bits());
-    require_size("iterations", iterations.size(), words, 1);
-    require_size("ok", ok.size(), words, 1);
+    const size_t words = llr.size / n;
+    require_size("bits", out.bits.size(), words, output_bytes());
+    require_size("iterations", out.iterations.size(), words, 1);
+    require_size("ok", out.ok.size(), words, 1);
+    if (!out.soft.empty()) {
+        require_size("soft", out.soft.size(), words, output_bits());
+    }
     return words;
 }
 
 std::vector<int> ldpc_decoding::output_positions() const
 {
-    if (parameters.whole_words) {
-        return {};
-    }
-    const auto& positions = code->info_positions();
+    const auto& positions =
+        parameters.whole_words ? code->transmitted() : code->info_positions();
     for (size_t i = 0; i < positions.size(); ++i) {
         if (positions[i] != static_cast<int>(i)) {
             return positions;
@@ -91,12 +109,10 @@ std::vector<int> ldpc_decoding::output_positions() const
     return {};
 }
 
-std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
-                                                 const parameters& wanted,
-                                                 backend where,
-                                                 int device)
+namespace {
+
+void check(const ldpc_decoder::parameters& wanted)
 {
-    require(code != nullptr, "code is null");
     require(wanted.max_iterations >= 1 && wanted.max_iterations <= 1000,
             "max_iterations is " + std::to_string(wanted.max_iterations) +
                 ", allowed is 1 to 1000");
@@ -106,8 +122,54 @@ std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
     require(wanted.llr_positive == 0 || wanted.llr_positive == 1,
             "llr_positive is " + std::to_string(wanted.llr_positive) +
                 ", allowed is 0 or 1");
+    require(wanted.offset >= 0 && wanted.offset <= ldpc_decoding::clamp,
+            "offset is " + std::to_string(wanted.offset) + ", allowed is 0 to 1e4");
+    require(wanted.llr_steps > 0 && wanted.llr_steps <= 64,
+            "llr_steps is " + std::to_string(wanted.llr_steps) +
+                ", allowed is above 0 to 64");
+    require(wanted.stop_crc.bits >= 0 && wanted.stop_crc.bits <= 32,
+            "stop_crc has " + std::to_string(wanted.stop_crc.bits) +
+                " bits, allowed is 1 to 32, or 0 for none");
+}
 
-    const ldpc_decoding decoding{ code, wanted, scales(*code, wanted) };
+//! What `automatic` comes to. \throws std::invalid_argument where int8 is asked for and
+//! can't be had.
+ldpc_decoder::arithmetic resolved(const ldpc_decoder::parameters& wanted)
+{
+    using p = ldpc_decoder;
+    const bool can = wanted.rule == p::check_rule::normalized_min_sum &&
+                     wanted.schedule == p::message_schedule::layered;
+    require(can || wanted.calculation != p::arithmetic::int8,
+            "int8 arithmetic is offered for layered normalised min-sum only");
+    if (wanted.calculation != p::arithmetic::automatic) {
+        return wanted.calculation;
+    }
+    return can && wanted.llr == p::number::int8 ? p::arithmetic::int8
+                                                : p::arithmetic::float32;
+}
+
+} // namespace
+
+std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
+                                                 const parameters& wanted,
+                                                 backend where,
+                                                 int device)
+{
+    require(code != nullptr, "code is null");
+    check(wanted);
+    require(wanted.stop_crc.bits < code->k(),
+            "stop_crc has " + std::to_string(wanted.stop_crc.bits) +
+                " bits, but the code only " + std::to_string(code->k()) +
+                " information bits");
+    const ldpc_decoding decoding{ code, wanted, ldpc_decoding::scales_of(*code, wanted) };
+    if (resolved(wanted) == arithmetic::int8) {
+        return dispatch(
+            where,
+            device,
+            [&] { return make_ldpc_fixed_decoder_reference(decoding); },
+            [&] { return make_ldpc_fixed_decoder_cpu(decoding); },
+            [&](int index) { return make_ldpc_fixed_decoder_cuda(decoding, index); });
+    }
     return dispatch(
         where,
         device,

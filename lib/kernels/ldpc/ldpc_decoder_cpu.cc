@@ -279,13 +279,9 @@ public:
     {
     }
 
-    void run(view<const float> llr,
-             view<uint8_t> bits,
-             view<int> iterations,
-             view<int> ok,
-             queue&) override
+    void run(const received& llr, const results& to, queue&) override
     {
-        const size_t words = d_plan.decoding.batch(llr, bits, iterations, ok);
+        const size_t words = d_plan.decoding.batch(llr, to);
         const size_t n = d_plan.decoding.code->n();
         const size_t out = d_plan.decoding.output_bits();
         for_each_part(words, d_lanes, [&](size_t first, size_t last) {
@@ -293,15 +289,17 @@ public:
             for (; first < last; first += d_lanes) {
                 HWY_DYNAMIC_DISPATCH(decode_tile)
                 (d_plan,
-                 { llr.data() + first * n,
-                   bits.data() + first * out,
-                   iterations.data() + first,
-                   ok.data() + first,
+                 { static_cast<const float*>(llr.data) + first * n,
+                   to.bits.data() + first * out,
+                   to.iterations.data() + first,
+                   to.ok.data() + first,
                    std::min(d_lanes, last - first) },
                  tile);
             }
         });
     }
+
+    arithmetic calculation() const override { return arithmetic::float32; }
 
 private:
     const size_t d_lanes;

@@ -376,17 +376,17 @@ public:
         d_tables.reset();
     }
 
-    void run(view<const float> llr,
-             view<uint8_t> bits,
-             view<int> iterations,
-             view<int> ok,
-             queue& queue) override
+    void run(const received& llr, const results& to, queue& queue) override
     {
-        if (d_decoding.batch(llr, bits, iterations, ok) > 0) {
+        if (d_decoding.batch(llr, to) > 0) {
             const cuda_device_scope scope(d_device);
-            d_tables->launch(llr, bits, iterations, ok, stream_of(queue));
+            const auto* values = static_cast<const float*>(llr.data);
+            d_tables->launch(
+                { values, llr.size }, to.bits, to.iterations, to.ok, stream_of(queue));
         }
     }
+
+    arithmetic calculation() const override { return arithmetic::float32; }
 
 private:
     ldpc_decoding d_decoding;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/ldpc/ldpc_fixed_point.h"
 #include "kernels/ldpc/ldpc_schedule.h"
 
 namespace gr::cudaphy::kernels {
@@ -8,5 +9,13 @@ namespace gr::cudaphy::kernels {
 std::unique_ptr<ldpc_decoder> make_ldpc_decoder_reference(const ldpc_decoding&);
 std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cpu(const ldpc_decoding&);
 std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding&, int device);
+
+// In int8 arithmetic. The reference takes any backend's limits, to be its oracle.
+std::unique_ptr<ldpc_decoder>
+make_ldpc_fixed_decoder_reference(const ldpc_decoding&,
+                                  const ldpc_fixed_limits& = ldpc_fixed_limits());
+std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cpu(const ldpc_decoding&);
+std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding&,
+                                                           int device);
 
 } // namespace gr::cudaphy::kernels

@@ -15,24 +15,22 @@ public:
     {
     }
 
-    void run(view<const float> llr,
-             view<uint8_t> bits,
-             view<int> iterations,
-             view<int> ok,
-             queue&) override
+    void run(const received& llr, const results& to, queue&) override
     {
-        const size_t words = d_decoding.batch(llr, bits, iterations, ok);
+        const size_t words = d_decoding.batch(llr, to);
         const size_t n = d_code.n();
         const size_t out = d_decoding.output_bits();
         for (size_t word = 0; word < words; ++word) {
-            load(llr.part(word * n, n));
-            iterations[word] = decode();
-            ok[word] = d_code.is_codeword(d_hard.data());
+            load({ static_cast<const float*>(llr.data) + word * n, n });
+            to.iterations[word] = decode();
+            to.ok[word] = d_code.is_codeword(d_hard.data());
             for (size_t i = 0; i < out; ++i) {
-                bits[word * out + i] = d_hard[position(i)];
+                to.bits[word * out + i] = d_hard[position(i)];
             }
         }
     }
+
+    arithmetic calculation() const override { return arithmetic::float32; }
 
 private:
     void load(view<const float> llr)

@@ -18,8 +18,11 @@ class ldpc_encoder_reference : public ldpc_encoder
 public:
     explicit ldpc_encoder_reference(ldpc_code::sptr code) : d_code(std::move(code))
     {
-        std::vector<char> known(d_code->n());
+        std::vector<char> known(d_code->variables());
         for (const int column : d_code->info_positions()) {
+            known[column] = 1;
+        }
+        for (const int column : d_code->shortened()) {
             known[column] = 1;
         }
         std::vector<char> used(d_code->checks());
@@ -35,8 +38,8 @@ public:
                 }
             }
         }
-        std::vector<int> place(d_code->n());
-        for (int c = 0; c < d_code->n(); ++c) {
+        std::vector<int> place(d_code->variables());
+        for (int c = 0; c < d_code->variables(); ++c) {
             if (!known[c]) {
                 place[c] = static_cast<int>(d_solved.size());
                 d_solved.push_back(c);
@@ -67,7 +70,12 @@ public:
     {
         const size_t batch = encoder_batch(*d_code, info, words);
         for (size_t i = 0; i < batch; ++i) {
-            encode(&info[i * d_code->k()], &words[i * d_code->n()]);
+            std::vector<uint8_t> columns(d_code->variables());
+            encode(&info[i * d_code->k()], columns.data());
+            const auto& sent = d_code->transmitted();
+            for (int j = 0; j < d_code->n(); ++j) {
+                words[i * d_code->n() + j] = columns[sent.empty() ? j : sent[j]];
+            }
         }
     }
 
@@ -96,9 +104,9 @@ private:
         return total;
     }
 
+    //! `word`: all columns of H, 0 before.
     void encode(const uint8_t* info, uint8_t* word) const
     {
-        std::fill_n(word, d_code->n(), uint8_t{ 0 });
         for (int i = 0; i < d_code->k(); ++i) {
             word[d_code->info_positions()[i]] = info[i] & 1;
         }

@@ -49,16 +49,25 @@ struct ldpc_decoding {
     //! After which the factor's distance from 1 halves where the code chooses it.
     static constexpr int iterations_a_scale = 15;
 
-    //! Which bits of the codeword go out, in order; empty if they are its first
-    //! output_bits() ones.
+    //! What `scales` is for these parameters.
+    static std::vector<float> scales_of(const ldpc_code&,
+                                        const ldpc_decoder::parameters&);
+
+    //! Which columns of H go out, in order; empty if they are its first output_bits()
+    //! ones.
     std::vector<int> output_positions() const;
     int output_bits() const { return parameters.whole_words ? code->n() : code->k(); }
+    //! Bytes of a codeword's hard decisions.
+    size_t output_bytes() const;
 
-    //! Codewords in the batch. \throws std::invalid_argument for sizes that do not fit.
-    size_t batch(view<const float> llr,
-                 view<uint8_t> bits,
-                 view<int> iterations,
-                 view<int> ok) const;
+    //! Codewords in the batch. \throws std::invalid_argument for sizes or a type that do
+    //! not fit.
+    size_t batch(const ldpc_decoder::received& llr,
+                 const ldpc_decoder::results& out) const;
 };
+
+//! Whether the information bits among `columns` (all columns of H, a bit a byte) end with
+//! their remainder.
+bool passes(const ldpc_decoder::crc&, const ldpc_code&, const uint8_t* columns);
 
 } // namespace gr::cudaphy::kernels

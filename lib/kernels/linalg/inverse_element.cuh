@@ -99,14 +99,6 @@ __device__ inline T select(bool which, T yes, T no)
     }
 }
 
-template <typename T>
-__device__ inline void swap_if(bool which, T& one, T& other)
-{
-    const T first = one;
-    one = select(which, other, first);
-    other = select(which, first, other);
-}
-
 //! |re| + |im|
 template <typename T>
 __device__ inline real_of<T> size_of(T a)

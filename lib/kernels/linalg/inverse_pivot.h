@@ -47,7 +47,6 @@ struct limits;
 
 template <>
 struct limits<float> {
-    using bits = int32_t; //!< that a key is made of
     static constexpr int32_t sign_free = 0x7fffffff;
     static constexpr int32_t largest_finite = 0x7f7fffff; //!< beyond: infinity, NaN
     static constexpr int32_t exponent = 0x7f800000;       //!< mask
@@ -59,7 +58,6 @@ struct limits<float> {
 
 template <>
 struct limits<double> {
-    using bits = int32_t; //!< the upper half
     static constexpr int32_t sign_free = 0x7fffffff;
     static constexpr int32_t largest_finite = 0x7fefffff;
     static constexpr int32_t exponent = 0x7ff00000;

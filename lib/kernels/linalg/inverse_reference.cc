@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/linalg/inverse_makers.h"
 #include "kernels/linalg/inverse_pivot.h"
+#include "kernels/linalg/reference_number.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-//! The next wider type.
-template <typename T>
-struct wider {
-    using type = std::conditional_t<std::is_same_v<T, float>, double, long double>;
-};
-template <typename T>
-struct wider<std::complex<T>> {
-    using type = std::complex<typename wider<T>::type>;
-};
-
-template <typename T>
-bool is_finite(const T& value)
-{
-    return std::isfinite(std::real(value)) && std::isfinite(std::imag(value));
-}
 
 //! One matrix, in the letters of the patent: is and js keep the pivots' rows and columns.
 template <typename Number>
@@ -181,14 +166,14 @@ public:
         const int n = d_parameters.order;
         const size_t batch =
             inverse_batch(*this, n, a, out, workspace, queue, backend::reference);
-        gauss_jordan<typename wider<T>::type> matrix(n, d_parameters.pivot);
+        gauss_jordan<typename wider_type<T>::type> matrix(n, d_parameters.pivot);
         for (size_t item = 0; item < batch; ++item) {
             invert(matrix, a, out, item, batch);
         }
     }
 
 private:
-    using number = typename wider<T>::type;
+    using number = typename wider_type<T>::type;
 
     size_t place(int i, int j, size_t item, size_t batch) const
     {

@@ -1,37 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/linalg/reference_number.h"
 #include "kernels/linalg/triangular_inverse_makers.h"
 #include <algorithm>
 #include <cmath>
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-//! A type of twice the digits, or of as many more as the machine has.
-template <typename T>
-struct wider_type;
-template <>
-struct wider_type<float> {
-    using type = double;
-};
-template <>
-struct wider_type<double> {
-    using type = long double;
-};
-template <typename T>
-struct wider_type<std::complex<T>> {
-    using type = std::complex<typename wider_type<T>::type>;
-};
-
-template <typename T>
-bool is_finite(T value)
-{
-    return std::isfinite(value);
-}
-template <typename T>
-bool is_finite(std::complex<T> value)
-{
-    return std::isfinite(value.real()) && std::isfinite(value.imag());
-}
 
 template <typename T>
 class triangular_inverse_reference : public triangular_inverse<T>

@@ -20,11 +20,34 @@ public:
 };
 
 /*!
+ * \brief The circulants that a quasi-cyclic H is made of.
+ *
+ * H falls into blocks of lifting_size x lifting_size. Check i of block row r contains,
+ * for each circulant of that row, bit (i + shift) mod lifting_size of block column
+ * `column`. A block may hold several circulants.
+ */
+struct ldpc_circulants {
+    struct circulant {
+        int row, column, shift;
+        int missing = -1; //!< the check of this block row that lacks its one here, or -1
+    };
+    int lifting_size = 0; //!< 0: the code has no such structure
+    int block_rows = 0, block_columns = 0;
+    //! By row, then column, then shift.
+    std::vector<circulant> all;
+    //! Which check of H is check i of block row r: checks[r * lifting_size + i]; and
+    //! which column bit i of block column c. Empty: r * lifting_size + i itself.
+    std::vector<int> checks, bits;
+};
+
+/*!
  * \brief A binary low-density parity-check code: its matrix H, which bits carry
  * information, and how to decode it.
  *
- * Immutable once made, and cheap to share. Columns and rows count from 0. Bit i of a
- * codeword is column i of H.
+ * Immutable once made, and cheap to share. Columns and rows count from 0. Most codes send
+ * every column of H: bit i of a codeword is column i. Others leave columns out, as 5G NR
+ * does: punctured ones, of which the receiver knows nothing, and shortened ones, which
+ * are 0; then bit i of a codeword is column transmitted()[i].
  */
 class CUDAPHY_API ldpc_code
 {
@@ -66,12 +89,13 @@ public:
     const std::string& name() const
     {
         return d_name;
-    }                             //!< "wifi 1944 1/2", or the file's name
-    int n() const { return d_n; } //!< codeword's length, bits
+    }                                             //!< "wifi 1944 1/2", or the file's name
+    int n() const { return d_n; }                 //!< transmitted codeword's length, bits
+    int variables() const { return d_variables; } //!< columns of H, n() or more
     int k() const
     {
         return static_cast<int>(d_info.size());
-    } //!< information bits, n - rank(H)
+    } //!< information bits: variables() - rank(H) - shortened
     int checks() const { return static_cast<int>(d_row_start.size()) - 1; }
     int edges() const { return static_cast<int>(d_columns.size()); }
     double rate() const { return static_cast<double>(k()) / n(); }
@@ -88,24 +112,35 @@ public:
      */
     const std::vector<std::vector<int>>& layers() const { return d_layers; }
 
-    //! The codeword's bits that carry information, in the order of the information word,
-    //! (k).
+    //! Which column each bit of a codeword is, (n); empty where bit i is column i.
+    const std::vector<int>& transmitted() const { return d_transmitted; }
+    //! Columns that are not transmitted and unknown to the receiver, ascending.
+    const std::vector<int>& punctured() const { return d_punctured; }
+    //! Columns that are not transmitted because they are 0, ascending.
+    const std::vector<int>& shortened() const { return d_shortened; }
+
+    //! The blocks of a quasi-cyclic code; lifting_size 0 where the code is none.
+    const ldpc_circulants& circulants() const { return d_circulants; }
+
+    //! The columns that carry information, in the order of the information word, (k).
     const std::vector<int>& info_positions() const { return d_info; }
 
     //! The factor of normalised min-sum decoding that suits this code, with which
     //! ldpc_decoder begins where none is given; see docs/conventions.md for the sources.
     float default_scale() const { return d_scale; }
 
-    //! Whether `word` (n bits, one a byte) fulfils every parity check.
-    bool is_codeword(const uint8_t* word) const;
+    //! Whether `columns` (variables() bits, one a byte) fulfil every parity check.
+    bool is_codeword(const uint8_t* columns) const;
 
 private:
     ldpc_code() = default;
     friend class ldpc_code_builder;
 
     std::string d_name;
-    int d_n = 0;
+    int d_n = 0, d_variables = 0;
     std::vector<int> d_row_start, d_columns, d_info;
+    std::vector<int> d_transmitted, d_punctured, d_shortened;
+    ldpc_circulants d_circulants;
     std::vector<std::vector<int>> d_layers;
     float d_scale = 0.75f;
 };

@@ -1,31 +1,66 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <gnuradio/cudaphy/kernels/float16.h>
 #include <gnuradio/cudaphy/kernels/ldpc_code.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
+#include <string>
 
 namespace gr::cudaphy::kernels {
 
 /*!
- * \brief Decodes batches of codewords by layered, normalised (scaled) min-sum message
- * passing.
+ * \brief Decodes batches of codewords by message passing between bits and checks.
  *
- * One iteration visits the code's layers in order. For each check of a layer and each of
- * its bits n, q_n = L_n − r_n; then r_n = s · ∏ sign(q_n') · min(1e4, |q_n'|) over the
- * check's other bits n', and L_n = q_n + r_n. The factor s is `scale`; or, where that is
- * 0, begins with the code's s_0 = default_scale() and halves its distance from 1 every 15
- * iterations: s_t = 1 − (1 − s_0) / 2^⌊t/15⌋ in iteration t = 0, 1, ... Decoding of a
- * codeword stops when the hard decisions of L fulfil every parity check, or after
- * `max_iterations`. (Scaled min-sum: Chen and Fossorier, IEEE Trans. Commun. 50(3), 2002,
- * and Lu Zouchen, CETC, 2018; layered schedule: Hocevar, IEEE SiPS 2004.)
+ * **Layered** (the default): one iteration visits the code's layers in order. For each
+ * check of a layer and each of its bits n, q_n = L_n − r_n; the check's rule gives a new
+ * r_n from the q of its other bits; then L_n = q_n + r_n. **Flooding**: all checks take
+ * the L of the iteration before, then every L becomes the received value plus all its r.
+ * (Layered schedule: Hocevar, IEEE SiPS 2004.)
  *
- * CPU and CUDA compute in float32, in the same order, without fused operations: they give
- * the same bits and the same iterations. A bit of L = ±0 decides 0. LLRs are clamped to
- * ±1e4; NaN counts as 0, an erasure.
+ * The rule of a check, over its other bits n':
+ * - normalised (scaled) min-sum: r_n = s · ∏ sign(q_n') · min |q_n'|. The factor s is
+ *   `scale`; or, where that is 0, begins with the code's s_0 = default_scale() and halves
+ *   its distance from 1 every 15 iterations: s_t = 1 − (1 − s_0) / 2^⌊t/15⌋ in iteration
+ *   t = 0, 1, ... (Chen and Fossorier, IEEE Trans. Commun. 50(3), 2002; Lu Zouchen, CETC,
+ *   2018.)
+ * - offset min-sum: r_n = ∏ sign(q_n') · max(0, min |q_n'| − offset). (Chen et al., IEEE
+ *   Trans. Commun. 53(8), 2005.)
+ * - sum-product: r_n = 2 artanh ∏ tanh(q_n' / 2). (Gallager, 1963.)
+ *
+ * Decoding of a codeword stops when the hard decisions of L fulfil every parity check, or
+ * after `max_iterations`. A bit of L = ±0 decides 0. LLRs are clamped to ±1e4; NaN counts
+ * as 0, an erasure. Punctured bits begin with L = 0, shortened ones with L = 1e4.
+ *
+ * **Arithmetic.** In float32, CPU and CUDA compute in the same order, without fused
+ * operations: with min-sum they give the same bits and the same iterations. In int8
+ * (layered normalised min-sum only) every value is a whole number of steps:
+ * - a received float is multiplied by `llr_steps` and rounded to the nearest (ties to
+ *   even), an int8 is taken as it is; then it is clamped to ±127 steps;
+ * - messages r are clamped to ±127 · s and rounded to the nearest (ties to even); L keeps
+ *   at least −128 to 127 steps and saturates there or later (a backend's own limits,
+ * which its tests name), so CPU and CUDA may differ where L saturates;
+ * - shortened bits are set to the greatest L before every iteration;
+ * - at least one iteration runs, and decoding stops after the first at whose checks'
+ *   visits each left its own bits with even parity and whose end fulfils every check.
  */
 class CUDAPHY_API ldpc_decoder
 {
 public:
+    enum class check_rule { normalized_min_sum, offset_min_sum, sum_product };
+    enum class message_schedule { layered, flooding };
+    enum class number { float32, float16, int8 };
+    //! `automatic`: int8 where the LLRs are int8, the rule is normalised min-sum and the
+    //! schedule layered, else float32.
+    enum class arithmetic { automatic, float32, int8 };
+
+    //! Early stop by a cyclic redundancy check in place of the parity checks.
+    struct crc {
+        int bits = 0; //!< 0: none; up to 32
+        //! Without its highest term, as in 0x864cfb for 5G's CRC24A. The information word
+        //! ends with the remainder, highest term first, and the register starts at 0.
+        uint32_t polynomial = 0;
+    };
+
     struct parameters {
         int max_iterations = 20; //!< 1..1000
         //! Fixed factor of min-sum, above 0 to 1; 0: rising from the code's own.
@@ -33,10 +68,39 @@ public:
         bool early_stop = true;   //!< false: always max_iterations
         bool whole_words = false; //!< output n bits instead of the k information bits
         int llr_positive = 0;     //!< the bit that a positive LLR means, 0 or 1
+        check_rule rule = check_rule::normalized_min_sum;
+        float offset = 0.5f; //!< of offset min-sum, in units of the LLR, 0..1e4
+        message_schedule schedule = message_schedule::layered;
+        number llr = number::float32; //!< what run() is given
+        arithmetic calculation = arithmetic::automatic;
+        //! Steps of int8 arithmetic in a unit of LLR, for LLRs of floating point; above 0
+        //! to 64.
+        float llr_steps = 8;
+        //! Put out eight bits a byte, the first one highest; a word's last byte is filled
+        //! with zeros.
+        bool packed = false;
+        //! Stop where the information bits pass this check; `ok` then tells so. Needs
+        //! more than crc.bits information bits.
+        crc stop_crc;
     };
 
-    //! \throws std::invalid_argument if a parameter is out of range or `code` is null;
-    //! backend_unavailable as resolve().
+    //! What a run writes; each view of one item a codeword or as said.
+    struct results {
+        //! Hard decisions, a byte each, 0 or 1: (batch, k), or (batch, n) with
+        //! whole_words; packed: (batch, ⌈that / 8⌉).
+        view<uint8_t> bits;
+        //! Run for each codeword, 0..max_iterations: 0 where the LLRs' signs are a
+        //! codeword already, early_stop is set and arithmetic is float32, (batch).
+        view<int> iterations;
+        //! 1 where every parity check holds (or stop_crc where given), else 0, (batch).
+        view<int> ok;
+        //! Empty, or the L in the end, in units of the LLR (steps for int8 LLRs) and
+        //! with its sign convention: (batch, k), or (batch, n) with whole_words.
+        view<float> soft = {};
+    };
+
+    //! \throws std::invalid_argument if a parameter is out of range, the combination is
+    //! not offered, or `code` is null; backend_unavailable as resolve().
     static std::unique_ptr<ldpc_decoder> make(ldpc_code::sptr code,
                                               const parameters&,
                                               backend where = backend::automatic,
@@ -45,18 +109,40 @@ public:
 
     /*!
      * Decodes a batch; returns before the device has finished if `queue` is a device's.
-     * \param llr             (batch, n)
-     * \param[out] bits       hard decisions, a byte each, 0 or 1: (batch, k), or (batch,
-     * n) with whole_words \param[out] iterations run for each codeword,
-     * 0..max_iterations: 0 where the LLRs' signs are a codeword already and early_stop is
-     * set, (batch) \param[out] ok         1 where every parity check holds, else 0,
-     * (batch)
+     * \param llr  (batch, n); of the type that parameters::llr names
+     * \throws std::invalid_argument for another type, or sizes that do not fit
      */
-    virtual void run(view<const float> llr,
-                     view<uint8_t> bits,
-                     view<int> iterations,
-                     view<int> ok,
-                     queue& queue) = 0;
+    void run(view<const float> llr, const results& out, queue& queue)
+    {
+        run({ llr.data(), llr.size(), number::float32 }, out, queue);
+    }
+    void run(view<const float16> llr, const results& out, queue& queue)
+    {
+        run({ llr.data(), llr.size(), number::float16 }, out, queue);
+    }
+    void run(view<const int8_t> llr, const results& out, queue& queue)
+    {
+        run({ llr.data(), llr.size(), number::int8 }, out, queue);
+    }
+    void run(view<const float> llr,
+             view<uint8_t> bits,
+             view<int> iterations,
+             view<int> ok,
+             queue& queue)
+    {
+        run(llr, results{ bits, iterations, ok }, queue);
+    }
+
+    //! Of float32 or int8: what `automatic` came to.
+    virtual arithmetic calculation() const = 0;
+
+    //! A view whose type is known at run time only.
+    struct received {
+        const void* data;
+        size_t size;
+        number type;
+    };
+    virtual void run(const received& llr, const results& out, queue& queue) = 0;
 };
 
 } // namespace gr::cudaphy::kernels

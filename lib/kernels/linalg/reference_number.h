@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <type_traits>
+
+// What the reference backends calculate in.
+
+namespace gr::cudaphy::kernels {
+
+//! A type of twice the digits, or of as many more as the machine has.
+template <typename T>
+struct wider_type {
+    using type = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+};
+template <typename T>
+struct wider_type<std::complex<T>> {
+    using type = std::complex<typename wider_type<T>::type>;
+};
+
+template <typename T>
+bool is_finite(const T& value)
+{
+    return std::isfinite(std::real(value)) && std::isfinite(std::imag(value));
+}
+
+} // namespace gr::cudaphy::kernels
