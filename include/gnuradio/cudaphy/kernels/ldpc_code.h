@@ -64,6 +64,21 @@ public:
     //! section 5.3 and annexes B, C.) \throws std::invalid_argument
     static sptr dvbs2(const std::string& frame, const std::string& rate);
 
+    /*!
+     * 5G NR (3GPP TS 38.212, section 5.3.2): the first `rows` block rows of base graph 1
+     * or 2, lifted by `lifting_size` Z. Bit i of a codeword is the standard's d_i without
+     * the fillers: the first 2 Z columns are punctured, and the last `fillers` of the
+     * K_b Z systematic ones (K_b = 22, 10) are shortened, so that k = K_b Z - fillers and
+     * n = (K_b + rows - 2) Z - fillers. Fewer rows than the graph has serve where the
+     * rest of d was not sent.
+     * \param base_graph    1 or 2
+     * \param lifting_size  one of the 51 of table 5.3.2-1, 2 to 384
+     * \param rows          4..46 (base graph 1), 4..42 (base graph 2)
+     * \param fillers       0..(K_b - 2) Z - 1
+     * \throws std::invalid_argument with the allowed values
+     */
+    static sptr nr5g(int base_graph, int lifting_size, int rows, int fillers = 0);
+
     //! A matrix in MacKay's alist format, rows padded with zeros or not; where lines
     //! break does not matter, '#' starts a comment. At most 2^20 columns and 2^24 ones,
     //! as in from_qc. \throws code_file_error (a std::runtime_error) with the line's
