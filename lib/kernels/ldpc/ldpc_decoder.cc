@@ -97,6 +97,22 @@ size_t ldpc_decoding::batch(const ldpc_decoder::received& llr,
     return words;
 }
 
+std::vector<int> ldpc_decoding::sources() const
+{
+    const auto& columns = code->transmitted();
+    if (columns.empty()) {
+        return {};
+    }
+    std::vector<int> out(code->variables(), punctured);
+    for (const int column : code->shortened()) {
+        out[column] = shortened;
+    }
+    for (size_t i = 0; i < columns.size(); ++i) {
+        out[columns[i]] = static_cast<int>(i);
+    }
+    return out;
+}
+
 std::vector<int> ldpc_decoding::output_positions() const
 {
     const auto& positions =

@@ -28,7 +28,7 @@ constexpr size_t most_lanes = 16;
 struct cpu_plan {
     explicit cpu_plan(const ldpc_decoding& what, size_t lanes)
         : decoding(what), schedule(*what.code, ldpc_schedule::layout::by_check),
-          positions(what.output_positions())
+          sources(what.sources()), positions(what.output_positions())
     {
         offsets.reserve(schedule.columns.size());
         for (const int column : schedule.columns) {
@@ -39,7 +39,7 @@ struct cpu_plan {
     ldpc_decoding decoding;
     ldpc_schedule schedule;
     std::vector<uint32_t> offsets; //!< of a column's vector in the tile of L, (edges)
-    std::vector<int> positions;
+    std::vector<int> sources, positions; //!< as ldpc_decoding has them
 };
 
 //! The choice of magnitude and the sign of an edge's message, a bit a lane.
@@ -51,23 +51,23 @@ struct edge_bits {
 //! The state of the codewords of one vector.
 struct cpu_tile {
     cpu_tile(const cpu_plan& plan, size_t lanes)
-        : l(hwy::AllocateAligned<float>(plan.decoding.code->n() * lanes)),
+        : l(hwy::AllocateAligned<float>(plan.decoding.code->variables() * lanes)),
           magnitudes(
               hwy::AllocateAligned<float>(2 * plan.schedule.checks.size() * lanes)),
           q(hwy::AllocateAligned<float>((plan.schedule.max_degree + 1) * lanes)),
           edges(plan.schedule.columns.size() + 2), // a mask's load may look 8 bytes far
-          hard(plan.decoding.code->n() + 4)
+          hard(plan.decoding.code->variables() + 4)
     {
         if (!l || !magnitudes || !q) {
             throw std::bad_alloc();
         }
     }
 
-    hwy::AlignedFreeUniquePtr<float[]> l;          //!< (n, lanes)
+    hwy::AlignedFreeUniquePtr<float[]> l;          //!< (variables, lanes)
     hwy::AlignedFreeUniquePtr<float[]> magnitudes; //!< for the least bit, for the others
     hwy::AlignedFreeUniquePtr<float[]> q;
     std::vector<edge_bits> edges;
-    std::vector<uint16_t> hard; //!< L < 0, a bit a lane, (n)
+    std::vector<uint16_t> hard; //!< L < 0, a bit a lane, (variables)
 };
 
 //! One vector's worth of a batch, or less.
@@ -109,11 +109,17 @@ void load(const cpu_plan& plan, const cpu_words& words, cpu_tile& tile)
     const auto limit = hn::Set(d, ldpc_decoding::clamp);
     const auto flip =
         plan.decoding.parameters.llr_positive == 1 ? hn::SignBit(d) : hn::Zero(d);
-    for (int i = 0; i < n; ++i) {
+    for (int column = 0; column < plan.decoding.code->variables(); ++column) {
+        const int i = plan.sources.empty() ? column : plan.sources[column];
+        float* to = tile.l.get() + column * lanes;
+        if (i < 0) {
+            hn::Store(i == ldpc_decoding::shortened ? limit : hn::Zero(d), d, to);
+            continue;
+        }
         const auto value = hn::GatherIndex(d, words.llr + i, starts);
         const auto number = hn::IfThenElseZero(hn::Eq(value, value), value);
         const auto clamped = hn::Max(hn::Min(number, limit), hn::Neg(limit));
-        hn::Store(hn::Xor(clamped, flip), d, tile.l.get() + i * lanes);
+        hn::Store(hn::Xor(clamped, flip), d, to);
     }
 }
 
@@ -176,8 +182,8 @@ void sweep(const cpu_plan& plan, float factor, cpu_tile& tile)
 void decide(const cpu_plan& plan, cpu_tile& tile)
 {
     const size_t lanes = hn::Lanes(d);
-    const size_t n = plan.decoding.code->n();
-    for (size_t i = 0; i < n; ++i) {
+    const size_t columns = plan.decoding.code->variables();
+    for (size_t i = 0; i < columns; ++i) {
         uint8_t mask[8] = {};
         hn::StoreMaskBits(
             d, hn::Lt(hn::Load(d, tile.l.get() + i * lanes), hn::Zero(d)), mask);

@@ -45,12 +45,13 @@ struct cuda_plan {
     const check_entry* checks;
     const int* layer_start;
     const Index* columns;
+    const int* sources;   //!< as ldpc_decoding::sources(); null: the bits in order
     const int* positions; //!< null: the first output_bits
     const float* scales;  //!< of each iteration
-    int check_count, layers, n, output_bits;
+    int check_count, layers, n, variables, output_bits;
     int max_iterations;
     bool early_stop, positive_is_one;
-    float* l;                //!< (resident, n), null where L is in shared memory
+    float* l;                //!< (resident, variables), null where L is in shared memory
     check_state* states;     //!< (resident, checks), null where in shared memory
     unsigned* further_signs; //!< (resident, further_words)
     size_t further_words;
@@ -189,13 +190,17 @@ __global__ void __launch_bounds__(most_threads) ldpc_decode(const cuda_plan<Inde
         at.l = reinterpret_cast<float*>(block_memory +
                                         (StatesShared ? plan.check_count : 0));
     } else {
-        at.l = plan.l + size_t{ blockIdx.x } * plan.n;
+        at.l = plan.l + size_t{ blockIdx.x } * plan.variables;
     }
     at.further_signs = plan.further_signs + size_t{ blockIdx.x } * plan.further_words;
 
     for (size_t word = blockIdx.x; word < batch; word += gridDim.x) {
-        for (int i = threadIdx.x; i < plan.n; i += blockDim.x) {
-            at.l[i] = received(llr[word * plan.n + i], plan.positive_is_one);
+        for (int column = threadIdx.x; column < plan.variables; column += blockDim.x) {
+            const int i = plan.sources ? plan.sources[column] : column;
+            at.l[column] = i == ldpc_decoding::punctured ? 0.0f
+                           : i == ldpc_decoding::shortened
+                               ? ldpc_decoding::clamp
+                               : received(llr[word * plan.n + i], plan.positive_is_one);
         }
         __syncthreads();
 
@@ -255,18 +260,20 @@ public:
     cuda_tables(const ldpc_decoding& decoding, const ldpc_schedule& schedule, int device)
         : d_checks(entries(schedule, d_further_words)),
           d_layer_start(schedule.layer_start), d_columns(schedule.columns),
-          d_positions(decoding.output_positions()), d_scales(decoding.scales)
+          d_sources(decoding.sources()), d_positions(decoding.output_positions()),
+          d_scales(decoding.scales)
     {
         const size_t checks = schedule.checks.size();
-        const size_t n = decoding.code->n();
-        choose_places(n * sizeof(float), checks * sizeof(check_state), device);
+        const size_t variables = decoding.code->variables();
+        choose_places(variables * sizeof(float), checks * sizeof(check_state), device);
         d_threads = std::min(most_threads, (schedule.max_layer + 31) / 32 * 32);
         d_threads = std::max(d_threads, 32);
 
         if (!d_l_shared || !d_states_shared || d_further_words) {
             d_resident = resident_blocks(device);
         }
-        d_l = std::make_unique<device_memory<float>>(d_l_shared ? 0 : d_resident * n);
+        d_l = std::make_unique<device_memory<float>>(d_l_shared ? 0
+                                                                : d_resident * variables);
         d_states = std::make_unique<device_memory<check_state>>(
             d_states_shared ? 0 : d_resident * checks);
         d_further = std::make_unique<device_memory<unsigned>>(
@@ -276,11 +283,13 @@ public:
         d_plan = { d_checks.data(),
                    d_layer_start.data(),
                    d_columns.data(),
+                   d_sources.data(),
                    d_positions.data(),
                    d_scales.data(),
                    static_cast<int>(checks),
                    static_cast<int>(schedule.layer_start.size()) - 1,
-                   static_cast<int>(n),
+                   decoding.code->n(),
+                   static_cast<int>(variables),
                    decoding.output_bits(),
                    p.max_iterations,
                    p.early_stop,
@@ -344,6 +353,7 @@ private:
     device_memory<check_entry> d_checks;
     device_memory<int> d_layer_start;
     device_memory<Index> d_columns;
+    device_memory<int> d_sources;
     device_memory<int> d_positions;
     device_memory<float> d_scales;
     bool d_l_shared = false;
@@ -400,7 +410,7 @@ std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding& decodi
                                                      int device)
 {
     const ldpc_schedule schedule(*decoding.code, ldpc_schedule::layout::by_slot);
-    if (decoding.code->n() <= 65536) { // half the traffic of the tables
+    if (decoding.code->variables() <= 65536) { // half the traffic of the tables
         return std::make_unique<ldpc_decoder_cuda<uint16_t>>(decoding, schedule, device);
     }
     return std::make_unique<ldpc_decoder_cuda<int>>(decoding, schedule, device);

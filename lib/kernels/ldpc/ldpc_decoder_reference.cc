@@ -11,7 +11,8 @@ class ldpc_decoder_reference : public ldpc_decoder
 {
 public:
     explicit ldpc_decoder_reference(const ldpc_decoding& decoding)
-        : d_decoding(decoding), d_code(*decoding.code)
+        : d_decoding(decoding), d_code(*decoding.code),
+          d_positions(decoding.output_positions())
     {
     }
 
@@ -25,7 +26,8 @@ public:
             to.iterations[word] = decode();
             to.ok[word] = d_code.is_codeword(d_hard.data());
             for (size_t i = 0; i < out; ++i) {
-                to.bits[word * out + i] = d_hard[position(i)];
+                to.bits[word * out + i] =
+                    d_hard[d_positions.empty() ? i : d_positions[i]];
             }
         }
     }
@@ -36,13 +38,17 @@ private:
     void load(view<const float> llr)
     {
         const double limit = ldpc_decoding::clamp;
-        d_l.assign(d_code.n(), 0);
+        d_l.assign(d_code.variables(), 0);
+        for (const int column : d_code.shortened()) {
+            d_l[column] = limit;
+        }
         d_r.assign(d_code.edges(), 0);
         for (int i = 0; i < d_code.n(); ++i) {
             const double value = std::isnan(llr[i]) ? 0 : llr[i];
-            d_l[i] = std::clamp(value, -limit, limit);
+            const int column = d_code.transmitted().empty() ? i : d_code.transmitted()[i];
+            d_l[column] = std::clamp(value, -limit, limit);
             if (d_decoding.parameters.llr_positive == 1) {
-                d_l[i] = -d_l[i];
+                d_l[column] = -d_l[column];
             }
         }
         decide();
@@ -93,22 +99,18 @@ private:
 
     void decide()
     {
-        d_hard.resize(d_code.n());
+        d_hard.resize(d_code.variables());
         std::transform(d_l.begin(), d_l.end(), d_hard.begin(), [](double l) {
             return static_cast<uint8_t>(l < 0);
         });
     }
 
-    size_t position(size_t i) const
-    {
-        return d_decoding.parameters.whole_words ? i : d_code.info_positions()[i];
-    }
-
     ldpc_decoding d_decoding;
     const ldpc_code& d_code;
-    std::vector<double> d_l;     //!< a bit's log-likelihood ratio so far, (n)
+    const std::vector<int> d_positions;
+    std::vector<double> d_l;     //!< a bit's log-likelihood ratio so far, (variables)
     std::vector<double> d_r;     //!< messages from checks to bits, (edges)
-    std::vector<uint8_t> d_hard; //!< L < 0, (n)
+    std::vector<uint8_t> d_hard; //!< L < 0, (variables)
 };
 
 } // namespace

@@ -53,6 +53,12 @@ struct ldpc_decoding {
     static std::vector<float> scales_of(const ldpc_code&,
                                         const ldpc_decoder::parameters&);
 
+    //! A column's source where it is no received bit.
+    static constexpr int punctured = -1, shortened = -2;
+    //! Which received bit each column of H begins with, (variables), or `punctured` or
+    //! `shortened`; empty if column i begins with bit i.
+    std::vector<int> sources() const;
+
     //! Which columns of H go out, in order; empty if they are its first output_bits()
     //! ones.
     std::vector<int> output_positions() const;

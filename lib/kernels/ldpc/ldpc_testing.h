@@ -3,6 +3,7 @@
 
 // What tests and benchmarks of LDPC decoding share: words, a channel, one call.
 
+#include "kernels/ldpc/ldpc_code_builder.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
@@ -48,19 +49,57 @@ inline std::vector<float> received_llrs(const std::vector<uint8_t>& bits,
     return out;
 }
 
+//! As 5G NR: a staircase, two columns punctured, a few information bits shortened.
+inline ldpc_code::sptr punctured_code()
+{
+    ldpc_code_description d;
+    d.name = "punctured";
+    auto& blocks = d.circulants;
+    blocks.lifting_size = 36;
+    blocks.block_rows = 6;
+    blocks.block_columns = 12;
+    for (int r = 0; r < 6; ++r) {
+        for (int c = 0; c < 6; ++c) {
+            if (c < 2 || (c + r) % 3 == 0) {
+                blocks.all.push_back({ r, c, (7 * r * r + 11 * c * r + c) % 36 });
+            }
+        }
+        if (r > 0) {
+            blocks.all.push_back({ r, 6 + r - 1, 0 });
+        }
+        blocks.all.push_back({ r, 6 + r, 0 });
+    }
+    d.n = 12 * 36;
+    d.systematic = true;
+    for (int i = 0; i < 36; ++i) {
+        d.punctured.push_back(i);
+    }
+    for (int i = 6 * 36 - 10; i < 6 * 36; ++i) {
+        d.shortened.push_back(i);
+    }
+    d.add_rows_of_circulants();
+    return ldpc_code_builder::build(std::move(d));
+}
+
 //! The header's formulas in float32, a bit at a time: what CPU and CUDA must give
 //! exactly.
 inline decoded decode_plainly_in_float(const ldpc_code& code,
                                        const ldpc_decoder::parameters& p,
                                        const std::vector<float>& llr)
 {
+    const auto column = [&code](int i) {
+        return code.transmitted().empty() ? i : code.transmitted()[i];
+    };
     decoded out;
     for (size_t start = 0; start < llr.size(); start += code.n()) {
-        std::vector<float> l(code.n()), r(code.edges());
-        std::vector<uint8_t> hard(code.n());
+        std::vector<float> l(code.variables()), r(code.edges());
+        std::vector<uint8_t> hard(code.variables());
         for (int i = 0; i < code.n(); ++i) {
             const float value = llr[start + i];
-            l[i] = std::isnan(value) ? 0 : std::max(-1e4f, std::min(1e4f, value));
+            l[column(i)] = std::isnan(value) ? 0 : std::max(-1e4f, std::min(1e4f, value));
+        }
+        for (const int i : code.shortened()) {
+            l[i] = 1e4f;
         }
         int iteration = 0;
         for (;; ++iteration) {
@@ -99,7 +138,9 @@ inline decoded decode_plainly_in_float(const ldpc_code& code,
                 }
             }
         }
-        out.bits.insert(out.bits.end(), hard.begin(), hard.end());
+        for (int i = 0; i < code.n(); ++i) {
+            out.bits.push_back(hard[column(i)]);
+        }
         out.iterations.push_back(iteration);
         out.ok.push_back(code.is_codeword(hard.data()));
     }

@@ -179,6 +179,7 @@ BOOST_AUTO_TEST_CASE(float32_backends_follow_the_formulas_exactly)
         { ldpc_code::wifi(1944, "3/4"), 2.3 },
         { irregular_code(), 5.0 },
         { hamming(), 1.0 },
+        { punctured_code(), 4.0 },
     };
     for (const auto& [code, eb_n0] : cases) {
         for (const bool early_stop : { true, false }) {

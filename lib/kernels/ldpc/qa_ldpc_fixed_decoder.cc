@@ -114,38 +114,6 @@ ldpc_code::sptr random_code(int n, int rows)
     return ldpc_code::from_rows(n, ones, "random");
 }
 
-//! As 5G NR: a staircase, two columns punctured, a few information bits shortened.
-ldpc_code::sptr punctured_code()
-{
-    ldpc_code_description d;
-    d.name = "punctured";
-    auto& blocks = d.circulants;
-    blocks.lifting_size = 36;
-    blocks.block_rows = 6;
-    blocks.block_columns = 12;
-    for (int r = 0; r < 6; ++r) {
-        for (int c = 0; c < 6; ++c) {
-            if (c < 2 || (c + r) % 3 == 0) {
-                blocks.all.push_back({ r, c, (7 * r * r + 11 * c * r + c) % 36 });
-            }
-        }
-        if (r > 0) {
-            blocks.all.push_back({ r, 6 + r - 1, 0 });
-        }
-        blocks.all.push_back({ r, 6 + r, 0 });
-    }
-    d.n = 12 * 36;
-    d.systematic = true;
-    for (int i = 0; i < 36; ++i) {
-        d.punctured.push_back(i);
-    }
-    for (int i = 6 * 36 - 10; i < 6 * 36; ++i) {
-        d.shortened.push_back(i);
-    }
-    d.add_rows_of_circulants();
-    return ldpc_code_builder::build(std::move(d));
-}
-
 //! Blocks of two and three circulants.
 ldpc_code::sptr multiple_circulants()
 {
