@@ -153,7 +153,7 @@ void encode(const ldpc_code& code,
             size_t count,
             uint64_t* place)
 {
-    load(info, count, code.info_positions(), place);
+    load(info, count, plan.info, place);
     for (size_t s = 0; s < plan.target.size(); ++s) {
         uint64_t sum = 0;
         for (int e = plan.start[s]; e < plan.start[s + 1]; ++e) {

@@ -19,11 +19,15 @@ public:
     };
 
     explicit elimination_order(const ldpc_code& code)
-        : d_code(code), d_state(code.n(), state::unknown), d_rows(code.n()),
-          d_unknown(code.checks()), d_layer(code.checks()), d_used(code.checks())
+        : d_code(code), d_state(code.variables(), state::unknown),
+          d_rows(code.variables()), d_unknown(code.checks()), d_layer(code.checks()),
+          d_used(code.checks())
     {
         for (const int column : code.info_positions()) {
             d_state[column] = state::information;
+        }
+        for (const int column : code.shortened()) {
+            d_state[column] = state::shortened;
         }
         for (int r = 0; r < code.checks(); ++r) {
             for_each_column(r, [&](int column) {
@@ -39,7 +43,8 @@ public:
                 d_layer[r] = static_cast<int>(l);
             }
         }
-        const size_t parity = code.n() - code.info_positions().size();
+        const size_t parity =
+            code.variables() - code.info_positions().size() - code.shortened().size();
         while (steps.size() + aside.size() < parity) {
             const int r = next_row();
             if (d_unknown[r] == 1) {
@@ -62,12 +67,18 @@ public:
     {
         return d_state[column] == state::information;
     }
+    //! Neither information nor known to be 0.
+    bool is_parity(int column) const
+    {
+        return d_state[column] != state::information &&
+               d_state[column] != state::shortened;
+    }
 
     std::vector<step> steps;
     std::vector<int> aside, left_over;
 
 private:
-    enum class state : char { information, unknown, solved, aside };
+    enum class state : char { information, shortened, unknown, solved, aside };
 
     template <typename Visit>
     void for_each_column(int row, Visit visit) const
@@ -200,7 +211,7 @@ aside_solution solve_aside(const ldpc_code& code, const elimination_order& order
             " rows and 2^31 coefficients are allowed");
     }
     // What each unknown bit is in terms of those set aside.
-    std::vector<int> place(code.n(), -1);
+    std::vector<int> place(code.variables(), -1);
     bit_matrix terms(unknowns + order.steps.size(), unknowns);
     size_t next = 0;
     for (const int column : order.aside) {
@@ -232,6 +243,21 @@ aside_solution solve_aside(const ldpc_code& code, const elimination_order& order
     }
     solution.inverse = inverse_of(std::move(square));
     return solution;
+}
+
+//! Where each column of H stands: transmitted ones in their order, then punctured ones;
+//! -1 for those that are 0.
+std::vector<int> places(const ldpc_code& code)
+{
+    std::vector<int> place(code.variables(), -1);
+    int next = 0;
+    for (int i = 0; i < code.n(); ++i) {
+        place[code.transmitted().empty() ? i : code.transmitted()[i]] = next++;
+    }
+    for (const int column : code.punctured()) {
+        place[column] = next++;
+    }
+    return place;
 }
 
 //! Steps by the level at which all that they need is known.
@@ -276,38 +302,44 @@ private:
 
 } // namespace
 
-ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code) : slots(code.n())
+ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
+    : slots(code.variables() - static_cast<int>(code.shortened().size()))
 {
     const elimination_order order(code);
-    // The bits of a check that `wanted` takes, without the one that it gives.
+    const auto place = places(code);
+    for (const int column : code.info_positions()) {
+        info.push_back(place[column]);
+    }
+    // Where the bits of a check are that `wanted` takes, without the one that it gives.
     const auto bits = [&](int row, int without, auto wanted) {
         std::vector<int> all;
         for (int e = code.row_start()[row]; e < code.row_start()[row + 1]; ++e) {
             const int column = code.columns()[e];
-            if (column != without && wanted(column)) {
-                all.push_back(column);
+            if (column != without && place[column] >= 0 && wanted(column)) {
+                all.push_back(place[column]);
             }
         }
         return all;
     };
     const auto information = [&](int column) { return order.is_information(column); };
-    const auto parity = [&](int column) { return !order.is_information(column); };
+    const auto parity = [&](int column) { return order.is_parity(column); };
 
     if (order.aside.empty()) {
         // A chain: each step needs the one before and no other.
         bool is_chain = order.steps.size() > 1;
         for (size_t s = 0; s < order.steps.size() && is_chain; ++s) {
             const auto needed = bits(order.steps[s].row, order.steps[s].column, parity);
-            is_chain = s == 0 ? needed.empty()
-                              : needed == std::vector<int>{ order.steps[s - 1].column };
+            is_chain =
+                s == 0 ? needed.empty()
+                       : needed == std::vector<int>{ place[order.steps[s - 1].column] };
         }
         levels all(*this);
         for (const auto& step : order.steps) {
-            all.add(step.column,
+            all.add(place[step.column],
                     is_chain ? bits(step.row, -1, information)
                              : bits(step.row, step.column, [](int) { return true; }));
             if (is_chain) {
-                chain.push_back(step.column);
+                chain.push_back(place[step.column]);
             }
         }
         all.flush(*this);
@@ -315,21 +347,22 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code) : slots(code.n())
     }
 
     const auto solution = solve_aside(code, order);
-    std::vector<char> is_aside(code.n());
+    std::vector<char> is_aside(code.variables());
     for (const int column : order.aside) {
         is_aside[column] = 1;
     }
     const int steps = static_cast<int>(order.steps.size());
     const int chosen = static_cast<int>(solution.chosen.size());
-    slots = code.n() + steps + chosen;
+    const int first = slots;
+    slots += steps + chosen;
     levels all(*this);
 
     // The information's part of every check, used twice.
     for (int s = 0; s < steps; ++s) {
-        all.add(code.n() + s, bits(order.steps[s].row, -1, information));
+        all.add(first + s, bits(order.steps[s].row, -1, information));
     }
     for (int i = 0; i < chosen; ++i) {
-        all.add(code.n() + steps + i, bits(solution.chosen[i], -1, information));
+        all.add(first + steps + i, bits(solution.chosen[i], -1, information));
     }
     all.flush(*this);
 
@@ -338,13 +371,13 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code) : slots(code.n())
     const auto solved = [&](int column) { return parity(column) && !is_aside[column]; };
     for (int s = 0; s < steps; ++s) {
         auto sources = bits(order.steps[s].row, order.steps[s].column, solved);
-        sources.push_back(code.n() + s);
-        all.add(order.steps[s].column, std::move(sources));
+        sources.push_back(first + s);
+        all.add(place[order.steps[s].column], std::move(sources));
     }
     for (int i = 0; i < chosen; ++i) {
         auto sources = bits(solution.chosen[i], -1, solved);
-        sources.push_back(code.n() + steps + i);
-        all.add(code.n() + steps + i, std::move(sources));
+        sources.push_back(first + steps + i);
+        all.add(first + steps + i, std::move(sources));
     }
     all.flush(*this);
 
@@ -353,15 +386,15 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code) : slots(code.n())
         std::vector<int> sources;
         for (int j = 0; j < chosen; ++j) {
             if (solution.inverse.get(i, j)) {
-                sources.push_back(code.n() + steps + j);
+                sources.push_back(first + steps + j);
             }
         }
-        all.add(order.aside[i], std::move(sources));
+        all.add(place[order.aside[i]], std::move(sources));
     }
     for (int s = 0; s < steps; ++s) {
         auto sources = bits(order.steps[s].row, order.steps[s].column, parity);
-        sources.push_back(code.n() + s);
-        all.add(order.steps[s].column, std::move(sources));
+        sources.push_back(first + s);
+        all.add(place[order.steps[s].column], std::move(sources));
     }
     all.flush(*this);
 }

@@ -16,11 +16,12 @@ namespace gr::cudaphy::kernels {
  * idea is that of Richardson and Urbanke, IEEE Trans. Inf. Theory 47(2), 2001.) 802.11n
  * sets one block column aside and its inverse is an identity.
  *
- * A word is encoded in `slots` places, the first n of them the codeword's bits. The
- * information bits are in their places; then the steps run, level after level, the steps
- * of one level in any order; then, if `chain` is not empty, each of its places is added
- * into the next. All arithmetic is modulo 2, and a place holds that bit of as many words
- * as it is wide.
+ * A word is encoded in `slots` places, the first n of them the codeword's bits as they
+ * are transmitted, then the punctured ones. Shortened bits, which are 0, have no place.
+ * The information bits go to the places `info`; then the steps run, level after level,
+ * the steps of one level in any order; then, if `chain` is not empty, each of its places
+ * is added into the next. All arithmetic is modulo 2, and a place holds that bit of as
+ * many words as it is wide.
  */
 struct ldpc_encoding_plan {
     //! \throws std::invalid_argument where more than 8192 bits or 2^31 coefficients would
@@ -28,6 +29,7 @@ struct ldpc_encoding_plan {
     explicit ldpc_encoding_plan(const ldpc_code& code);
 
     int slots;
+    std::vector<int> info; //!< place of each information bit, (k)
     //! Step s: place target[s] = sum of the places source[start[s]..start[s + 1] - 1].
     std::vector<int> target, start{ 0 }, source;
     //! Level l: the steps level[l]..level[l + 1] - 1.
