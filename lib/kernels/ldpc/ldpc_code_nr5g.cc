@@ -1,11 +1,100 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_code_builder.h"
+#include "kernels/ldpc/ldpc_tables.h"
+#include <algorithm>
+#include <numeric>
 
 namespace gr::cudaphy::kernels {
+namespace {
 
-ldpc_code::sptr ldpc_code::nr5g(int, int, int, int)
+using graph = ldpc_tables::nr5g_graph;
+
+constexpr int core_rows = 4;         // the densest rows, which every code has
+constexpr int punctured_columns = 2; // block columns
+
+//! The set of lifting sizes that z belongs to, 0..7, or -1.
+int set_index(int z)
 {
-    throw std::invalid_argument("5G NR: the tables of the base graphs are missing");
+    for (int set = 0; set < 8; ++set) {
+        for (int size = graph::bases[set]; size <= graph::max_lifting_size; size *= 2) {
+            if (size == z) {
+                return set;
+            }
+        }
+    }
+    return -1;
+}
+
+void require(bool valid, const std::string& what, int value)
+{
+    if (!valid) {
+        throw std::invalid_argument("5G NR LDPC codes have " + what + ", not " +
+                                    std::to_string(value));
+    }
+}
+
+float scale(const graph& of, int rows)
+{
+    const auto* above =
+        std::find_if(of.first_factor, of.last_factor, [rows](const graph::factor& f) {
+            return f.rows >= rows;
+        });
+    const auto* below = above->rows == rows ? above : above - 1;
+    const int step = std::max(1, above->rows - below->rows);
+    return below->scale + (above->scale - below->scale) * (rows - below->rows) / step;
+}
+
+} // namespace
+
+ldpc_code::sptr ldpc_code::nr5g(int base_graph, int lifting_size, int rows, int fillers)
+{
+    require(base_graph == 1 || base_graph == 2, "base graph 1 or 2", base_graph);
+    const auto& table = ldpc_tables::nr5g[base_graph - 1];
+    const std::string graph_name = "base graph " + std::to_string(base_graph);
+    const int z = lifting_size;
+    const int set = set_index(z);
+    require(set >= 0,
+            "a lifting size of 2 to 16 or 18, 20 ... 32, 36, 40 ... 64, 72, 80 ... 128, "
+            "144, 160 ... 256, 288, 320, 352 or 384",
+            z);
+    require(rows >= core_rows && rows <= table.rows,
+            "4 to " + std::to_string(table.rows) + " rows (" + graph_name + ")",
+            rows);
+    const int most_fillers = (table.systematic - punctured_columns) * z - 1;
+    require(fillers >= 0 && fillers <= most_fillers,
+            "0 to " + std::to_string(most_fillers) + " fillers (" + graph_name +
+                ", lifting size " + std::to_string(z) + ")",
+            fillers);
+
+    ldpc_code_description code;
+    code.name = "nr5g BG" + std::to_string(base_graph) + " Z" + std::to_string(z) + " " +
+                std::to_string(rows) + " rows";
+    if (fillers > 0) {
+        code.name += " " + std::to_string(fillers) + " fillers";
+    }
+    code.n = (table.systematic + rows) * z;
+    code.systematic = true;
+    code.scale = scale(table, rows);
+    auto& blocks = code.circulants;
+    blocks.lifting_size = z;
+    blocks.block_rows = rows;
+    blocks.block_columns = table.systematic + rows;
+    const auto* entry = table.begin;
+    for (int r = 0; r < rows; ++r) {
+        for (; entry != table.end && entry->row == r; ++entry) {
+            blocks.all.push_back({ r, entry->column, entry->shifts[set] % z });
+        }
+        if (r >= core_rows) {
+            blocks.all.push_back({ r, table.systematic + r, 0 });
+        }
+    }
+    code.punctured.resize(punctured_columns * z);
+    std::iota(code.punctured.begin(), code.punctured.end(), 0);
+    code.shortened.resize(fillers);
+    std::iota(
+        code.shortened.begin(), code.shortened.end(), table.systematic * z - fillers);
+    code.add_rows_of_circulants();
+    return ldpc_code_builder::build(std::move(code));
 }
 
 } // namespace gr::cudaphy::kernels

@@ -38,7 +38,37 @@ struct dvbs2_code {
     int q() const { return (n - k) / 360; }
 };
 
+//! Circulants of one block of a base graph of 5G NR: its row and column, and the V_ij of
+//! 3GPP TS 38.212, tables 5.3.2-2 and 5.3.2-3, for each set of lifting sizes; the shift is
+//! V_ij mod Z.
+struct nr5g_circulants {
+    uint8_t row, column;
+    uint16_t shifts[8];
+};
+
+/*!
+ * One base graph of 5G NR, by row, then column. Row r from 4 on also has a circulant of
+ * shift 0 in column systematic + r, its last one, which is not listed.
+ */
+struct nr5g_graph {
+    int rows, systematic; //!< block rows; block columns of the information, K_b
+    const nr5g_circulants* begin;
+    const nr5g_circulants* end;
+    //! Numbers of rows and the scale of each, ascending; between them it is interpolated.
+    struct factor {
+        int rows;
+        float scale;
+    };
+    const factor* first_factor;
+    const factor* last_factor;
+
+    //! The sets of lifting sizes of table 5.3.2-1 are base · 2^j up to 384.
+    static constexpr int bases[8] = { 2, 3, 5, 7, 9, 11, 13, 15 };
+    static constexpr int max_lifting_size = 384;
+};
+
 extern const std::array<wifi_code, 12> wifi;
 extern const std::array<dvbs2_code, 21> dvbs2;
+extern const std::array<nr5g_graph, 2> nr5g;
 
 } // namespace gr::cudaphy::kernels::ldpc_tables
