@@ -30,6 +30,13 @@ struct batch_port {
     int items;
 };
 
+//! Frames of one size: how many items of each port belong to one of them, and how many of
+//! them a launch holds at most.
+struct batch_kind {
+    std::vector<int> in, out;
+    int max_batch;
+};
+
 /*!
  * \brief The base of the module's blocks: turns streams into batches and batches into
  * streams.
@@ -49,6 +56,11 @@ struct batch_port {
  * length tag is read at each packet's head, and written at the head of the packet made
  * from it, in the items of each output port. A packet must be a whole number of frames.
  * Every other tag of input port 0 goes to the item made from the item that it was on.
+ * - Frames may be of several kinds, which differ in size and in what is done to them:
+ * each packet's tags say its kind. Packets of one kind that follow each other share
+ * batches; batches of different kinds are under way side by side, and leave in the order
+ * in which they came. A packet of no known kind, or whose length does not fit its kind,
+ * is passed over and refused.
  * - A missing or wrong length tag and a CUDA error end the
  * flowgraph with a message in the log; what was produced before stays whole.
  */
@@ -74,11 +86,25 @@ protected:
                 int status_words);
     ~batch_block() override;
 
+    //! Adds a kind of frames to the one that the constructor's ports describe, which is
+    //! kind 0. Before make_jobs(). \throws std::invalid_argument without a length tag
+    //! key, since it takes packets to tell the kinds apart.
+    void add_kind(const batch_kind& kind);
+
     //! To be called at the end of the derived class's constructor: makes the jobs, which
     //! checks the kernels' parameters, and sizes the buffers.
     void make_jobs();
 
     virtual std::unique_ptr<batch_job> make_job(queue& queue) = 0;
+    //! The job for frames of a kind. Every slot has one of each.
+    virtual std::unique_ptr<batch_job> make_job_of_kind(queue& queue, int kind);
+
+    //! The kind of a packet by the tags on its first item, or -1 and in `refusal` why it
+    //! is of none. Asked only where there are several.
+    virtual int kind_of(const std::vector<tag_t>& head, std::string& refusal) const;
+    //! Tells that a packet was passed over, when its turn has come.
+    virtual void
+    refuse(const std::vector<tag_t>& head, uint64_t items, const std::string& reason);
 
     //! Tells the stream what happened to frame `frame` of a batch: `item` is where it
     //! stands on output port 0. Called in order.
@@ -94,22 +120,43 @@ protected:
 
 private:
     struct slot;
-    //! The pointers of one call of general_work, and what was finished when they were
-    //! valid.
+    //! Where the stream stands: items of each port since start().
+    struct place {
+        std::vector<uint64_t> in, out;
+    };
+    //! A batch under way, or a refused packet (or a part of one) that waits for its turn.
+    struct flight {
+        slot* busy = nullptr; //!< none where refused
+        int kind = 0, frames = 0;
+        std::vector<uint64_t> reserved = {}; //!< items of each output before its first
+        uint64_t refused_items = 0, packet_items = 0;
+        std::vector<tag_t> head = {}; //!< of a packet that is refused
+        std::string refusal = {};     //!< empty but for a packet's first part
+    };
+    //! The pointers of one call of general_work, and where the stream stood when they
+    //! were valid.
     struct rings {
         const gr_vector_const_void_star& in;
         const gr_vector_void_star& out;
-        uint64_t finished, produced;
+        place behind;
     };
 
     int work(const gr_vector_int& ninput_items, const rings& rings);
+    int next_kind() const { return d_packets ? d_packets->kind() : 0; }
     int frames_waiting(const gr_vector_int& ninput_items) const;
     int frames_that_fit() const;
     bool holds_back(int waiting);
-    int frames_in_packets(int waiting, const gr_vector_int& ninput_items);
-    void submit(const rings& rings, int frames);
+    bool at_known_packet(const gr_vector_int& ninput_items);
+    int frames_in_packets(int frames);
+    packet_cutter::label label_at(uint64_t item);
+    bool pass_over(const gr_vector_int& ninput_items);
+    void submit(const rings& rings, int kind, int frames);
     void collect(const rings& rings);
-    void copy_tags(int frames, const std::vector<int>& kept_before);
+    void put_out(const flight& done, const rings& rings);
+    void close_gaps(const flight& done,
+                    const std::vector<int>& kept_before,
+                    const rings& rings);
+    void copy_tags(const flight& done, const std::vector<int>& kept_before);
     void lock_rings();
 
     static constexpr int slots_on_device = 3;
@@ -118,16 +165,17 @@ private:
     const resolved_backend d_backend;
     const std::vector<batch_port> d_inputs, d_outputs;
     const int d_status_words;
-    int d_max_batch;
+    std::vector<batch_kind> d_kinds;
 
     std::vector<std::unique_ptr<slot>> d_slots;
-    std::deque<slot*> d_in_flight;
+    std::deque<flight> d_in_flight;
     std::vector<slot*> d_free;
     std::vector<page_lock> d_locks;
 
-    // Frames since start(): handed to a job, and consumed; and the output frames reserved
-    // and produced, which fall behind where frames are dropped.
-    uint64_t d_submitted = 0, d_finished = 0, d_reserved = 0, d_produced = 0;
+    // Handed to a job or passed over, with room reserved; and consumed and produced.
+    // Output falls behind what was reserved where frames are dropped.
+    place d_ahead, d_behind;
+    uint64_t d_finished = 0; //!< frames consumed since start()
     std::optional<packet_cutter> d_packets;
     std::string
         d_problem; //!< why the stream can't go on; what is in flight is still put out

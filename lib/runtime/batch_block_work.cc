@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "runtime/batch_slot.h"
+#include <algorithm>
+#include <cstring>
+#include <gnuradio/block_detail.h>
+#include <gnuradio/buffer.h>
+#include <gnuradio/buffer_reader.h>
+
+namespace gr::cudaphy {
+
+int batch_block::general_work(int,
+                              gr_vector_int& ninput_items,
+                              gr_vector_const_void_star& input_items,
+                              gr_vector_void_star& output_items)
+{
+    try {
+        return work(ninput_items, { input_items, output_items, d_behind });
+    } catch (const std::exception& problem) {
+        // Thrown on, it would end this block's thread and leave the others waiting.
+        d_problem = problem.what();
+        d_logger->error("{}: the flowgraph ends here", d_problem);
+        return WORK_DONE;
+    }
+}
+
+int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
+{
+    if (d_problem.empty() && holds_back(frames_waiting(ninput_items))) {
+        return 0;
+    }
+    while (d_problem.empty()) {
+        if (d_packets && !at_known_packet(ninput_items)) {
+            break;
+        }
+        if (d_packets && d_packets->refused_items()) {
+            if (!pass_over(ninput_items)) {
+                break;
+            }
+            continue;
+        }
+        const int kind = next_kind(); // that of the packet after these may be another
+        int frames = d_free.empty() ? 0
+                                    : std::min({ frames_waiting(ninput_items),
+                                                 d_kinds[kind].max_batch,
+                                                 frames_that_fit() });
+        if (d_packets && frames > 0) {
+            frames = frames_in_packets(frames);
+        }
+        if (frames <= 0) {
+            break;
+        }
+        submit(rings, kind, frames);
+        d_waiting_since.reset();
+    }
+    // The oldest batch is waited for, so that a call never ends without progress while
+    // there is work; what else is done by then goes out with it.
+    if (!d_in_flight.empty()) {
+        do {
+            collect(rings);
+        } while (!d_in_flight.empty() &&
+                 (!d_in_flight.front().busy || d_in_flight.front().busy->line->idle()));
+        return WORK_CALLED_PRODUCE;
+    }
+    return d_problem.empty() ? 0 : static_cast<int>(WORK_DONE);
+}
+
+int batch_block::frames_waiting(const gr_vector_int& ninput_items) const
+{
+    const auto& items = d_kinds[next_kind()].in;
+    int frames = 1 << 30;
+    for (size_t p = 0; p < items.size(); ++p) {
+        const auto in_flight = static_cast<int>(d_ahead.in[p] - d_behind.in[p]);
+        frames = std::min(frames, (ninput_items[p] - in_flight) / items[p]);
+    }
+    return frames;
+}
+
+int batch_block::frames_that_fit() const
+{
+    const auto& items = d_kinds[next_kind()].out;
+    int frames = 1 << 30;
+    for (size_t p = 0; p < items.size(); ++p) {
+        const auto in_flight = static_cast<int>(d_ahead.out[p] - d_behind.out[p]);
+        frames = std::min(
+            frames, (detail()->output(p)->space_available() - in_flight) / items[p]);
+    }
+    return frames;
+}
+
+bool batch_block::holds_back(int waiting)
+{
+    if (d_options.max_latency <= 0 || waiting <= 0 || !d_in_flight.empty()) {
+        return false;
+    }
+    const auto reader = detail()->input(0);
+    const auto& kind = d_kinds[next_kind()];
+    const int full =
+        std::min(kind.max_batch, reader->max_possible_items_available() / kind.in[0]);
+    if (waiting >= full || reader->done()) {
+        return false;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!d_waiting_since) {
+        d_waiting_since = now;
+    }
+    const std::chrono::duration<double> left = // seconds; auto would be nanoseconds
+        std::chrono::duration<double>(d_options.max_latency) - (now - *d_waiting_since);
+    if (left.count() <= 0) {
+        return false;
+    }
+    // Woken by the scheduler's own signal when items come or the stream ends.
+    auto& threads = detail()->d_tpb;
+    gr::thread::scoped_lock guard(threads.mutex);
+    if (!threads.input_changed) {
+        threads.input_cond.timed_wait(guard,
+                                      boost::posix_time::microseconds(
+                                          static_cast<int64_t>(left.count() * 1e6) + 1));
+    }
+    return true;
+}
+
+packet_cutter::label batch_block::label_at(uint64_t item)
+{
+    packet_cutter::label found;
+    std::vector<tag_t> tags;
+    get_tags_in_range(tags, 0, item, item + 1);
+    const auto key = pmt::intern(d_options.length_tag_key);
+    for (const auto& tag : tags) {
+        if (!pmt::eqv(tag.key, key) || found.length) {
+            continue;
+        }
+        if (pmt::is_integer(tag.value)) {
+            found.length = pmt::to_long(tag.value);
+        } else if (pmt::is_uint64(tag.value)) {
+            found.length = static_cast<int64_t>(pmt::to_uint64(tag.value));
+        }
+    }
+    if (d_kinds.size() > 1 && found.length) {
+        found.kind = kind_of(tags, found.refusal);
+    }
+    return found;
+}
+
+//! Whether the packet that the next item belongs to is known; at its head it is looked
+//! at.
+bool batch_block::at_known_packet(const gr_vector_int& ninput_items)
+{
+    if (!d_packets->at_head()) {
+        return true;
+    }
+    const auto in_flight = d_ahead.in[0] - d_behind.in[0];
+    if (static_cast<uint64_t>(ninput_items[0]) <= in_flight) {
+        return false;
+    }
+    frames_in_packets(0);
+    return d_problem.empty();
+}
+
+int batch_block::frames_in_packets(int frames)
+{
+    const auto good = d_packets->advance(
+        nitems_read(0) + d_ahead.in[0] - d_behind.in[0],
+        frames,
+        [this](uint64_t item) { return label_at(item); },
+        d_problem);
+    if (!d_problem.empty()) {
+        d_logger->error("{}: the flowgraph ends here", d_problem);
+    }
+    return good;
+}
+
+//! Lets as much as is there of a refused packet wait for its turn; says whether anything
+//! is.
+bool batch_block::pass_over(const gr_vector_int& ninput_items)
+{
+    const auto in_flight = d_ahead.in[0] - d_behind.in[0];
+    if (static_cast<uint64_t>(ninput_items[0]) <= in_flight) {
+        return false;
+    }
+    flight refused;
+    refused.refused_items =
+        std::min<uint64_t>(d_packets->refused_items(), ninput_items[0] - in_flight);
+    refused.packet_items = d_packets->refused_length();
+    if (d_packets->refused_items() == d_packets->refused_length()) {
+        const auto item = nitems_read(0) + in_flight;
+        get_tags_in_range(refused.head, 0, item, item + 1);
+        refused.refusal = d_packets->refusal();
+    }
+    d_packets->pass_over(refused.refused_items);
+    d_ahead.in[0] += refused.refused_items;
+    d_in_flight.push_back(std::move(refused));
+    return true;
+}
+
+void batch_block::submit(const rings& rings, int number, int frames)
+{
+    auto* free = d_free.back();
+    const auto& kind = d_kinds[number];
+    batch work{ frames, {}, {}, free->statuses() };
+    const bool on_device = !free->in.empty();
+    for (size_t p = 0; p < d_inputs.size(); ++p) {
+        const auto bytes = d_inputs[p].item_bytes;
+        const auto* from = static_cast<const char*>(rings.in[p]) +
+                           (d_ahead.in[p] - rings.behind.in[p]) * bytes;
+        if (on_device) {
+            free->line->copy_in(
+                free->in[p].data(), from, size_t(frames) * kind.in[p] * bytes);
+        }
+        work.in.push_back(on_device ? free->in[p].data() : from);
+    }
+    std::vector<char*> to;
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        to.push_back(static_cast<char*>(rings.out[p]) +
+                     (d_ahead.out[p] - rings.behind.out[p]) * d_outputs[p].item_bytes);
+        work.out.push_back(on_device ? free->out[p].data() : to.back());
+    }
+    if (on_device) {
+        work.status = free->status.data();
+    }
+    free->jobs[number]->run(work, *free->line);
+    if (on_device) {
+        for (size_t p = 0; p < d_outputs.size(); ++p) {
+            free->line->copy_out(to[p],
+                                 free->out[p].data(),
+                                 size_t(frames) * kind.out[p] * d_outputs[p].item_bytes);
+        }
+        if (d_status_words) {
+            free->line->copy_out(free->statuses(),
+                                 free->status.data(),
+                                 sizeof(int) * frames * d_status_words);
+        }
+    }
+    d_free.pop_back();
+    flight under_way;
+    under_way.busy = free;
+    under_way.kind = number;
+    under_way.frames = frames;
+    under_way.reserved = d_ahead.out;
+    d_in_flight.push_back(std::move(under_way));
+    for (size_t p = 0; p < d_inputs.size(); ++p) {
+        d_ahead.in[p] += uint64_t(frames) * kind.in[p];
+    }
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        d_ahead.out[p] += uint64_t(frames) * kind.out[p];
+    }
+}
+
+void batch_block::collect(const rings& rings)
+{
+    const auto done = d_in_flight.front();
+    if (done.busy) {
+        done.busy->line->synchronize();
+        put_out(done, rings);
+        d_free.push_back(done.busy);
+    } else {
+        if (!done.refusal.empty()) {
+            refuse(done.head, done.packet_items, done.refusal);
+        }
+        consume(0, static_cast<int>(done.refused_items));
+        d_behind.in[0] += done.refused_items;
+    }
+    d_in_flight.pop_front();
+    if (d_in_flight.empty()) {
+        d_ahead.out = d_behind.out; // frames dropped leave no room unused for long
+    }
+}
+
+void batch_block::put_out(const flight& done, const rings& rings)
+{
+    // How many frames of the batch are put out before each of them.
+    const auto& kind = d_kinds[done.kind];
+    const batch_status status{ done.busy->statuses(), done.frames };
+    std::vector<int> kept_before(done.frames + 1, 0);
+    for (int f = 0; f < done.frames; ++f) {
+        const bool kept = keeps(status, f);
+        kept_before[f + 1] = kept_before[f] + kept;
+    }
+    const int kept = kept_before[done.frames];
+    if (kept != done.frames || done.reserved != d_behind.out) {
+        close_gaps(done, kept_before, rings);
+    }
+
+    // Tags before items: once produced, items may be read at any moment.
+    copy_tags(done, kept_before);
+    for (int f = 0; f < done.frames; ++f) {
+        report(status, f, nitems_written(0) + uint64_t(kept_before[f]) * kind.out[0]);
+    }
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        produce(p, kept * kind.out[p]);
+        d_behind.out[p] += uint64_t(kept) * kind.out[p];
+    }
+    for (size_t p = 0; p < d_inputs.size(); ++p) {
+        consume(p, done.frames * kind.in[p]);
+        d_behind.in[p] += uint64_t(done.frames) * kind.in[p];
+    }
+    d_finished += done.frames;
+}
+
+//! Moves the frames of a batch that are put out to where the last batch ended.
+void batch_block::close_gaps(const flight& done,
+                             const std::vector<int>& kept_before,
+                             const rings& rings)
+{
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        const auto items = d_kinds[done.kind].out[p];
+        const auto bytes = d_outputs[p].item_bytes;
+        auto* ring = static_cast<char*>(rings.out[p]);
+        auto* to = ring + (d_behind.out[p] - rings.behind.out[p]) * bytes;
+        const auto* from = ring + (done.reserved[p] - rings.behind.out[p]) * bytes;
+        for (int f = 0; f < done.frames; ++f) {
+            if (kept_before[f + 1] > kept_before[f]) {
+                std::memmove(to + size_t(kept_before[f]) * items * bytes,
+                             from + size_t(f) * items * bytes,
+                             items * bytes);
+            }
+        }
+    }
+}
+
+void batch_block::copy_tags(const flight& done, const std::vector<int>& kept_before)
+{
+    const auto& kind = d_kinds[done.kind];
+    const auto key = pmt::intern(d_options.length_tag_key);
+    const auto source = alias_pmt();
+    const auto add_length = [&](int frame, uint64_t length_in_frames) {
+        for (size_t p = 0; p < d_outputs.size(); ++p) {
+            add_item_tag(p,
+                         nitems_written(p) + uint64_t(kept_before[frame]) * kind.out[p],
+                         key,
+                         pmt::from_long(length_in_frames * kind.out[p]),
+                         source);
+        }
+    };
+    if (d_packets) {
+        while (const auto head = d_packets->next_head(d_finished, done.frames)) {
+            if (!drops_frames()) {
+                add_length(static_cast<int>(head->frame - d_finished), head->frames);
+            }
+        }
+        for (int f = 0; drops_frames() && f < done.frames; ++f) {
+            if (kept_before[f + 1] > kept_before[f]) {
+                add_length(f, 1);
+            }
+        }
+    }
+
+    std::vector<tag_t> tags;
+    const auto first = nitems_read(0);
+    get_tags_in_range(tags, 0, first, first + uint64_t(done.frames) * kind.in[0]);
+    for (const auto& tag : tags) {
+        if (d_packets && pmt::eqv(tag.key, key)) {
+            continue;
+        }
+        const auto item = tag.offset - first;
+        const int frame = static_cast<int>(item / kind.in[0]);
+        const auto within = item % kind.in[0];
+        if (kept_before[frame + 1] == kept_before[frame]) {
+            continue;
+        }
+        for (size_t p = 0; p < d_outputs.size(); ++p) {
+            const auto to = uint64_t(kept_before[frame]) * kind.out[p] +
+                            within * kind.out[p] / kind.in[0];
+            add_item_tag(p, nitems_written(p) + to, tag.key, tag.value, tag.srcid);
+        }
+    }
+}
+
+} // namespace gr::cudaphy

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "runtime/batch_block.h"
+
+namespace gr::cudaphy {
+
+//! What one batch under way occupies: a queue, a job for each kind of frames, and on a
+//! device buffers there.
+struct batch_block::slot {
+    std::unique_ptr<queue> line;
+    std::vector<std::unique_ptr<batch_job>> jobs; //!< one a kind
+    //! Empty where the job works in GNU Radio's own rings.
+    std::vector<array<char>> in, out;
+    array<int> status;
+    std::shared_ptr<void> host_status;
+
+    int* statuses() const { return static_cast<int*>(host_status.get()); }
+};
+
+} // namespace gr::cudaphy
