@@ -5,7 +5,7 @@
 namespace gr::cudaphy::kernels {
 
 std::unique_ptr<ldpc_encoder>
-ldpc_encoder::make(ldpc_code::sptr code, backend where, int device)
+ldpc_encoder::make(ldpc_code::sptr code, const parameters& p, backend where, int device)
 {
     if (!code) {
         throw std::invalid_argument("ldpc_encoder: code is null");
@@ -13,22 +13,28 @@ ldpc_encoder::make(ldpc_code::sptr code, backend where, int device)
     return dispatch(
         where,
         device,
-        [&] { return make_ldpc_encoder_reference(code); },
-        [&] { return make_ldpc_encoder_cpu(code); },
-        [&](int index) { return make_ldpc_encoder_cuda(code, index); });
+        [&] { return make_ldpc_encoder_reference(code, p); },
+        [&] { return make_ldpc_encoder_cpu(code, p); },
+        [&](int index) { return make_ldpc_encoder_cuda(code, p, index); });
 }
 
-size_t
-encoder_batch(const ldpc_code& code, view<const uint8_t> info, view<const uint8_t> words)
+std::unique_ptr<ldpc_encoder>
+ldpc_encoder::make(ldpc_code::sptr code, backend where, int device)
 {
-    const size_t k = code.k();
-    const size_t n = code.n();
-    const size_t batch = info.size() / k;
-    if (info.size() % k != 0 || words.size() != batch * n) {
-        throw std::invalid_argument(
-            "ldpc_encoder: info has " + std::to_string(info.size()) +
-            " items and words " + std::to_string(words.size()) + "; a batch takes " +
-            std::to_string(k) + " and " + std::to_string(n) + " a codeword");
+    return make(std::move(code), parameters(), where, device);
+}
+
+size_t encoder_batch(const ldpc_encoder_bytes& bytes,
+                     view<const uint8_t> info,
+                     view<const uint8_t> words)
+{
+    const size_t batch = info.size() / bytes.info;
+    if (info.size() % bytes.info != 0 || words.size() != batch * bytes.word) {
+        throw std::invalid_argument("ldpc_encoder: info has " +
+                                    std::to_string(info.size()) + " bytes and words " +
+                                    std::to_string(words.size()) + "; a batch takes " +
+                                    std::to_string(bytes.info) + " and " +
+                                    std::to_string(bytes.word) + " a codeword");
     }
     return batch;
 }

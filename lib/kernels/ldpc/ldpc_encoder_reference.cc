@@ -16,7 +16,8 @@ constexpr double most_coefficients = 2147483648.0; // 256 MiB
 class ldpc_encoder_reference : public ldpc_encoder
 {
 public:
-    explicit ldpc_encoder_reference(ldpc_code::sptr code) : d_code(std::move(code))
+    ldpc_encoder_reference(ldpc_code::sptr code, const parameters& p)
+        : d_code(std::move(code)), d_parameters(p), d_bytes(*d_code, p)
     {
         std::vector<char> known(d_code->variables());
         for (const int column : d_code->info_positions()) {
@@ -68,13 +69,25 @@ public:
 
     void run(view<const uint8_t> info, view<uint8_t> words, queue&) override
     {
-        const size_t batch = encoder_batch(*d_code, info, words);
-        for (size_t i = 0; i < batch; ++i) {
+        const size_t batch = encoder_batch(d_bytes, info, words);
+        std::fill(words.begin(), words.end(), uint8_t{ 0 });
+        for (size_t w = 0; w < batch; ++w) {
+            const uint8_t* in = info.data() + w * d_bytes.info;
+            uint8_t* out = words.data() + w * d_bytes.word;
+            std::vector<uint8_t> bits(d_code->k());
+            for (int i = 0; i < d_code->k(); ++i) {
+                bits[i] = d_parameters.packed_input ? in[i / 8] >> (7 - i % 8) : in[i];
+            }
             std::vector<uint8_t> columns(d_code->variables());
-            encode(&info[i * d_code->k()], columns.data());
+            encode(bits.data(), columns.data());
             const auto& sent = d_code->transmitted();
-            for (int j = 0; j < d_code->n(); ++j) {
-                words[i * d_code->n() + j] = columns[sent.empty() ? j : sent[j]];
+            for (int i = 0; i < d_code->n(); ++i) {
+                const uint8_t bit = columns[sent.empty() ? i : sent[i]];
+                if (d_parameters.packed_output) {
+                    out[i / 8] |= bit << (7 - i % 8);
+                } else {
+                    out[i] = bit;
+                }
             }
         }
     }
@@ -125,6 +138,8 @@ private:
     }
 
     ldpc_code::sptr d_code;
+    parameters d_parameters;
+    ldpc_encoder_bytes d_bytes;
     std::vector<given> d_given;
     std::vector<int> d_solved, d_equations;
     bit_matrix d_inverse;
@@ -132,9 +147,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<ldpc_encoder> make_ldpc_encoder_reference(ldpc_code::sptr code)
+std::unique_ptr<ldpc_encoder>
+make_ldpc_encoder_reference(ldpc_code::sptr code, const ldpc_encoder::parameters& p)
 {
-    return std::make_unique<ldpc_encoder_reference>(std::move(code));
+    return std::make_unique<ldpc_encoder_reference>(std::move(code), p);
 }
 
 } // namespace gr::cudaphy::kernels

@@ -10,22 +10,38 @@ namespace gr::cudaphy::kernels {
  * \brief Encodes batches of information words: fills each codeword's information
  * positions and solves H c = 0.
  *
- * Bits are bytes of value 0 or 1; of other values the lowest bit counts.
+ * Bits are bytes of value 0 or 1; of other values the lowest bit counts. Packed, they
+ * stand eight a byte, the first one highest, and each word begins with a byte of its own:
+ * what a word's last byte has beyond its bits is ignored coming in and 0 going out.
+ *
+ * Every backend gives the same words. Any parity-check matrix is taken, whatever its
+ * rank; where columns are punctured or shortened, words hold the transmitted ones, in the
+ * order of ldpc_code::transmitted().
  */
 class CUDAPHY_API ldpc_encoder
 {
 public:
+    struct parameters {
+        bool packed_input = false;  //!< eight information bits a byte
+        bool packed_output = false; //!< eight codeword bits a byte
+    };
+
     //! \throws std::invalid_argument for a null code, or one without structure whose
     //! parity bits take the inverse of a dense matrix of more than 8192 rows;
     //! backend_unavailable as resolve() does.
     static std::unique_ptr<ldpc_encoder>
     make(ldpc_code::sptr code, backend where = backend::automatic, int device = 0);
+    static std::unique_ptr<ldpc_encoder> make(ldpc_code::sptr code,
+                                              const parameters&,
+                                              backend where = backend::automatic,
+                                              int device = 0);
     virtual ~ldpc_encoder() = default;
 
     /*!
      * Encodes a batch; returns before the device has finished if `queue` is a device's.
-     * \param info       information words, (batch, k)
-     * \param[out] words codewords, (batch, n)
+     * \param info       information words, (batch, k); packed (batch, ⌈k / 8⌉)
+     * \param[out] words codewords, (batch, n); packed (batch, ⌈n / 8⌉)
+     * \throws std::invalid_argument if the views don't fit each other.
      */
     virtual void run(view<const uint8_t> info, view<uint8_t> words, queue& queue) = 0;
 };

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <cstdint>
+#include <gnuradio/cudaphy/kernels/ldpc_code.h>
+#include <optional>
+
+namespace gr::cudaphy::kernels {
+
+/*!
+ * \brief How to encode one word of a quasi-cyclic code by whole circulants.
+ *
+ * A block column of Z bits is a string, and a circulant reads a string from another
+ * beginning: bit i of a sum is the sum of bits (i + rotation) mod Z of its terms. Block
+ * rows with one unknown string give that string; where there is none, a block column is
+ * set aside, as ldpc_encoding_plan does bit by bit. In the end the block rows that are
+ * left give the strings set aside: by circulants again where the inverse is as sparse as
+ * that of 802.11n and 5G NR, by a dense matrix (360 x 360 for DVB-S2, where the inverse
+ * is a running sum) otherwise.
+ *
+ * The arrays are in the order in which they run: inputs, sums, dense, late_sums, outputs.
+ */
+struct ldpc_circulant_plan {
+    //! Nothing where the code has no circulants, or where it is better taken bit by bit.
+    static std::optional<ldpc_circulant_plan> make(const ldpc_code& code);
+
+    int lifting_size = 0;
+    int strings = 0; //!< block columns first
+    //! Strings that are read from other beginnings than their own, (strings)
+    std::vector<char> rotated;
+
+    //! Information bits info..info + bits - 1 are the first bits of a string, whose
+    //! others are 0.
+    struct input_run {
+        int info, string, bits;
+    };
+    std::vector<input_run> input_runs;
+    //! One information bit in a string that also has parity bits.
+    struct bit {
+        int info, string, bit;
+    };
+    std::vector<int> mixed; //!< strings to which single bits go; 0 before
+    std::vector<bit> input_bits;
+
+    struct term {
+        int from, rotation;
+        int missing = -1; //!< the bit of the sum that this term leaves out, or -1
+    };
+    //! String `to` becomes the sum of terms[last of the sum before]..terms[last - 1].
+    struct sum {
+        int to, last;
+    };
+    std::vector<term> terms;
+    std::vector<sum> sums, late_sums; //!< late_sums follow sums in `terms`
+
+    //! Adds, for each one in the strings `dense_from`, a row of `dense_words` words into
+    //! the strings `dense_to`, each of them string_words() long.
+    std::vector<int> dense_from, dense_to;
+    std::vector<uint64_t> dense; //!< (dense_from, Z, dense_to, string_words())
+    int string_words() const { return (lifting_size + 511) / 512 * 8; }
+
+    struct run {
+        int string, bits;
+    };
+    //! The codeword: the first bits of strings, then bit j of each of the strings
+    //! interleaved.. interleaved + ways - 1, for j = 0..Z - 1.
+    std::vector<run> outputs;
+    int interleaved = 0, ways = 0;
+};
+
+} // namespace gr::cudaphy::kernels
