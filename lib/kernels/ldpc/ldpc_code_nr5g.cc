@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_code_builder.h"
-#include "kernels/ldpc/ldpc_tables.h"
+#include "kernels/ldpc/nr5g_dimensions.h"
 #include <algorithm>
 #include <numeric>
 
@@ -8,22 +8,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 using graph = ldpc_tables::nr5g_graph;
-
-constexpr int core_rows = 4;         // the densest rows, which every code has
-constexpr int punctured_columns = 2; // block columns
-
-//! The set of lifting sizes that z belongs to, 0..7, or -1.
-int set_index(int z)
-{
-    for (int set = 0; set < 8; ++set) {
-        for (int size = graph::bases[set]; size <= graph::max_lifting_size; size *= 2) {
-            if (size == z) {
-                return set;
-            }
-        }
-    }
-    return -1;
-}
 
 void require(bool valid, const std::string& what, int value)
 {
@@ -52,15 +36,15 @@ ldpc_code::sptr ldpc_code::nr5g(int base_graph, int lifting_size, int rows, int 
     const auto& table = ldpc_tables::nr5g[base_graph - 1];
     const std::string graph_name = "base graph " + std::to_string(base_graph);
     const int z = lifting_size;
-    const int set = set_index(z);
+    const int set = nr5g::lifting_set(z);
     require(set >= 0,
             "a lifting size of 2 to 16 or 18, 20 ... 32, 36, 40 ... 64, 72, 80 ... 128, "
             "144, 160 ... 256, 288, 320, 352 or 384",
             z);
-    require(rows >= core_rows && rows <= table.rows,
+    require(rows >= nr5g::core_rows && rows <= table.rows,
             "4 to " + std::to_string(table.rows) + " rows (" + graph_name + ")",
             rows);
-    const int most_fillers = (table.systematic - punctured_columns) * z - 1;
+    const int most_fillers = (table.systematic - nr5g::punctured_columns) * z - 1;
     require(fillers >= 0 && fillers <= most_fillers,
             "0 to " + std::to_string(most_fillers) + " fillers (" + graph_name +
                 ", lifting size " + std::to_string(z) + ")",
@@ -84,11 +68,11 @@ ldpc_code::sptr ldpc_code::nr5g(int base_graph, int lifting_size, int rows, int 
         for (; entry != table.end && entry->row == r; ++entry) {
             blocks.all.push_back({ r, entry->column, entry->shifts[set] % z });
         }
-        if (r >= core_rows) {
+        if (r >= nr5g::core_rows) {
             blocks.all.push_back({ r, table.systematic + r, 0 });
         }
     }
-    code.punctured.resize(punctured_columns * z);
+    code.punctured.resize(nr5g::punctured_columns * z);
     std::iota(code.punctured.begin(), code.punctured.end(), 0);
     code.shortened.resize(fillers);
     std::iota(
