@@ -85,14 +85,26 @@ def default_batch(code, backend):
     return max(1, (1 << 14) // code.n)
 
 
+# What the simulation itself decides, or what random words have no use for.
+_OURS = ("code", "llr", "output", "llr_positive", "backend", "device")
+_OURS += ("packed", "soft", "stop_crc")
+
+
 def decoder_settings(given):
-    """All settings of ldpc_decode as text, those given and the others' defaults."""
-    others = ("code", "llr", "output", "llr_positive", "backend", "device")
+    """The settings of ldpc_decode that matter, as text: those given and the others' defaults."""
     settings = {
         name: given.get(name, parameter.default)
         for name, parameter in inspect.signature(ldpc_decode).parameters.items()
-        if name not in others
+        if name not in _OURS
     }
+    if settings["algorithm"] != "normalized_min_sum":
+        settings.pop("scale", None)
+    if settings["algorithm"] != "offset_min_sum":
+        settings.pop("offset", None)
+    if settings.get("arithmetic") != "int8":
+        settings.pop("llr_steps", None)
+    if settings.get("arithmetic") == "auto":
+        settings["arithmetic"] = "float32"  # of LLRs in float32
     return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
@@ -125,9 +137,8 @@ class error_rate_simulation:
         for name, value in (("batch", batch), ("workers", workers)):
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} {value} is not a whole number of at least 1")
-        unknown = sorted({"backend", "device", "output", "llr_positive"} & set(decoder))
-        if unknown:
-            raise ValueError(f"the simulation sets the decoder's {unknown[0]} itself")
+        for name in sorted(set(_OURS) & set(decoder)):
+            raise ValueError(f"a simulation leaves no choice of the decoder's {name}")
         content = None
         if isinstance(code, str) and code.partition(":")[0] in FILES:
             content = Path(code.partition(":")[2]).read_bytes()
