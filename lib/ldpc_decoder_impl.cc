@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_decoder_impl.h"
-#include "ldpc_batch.h"
+#include "ldpc_sizes.h"
 #include <gnuradio/io_signature.h>
 
 namespace gr::cudaphy {
@@ -8,21 +8,23 @@ namespace {
 
 using parameters = kernels::ldpc_decoder::parameters;
 
-bool is_one_of(const std::string& what,
-               const std::string& value,
-               const char* yes,
-               const char* no)
+bool checked_drop(const std::string& on_failure)
 {
-    if (value != yes && value != no) {
-        throw std::invalid_argument(what + " \"" + value + "\" is neither \"" + yes +
-                                    "\" nor \"" + no + "\"");
+    if (on_failure != "mark" && on_failure != "drop") {
+        throw std::invalid_argument("on_failure \"" + on_failure +
+                                    "\" is neither \"drop\" nor \"mark\"");
     }
-    return value == yes;
+    return on_failure == "drop";
 }
 
-int output_bits(const kernels::ldpc_code& code, const parameters& p)
+std::vector<batch_port>
+output_ports(const kernels::ldpc_code& code, const parameters& p, bool soft)
 {
-    return p.whole_words ? code.n() : code.k();
+    std::vector<batch_port> ports{ { 1, output_bytes(code, p) } };
+    if (soft) {
+        ports.push_back({ sizeof(float), output_bits(code, p) });
+    }
+    return ports;
 }
 
 // The batch's status words: first the iterations of all codewords, then whether each is
@@ -36,27 +38,53 @@ bool is_ok(const batch_status& status, int frame)
 class decoder_job : public batch_job
 {
 public:
-    decoder_job(kernels::ldpc_code::sptr code, const parameters& p, const queue& line)
-        : d_n(code->n()), d_bits(output_bits(*code, p)),
+    decoder_job(kernels::ldpc_code::sptr code,
+                const parameters& p,
+                bool soft,
+                const queue& line)
+        : d_code(code), d_parameters(p), d_soft(soft),
           d_kernel(kernels::ldpc_decoder::make(code, p, line.where(), line.device()))
     {
     }
     void run(const batch& work, queue& line) override
     {
         const size_t frames = work.frames;
-        d_kernel->run(work.input<float>(0, d_n),
-                      work.output<uint8_t>(0, d_bits),
-                      { work.status, frames },
-                      { work.status + frames, frames },
-                      line);
+        kernels::ldpc_decoder::results out{ work.output<uint8_t>(
+                                                0, output_bytes(*d_code, d_parameters)),
+                                            { work.status, frames },
+                                            { work.status + frames, frames } };
+        if (d_soft) {
+            out.soft = work.output<float>(1, output_bits(*d_code, d_parameters));
+        }
+        d_kernel->run({ work.in[0], frames * d_code->n(), d_parameters.llr }, out, line);
     }
 
 private:
-    const size_t d_n, d_bits;
+    const kernels::ldpc_code::sptr d_code;
+    const parameters d_parameters;
+    const bool d_soft;
     std::unique_ptr<kernels::ldpc_decoder> d_kernel;
 };
 
 } // namespace
+
+ldpc_decoder::sptr ldpc_decoder::make(kernels::ldpc_code::sptr code,
+                                      const ldpc_decoder_options& decoding,
+                                      const ldpc_output_options& output,
+                                      const ldpc_block_options& block)
+{
+    const auto p = decoding.parameters();
+    if (p.llr == kernels::ldpc_decoder::number::float16) {
+        throw std::invalid_argument(
+            "type \"float16\" is no stream's: \"float\" or \"int8\"");
+    }
+    return gnuradio::make_block_sptr<ldpc_decoder_impl>(
+        ldpc_code_choice(code, block.codes, block.code_tag_key),
+        p,
+        checked_drop(output.on_failure),
+        output.soft,
+        block);
+}
 
 ldpc_decoder::sptr ldpc_decoder::make(kernels::ldpc_code::sptr code,
                                       int max_iterations,
@@ -71,31 +99,46 @@ ldpc_decoder::sptr ldpc_decoder::make(kernels::ldpc_code::sptr code,
                                       int max_batch,
                                       double max_latency)
 {
-    parameters p;
-    p.max_iterations = max_iterations;
-    p.scale = scale;
-    p.early_stop = early_stop;
-    p.whole_words = is_one_of("output", output, "codeword", "info");
-    p.llr_positive = llr_positive;
-    return gnuradio::make_block_sptr<ldpc_decoder_impl>(
-        checked_code(code),
-        p,
-        is_one_of("on_failure", on_failure, "drop", "mark"),
-        batch_options{
-            length_tag_key, backend, device, ldpc_batch(max_batch, code), max_latency });
+    ldpc_decoder_options decoding;
+    decoding.max_iterations = max_iterations;
+    decoding.scale = scale;
+    decoding.early_stop = early_stop;
+    decoding.output = output;
+    decoding.llr_positive = llr_positive;
+    return make(code,
+                decoding,
+                { on_failure, false },
+                { length_tag_key, backend, device, max_batch, max_latency });
 }
 
-ldpc_decoder_impl::ldpc_decoder_impl(kernels::ldpc_code::sptr code,
+ldpc_decoder_impl::ldpc_decoder_impl(const ldpc_code_choice& codes,
                                      const parameters& p,
                                      bool drops,
-                                     const batch_options& options)
+                                     bool soft,
+                                     const ldpc_block_options& options)
     : gr::block("ldpc_decoder",
-                gr::io_signature::make(1, 1, sizeof(float)),
-                gr::io_signature::make(1, 1, 1)),
-      batch_block(
-          options, { { sizeof(float), code->n() } }, { { 1, output_bits(*code, p) } }, 2),
-      d_code(code), d_parameters(p), d_drops(drops)
+                gr::io_signature::make(1, 1, llr_bytes(p)),
+                gr::io_signature::makev(
+                    1 + soft, 1 + soft, std::vector<int>{ 1, sizeof(float) })),
+      batch_block({ options.length_tag_key,
+                    options.backend,
+                    options.device,
+                    codes.batch(options.max_batch, 0),
+                    options.max_latency },
+                  { { llr_bytes(p), codes.first().n() } },
+                  output_ports(codes.first(), p, soft),
+                  2),
+      d_codes(codes), d_parameters(p), d_drops(drops), d_soft(soft)
 {
+    message_port_register_out(pmt::mp("fail"));
+    for (size_t i = 1; i < codes.all().size(); ++i) {
+        const auto& code = *codes.all()[i];
+        batch_kind kind{ { code.n() }, {}, codes.batch(options.max_batch, i) };
+        for (const auto& port : output_ports(code, p, soft)) {
+            kind.out.push_back(port.items);
+        }
+        add_kind(kind);
+    }
     make_jobs();
 }
 
@@ -107,7 +150,26 @@ double ldpc_decoder_impl::average_iterations() const
 
 std::unique_ptr<batch_job> ldpc_decoder_impl::make_job(queue& line)
 {
-    return std::make_unique<decoder_job>(d_code, d_parameters, line);
+    return make_job_of_kind(line, 0);
+}
+
+std::unique_ptr<batch_job> ldpc_decoder_impl::make_job_of_kind(queue& line, int kind)
+{
+    return std::make_unique<decoder_job>(d_codes.all()[kind], d_parameters, d_soft, line);
+}
+
+int ldpc_decoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const
+{
+    return d_codes.named(head, refusal);
+}
+
+void ldpc_decoder_impl::refuse(const std::vector<tag_t>& head,
+                               uint64_t,
+                               const std::string& reason)
+{
+    ++d_refused;
+    warn_sometimes("a packet is passed over: " + reason);
+    message_port_pub(pmt::mp("fail"), refused_packet(head, reason));
 }
 
 bool ldpc_decoder_impl::keeps(const batch_status& status, int frame) const

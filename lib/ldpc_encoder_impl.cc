@@ -1,32 +1,55 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_encoder_impl.h"
-#include "ldpc_batch.h"
+#include "ldpc_sizes.h"
 #include <gnuradio/io_signature.h>
 
 namespace gr::cudaphy {
 namespace {
 
+using parameters = kernels::ldpc_encoder::parameters;
+
+int input_bytes(const kernels::ldpc_code& code, const parameters& p)
+{
+    return bytes_of(code.k(), p.packed_input);
+}
+
+int output_bytes(const kernels::ldpc_code& code, const parameters& p)
+{
+    return bytes_of(code.n(), p.packed_output);
+}
+
 class encoder_job : public batch_job
 {
 public:
-    encoder_job(kernels::ldpc_code::sptr code, const queue& line)
-        : d_code(code),
-          d_kernel(kernels::ldpc_encoder::make(code, line.where(), line.device()))
+    encoder_job(kernels::ldpc_code::sptr code, const parameters& p, const queue& line)
+        : d_input_bytes(input_bytes(*code, p)), d_output_bytes(output_bytes(*code, p)),
+          d_kernel(kernels::ldpc_encoder::make(code, p, line.where(), line.device()))
     {
     }
     void run(const batch& work, queue& line) override
     {
-        d_kernel->run(work.input<uint8_t>(0, d_code->k()),
-                      work.output<uint8_t>(0, d_code->n()),
+        d_kernel->run(work.input<uint8_t>(0, d_input_bytes),
+                      work.output<uint8_t>(0, d_output_bytes),
                       line);
     }
 
 private:
-    const kernels::ldpc_code::sptr d_code;
+    const size_t d_input_bytes, d_output_bytes;
     std::unique_ptr<kernels::ldpc_encoder> d_kernel;
 };
 
 } // namespace
+
+ldpc_encoder::sptr ldpc_encoder::make(kernels::ldpc_code::sptr code,
+                                      bool packed_input,
+                                      bool packed_output,
+                                      const ldpc_block_options& block)
+{
+    return gnuradio::make_block_sptr<ldpc_encoder_impl>(
+        ldpc_code_choice(code, block.codes, block.code_tag_key),
+        parameters{ packed_input, packed_output },
+        block);
+}
 
 ldpc_encoder::sptr ldpc_encoder::make(kernels::ldpc_code::sptr code,
                                       const std::string& length_tag_key,
@@ -35,25 +58,58 @@ ldpc_encoder::sptr ldpc_encoder::make(kernels::ldpc_code::sptr code,
                                       int max_batch,
                                       double max_latency)
 {
-    return gnuradio::make_block_sptr<ldpc_encoder_impl>(
-        checked_code(code),
-        batch_options{
-            length_tag_key, backend, device, ldpc_batch(max_batch, code), max_latency });
+    return make(
+        code, false, false, { length_tag_key, backend, device, max_batch, max_latency });
 }
 
-ldpc_encoder_impl::ldpc_encoder_impl(kernels::ldpc_code::sptr code,
-                                     const batch_options& options)
+ldpc_encoder_impl::ldpc_encoder_impl(const ldpc_code_choice& codes,
+                                     const parameters& p,
+                                     const ldpc_block_options& options)
     : gr::block("ldpc_encoder",
                 gr::io_signature::make(1, 1, 1),
                 gr::io_signature::make(1, 1, 1)),
-      batch_block(options, { { 1, code->k() } }, { { 1, code->n() } }, 0), d_code(code)
+      batch_block({ options.length_tag_key,
+                    options.backend,
+                    options.device,
+                    codes.batch(options.max_batch, 0),
+                    options.max_latency },
+                  { { 1, input_bytes(codes.first(), p) } },
+                  { { 1, output_bytes(codes.first(), p) } },
+                  0),
+      d_codes(codes), d_parameters(p)
 {
+    message_port_register_out(pmt::mp("fail"));
+    for (size_t i = 1; i < codes.all().size(); ++i) {
+        const auto& code = *codes.all()[i];
+        add_kind({ { input_bytes(code, p) },
+                   { output_bytes(code, p) },
+                   codes.batch(options.max_batch, i) });
+    }
     make_jobs();
 }
 
 std::unique_ptr<batch_job> ldpc_encoder_impl::make_job(queue& line)
 {
-    return std::make_unique<encoder_job>(d_code, line);
+    return make_job_of_kind(line, 0);
+}
+
+std::unique_ptr<batch_job> ldpc_encoder_impl::make_job_of_kind(queue& line, int kind)
+{
+    return std::make_unique<encoder_job>(d_codes.all()[kind], d_parameters, line);
+}
+
+int ldpc_encoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const
+{
+    return d_codes.named(head, refusal);
+}
+
+void ldpc_encoder_impl::refuse(const std::vector<tag_t>& head,
+                               uint64_t,
+                               const std::string& reason)
+{
+    ++d_refused;
+    warn_sometimes("a packet is passed over: " + reason);
+    message_port_pub(pmt::mp("fail"), refused_packet(head, reason));
 }
 
 } // namespace gr::cudaphy

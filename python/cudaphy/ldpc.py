@@ -5,6 +5,8 @@ import numpy as np
 
 from . import cudaphy_python as _native
 
+_TYPES = {"float32": "float", "float16": "float16", "int8": "int8"}
+
 
 def _rows(array, width, what):
     if array.ndim < 1 or array.shape[-1] != width:
@@ -12,15 +14,29 @@ def _rows(array, width, what):
     return array.reshape((int(np.prod(array.shape[:-1])), width))
 
 
-def ldpc_encode(code, bits, backend="auto", device=0):
+def _bytes(bits, packed):
+    return (bits + 7) // 8 if packed else bits
+
+
+def ldpc_encode(
+    code, bits, backend="auto", device=0, packed_input=False, packed_output=False
+):
     """Encodes information words.
 
-    code: an ldpc_code. bits: (..., k), 0 or 1. Returns codewords (..., n), uint8.
+    code: an ldpc_code. bits: (..., k), 0 or 1; packed_input: (..., ceil(k / 8)), eight bits a byte,
+    the first one highest. Returns codewords (..., n), or with packed_output (..., ceil(n / 8)), uint8.
     Raises ValueError for a wrong shape, BackendUnavailable.
     """
     bits = np.asarray(bits, np.uint8)
-    words = _native._ldpc_encode(code, _rows(bits, code.k, "bits"), backend, device)
-    return words.reshape(bits.shape[:-1] + (code.n,))
+    words = _native._ldpc_encode(
+        code,
+        _rows(bits, _bytes(code.k, packed_input), "bits"),
+        packed_input,
+        packed_output,
+        backend,
+        device,
+    )
+    return words.reshape(bits.shape[:-1] + words.shape[1:])
 
 
 def ldpc_decode(
@@ -34,34 +50,64 @@ def ldpc_decode(
     llr_positive=0,
     backend="auto",
     device=0,
+    offset=0.5,
+    schedule="layered",
+    arithmetic="auto",
+    llr_steps=8.0,
+    packed=False,
+    stop_crc=None,
+    soft=False,
 ):
-    """Decodes codewords from LLRs by layered scaled (normalised) min-sum.
+    """Decodes codewords from LLRs by message passing.
 
-    code: an ldpc_code. llr: (..., n), float32, positive for the bit llr_positive (docs/conventions.md).
-    scale: a fixed factor of min-sum; None rises from the code's own, default_scale (docs/conventions.md).
-    output: "info" (k bits) or "codeword" (n).
-    Returns bits (..., k or n), uint8; iterations (...), int32; ok (...), bool: every parity check holds.
-    Raises ValueError for a wrong shape or parameter, BackendUnavailable.
+    code: an ldpc_code. llr: (..., n), float32, float16 or int8 as they come, all else as float32;
+    positive for the bit llr_positive (docs/conventions.md).
+    algorithm: "normalized_min_sum", "offset_min_sum" or "sum_product".
+    scale: a fixed factor of normalised min-sum, above 0 to 1; None rises from the code's own,
+    default_scale (docs/conventions.md). offset: of offset min-sum, in units of the LLR, 0 to 1e4.
+    schedule: "layered" or "flooding".
+    arithmetic: "float32", "int8" (layered normalised min-sum only), or "auto": int8 for int8 LLRs
+    where it is offered, else float32. llr_steps: steps of int8 arithmetic in a unit of LLR, for
+    LLRs of floating point, above 0 to 64.
+    early_stop: each word stops where its parity checks hold; or, with stop_crc, one of "24A", "24B",
+    "24C", "16", "11", "6" (3GPP TS 38.212, 5.1), where its information bits pass that check.
+    output: "info" (k bits) or "codeword" (n). packed: eight bits a byte, the first one highest.
+
+    Returns bits (..., k or n), uint8, or packed (..., ceil of an eighth of that); iterations (...),
+    int32; ok (...), bool: every parity check holds, or stop_crc. With soft a fourth: the LLRs of the
+    bits after decoding, float32 (..., k or n), in units of llr.
+    Raises ValueError for a wrong shape or parameter, or a combination that is not offered;
+    BackendUnavailable.
     """
-    if algorithm != "normalized_min_sum":
-        raise ValueError(f'algorithm "{algorithm}" is not "normalized_min_sum"')
-    if output not in ("info", "codeword"):
-        raise ValueError(f'output "{output}" is neither "info" nor "codeword"')
-    llr = np.asarray(llr, np.float32)
+    llr = np.asarray(llr)
+    if llr.dtype.name not in _TYPES:
+        llr = llr.astype(np.float32)
     lead = llr.shape[:-1]
-    bits, iterations, ok = _native._ldpc_decode(
+    rows = np.ascontiguousarray(_rows(llr, code.n, "llr"))
+    results = _native._ldpc_decode(
         code,
-        _rows(llr, code.n, "llr"),
-        max_iterations,
-        0.0 if scale is None else scale,
-        early_stop,
-        output == "codeword",
-        llr_positive,
+        rows.view(np.uint8).reshape(rows.shape[0], code.n * llr.itemsize),
+        soft,
         backend,
         device,
+        type=_TYPES[llr.dtype.name],
+        max_iterations=max_iterations,
+        algorithm=algorithm,
+        scale=scale,
+        early_stop=early_stop,
+        output=output,
+        llr_positive=llr_positive,
+        offset=offset,
+        schedule=schedule,
+        arithmetic=arithmetic,
+        llr_steps=llr_steps,
+        packed=packed,
+        stop_crc=stop_crc,
     )
-    return (
+    bits, iterations, ok, values = results
+    found = (
         bits.reshape(lead + bits.shape[1:]),
         iterations.reshape(lead),
         ok.reshape(lead).astype(bool),
     )
+    return found + (values.reshape(lead + values.shape[1:]),) if soft else found

@@ -2,40 +2,40 @@
 #pragma once
 
 #include <gnuradio/block.h>
-#include <gnuradio/cudaphy/kernels/ldpc_code.h>
+#include <gnuradio/cudaphy/ldpc_options.h>
 
 namespace gr::cudaphy {
 
 /*!
- * \brief Decodes codewords of an LDPC code from soft bits, by layered scaled min-sum.
+ * \brief Decodes codewords of LDPC codes from soft bits.
  * \ingroup cudaphy
  *
- * In: floats, n LLRs a codeword (docs/conventions.md). Out: bytes, one bit each: the k
- * information bits of a codeword, or all n. On the first bit of each word stand the tags
- * `iterations` (pmt long) and `ldpc_ok` (pmt bool: every parity check holds). A packet is
+ * In: floats or int8, n LLRs a codeword (docs/conventions.md). Out 0: bytes, one bit
+ * each: the k information bits of a codeword, or all n; packed, eight bits a byte, each
+ * word's last byte filled with zeros. Out 1, with soft_output: floats, the LLR of each of
+ * these bits after decoding. On the first item of each word stand the tags `iterations`
+ * (pmt long) and `ldpc_ok` (pmt bool: every parity check holds, or stop_crc). A packet is
  * any number of whole codewords. Algorithm and sources: kernels/ldpc_decoder.h.
+ *
+ * With several codes (ldpc_block_options::codes) each packet names its own by a tag on
+ * its first item. Packets of one code that follow each other are decoded in one launch;
+ * packets leave in order. A packet whose tag names no code, or whose length is no whole
+ * number of its codewords, is passed over: message port `fail` gets a PDU, its metadata
+ * the packet's tags and `reason` (a symbol).
  */
 class CUDAPHY_API ldpc_decoder : virtual public gr::block
 {
 public:
     typedef std::shared_ptr<ldpc_decoder> sptr;
 
-    /*!
-     * \param code           from ldpc_code
-     * \param max_iterations 1..1000
-     * \param scale          fixed factor of min-sum, above 0 to 1; 0: rising from the
-     * code's own
-     * \param early_stop     stop each codeword as soon as its parity checks hold
-     * \param output         "info": the k information bits; "codeword": all n
-     * \param on_failure     "mark": put out hard decisions, tag ldpc_ok false; "drop":
-     * put out nothing, and make each word that is put out a packet of its own \param
-     * llr_positive   the bit that a positive LLR means, 0 or 1 \param length_tag_key
-     * names the tag with a packet's length in items; empty: a plain stream \param backend
-     * "auto", "cuda", "cpu" or "reference" \param device         index of the GPU \param
-     * max_batch      codewords in one launch at most; 0: automatic \param max_latency
-     * seconds that a word may wait for a fuller batch \throws std::invalid_argument if a
-     * parameter is out of range; std::runtime_error if the backend can't be had.
-     */
+    //! \throws std::invalid_argument if a parameter is out of range or a name unknown;
+    //! std::runtime_error if the backend can't be had.
+    static sptr make(kernels::ldpc_code::sptr code,
+                     const ldpc_decoder_options& decoding,
+                     const ldpc_output_options& output = {},
+                     const ldpc_block_options& block = {});
+
+    //! The same with the most common options one by one.
     static sptr make(kernels::ldpc_code::sptr code,
                      int max_iterations = 20,
                      float scale = 0,
@@ -54,6 +54,7 @@ public:
     virtual uint64_t
     frame_errors() const = 0; //!< of these, how many did not become codewords
     virtual double average_iterations() const = 0; //!< over all of them
+    virtual uint64_t refused_packets() const = 0;  //!< passed over, see above
 };
 
 } // namespace gr::cudaphy

@@ -2,31 +2,36 @@
 #pragma once
 
 #include <gnuradio/block.h>
-#include <gnuradio/cudaphy/kernels/ldpc_code.h>
+#include <gnuradio/cudaphy/ldpc_options.h>
 
 namespace gr::cudaphy {
 
 /*!
- * \brief Encodes information words into codewords of an LDPC code.
+ * \brief Encodes information words into codewords of LDPC codes.
  * \ingroup cudaphy
  *
- * In: bytes, one bit each, k an information word. Out: bytes, n a codeword. A packet is
- * any number of whole words.
+ * In: bytes, one bit each, k an information word; or packed, eight bits a byte, the first
+ * one highest, ⌈k / 8⌉ bytes a word. Out: n bits a codeword, one or eight a byte. A
+ * packet is any number of whole words.
+ *
+ * With several codes (ldpc_block_options::codes) each packet names its own by a tag on
+ * its first item, which goes on to the decoder. A packet whose tag names no code, or
+ * whose length is no whole number of its words, is passed over: message port `fail` gets
+ * a PDU, its metadata the packet's tags and `reason` (a symbol).
  */
 class CUDAPHY_API ldpc_encoder : virtual public gr::block
 {
 public:
     typedef std::shared_ptr<ldpc_encoder> sptr;
 
-    /*!
-     * \param code           from ldpc_code
-     * \param length_tag_key names the tag with a packet's length in items; empty: a plain
-     * stream \param backend        "auto", "cuda", "cpu" or "reference" \param device
-     * index of the GPU \param max_batch      codewords in one launch at most; 0:
-     * automatic \param max_latency    seconds that a word may wait for a fuller batch
-     * \throws std::invalid_argument if a parameter is out of range; std::runtime_error if
-     * the backend can't be had.
-     */
+    //! \throws std::invalid_argument if a parameter is out of range; std::runtime_error
+    //! if the backend can't be had.
+    static sptr make(kernels::ldpc_code::sptr code,
+                     bool packed_input,
+                     bool packed_output,
+                     const ldpc_block_options& block = {});
+
+    //! The same of bits, a byte each, and one code.
     static sptr make(kernels::ldpc_code::sptr code,
                      const std::string& length_tag_key = "",
                      const std::string& backend = "auto",
@@ -35,6 +40,7 @@ public:
                      double max_latency = 0);
 
     virtual std::string backend() const = 0; //!< in use: "cuda", "cpu" or "reference"
+    virtual uint64_t refused_packets() const = 0; //!< passed over, see above
 };
 
 } // namespace gr::cudaphy

@@ -75,6 +75,10 @@ void bind_backends(py::module& m);
 void bind_linalg(py::module& m);
 void bind_mimo(py::module& m);
 void bind_ldpc(py::module& m);
+void bind_ldpc_blocks(py::module& m);
+void bind_ldpc_fec(py::module& m);
+void bind_ldpc_functions(py::module& m);
+void bind_ldpc_pdu(py::module& m);
 void bind_blocks(py::module& m);
 
 } // namespace gr::cudaphy::bindings

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
-#include <gnuradio/cudaphy/ldpc_decoder.h>
-#include <gnuradio/cudaphy/ldpc_encoder.h>
 #include <gnuradio/cudaphy/matrix_inverse.h>
 #include <gnuradio/cudaphy/mimo_channel_estimator.h>
 #include <gnuradio/cudaphy/mimo_equalizer.h>
@@ -13,8 +11,6 @@ namespace {
 
 template <typename Block>
 using block_class = py::class_<Block, gr::block, gr::basic_block, std::shared_ptr<Block>>;
-
-using code_ptr = std::shared_ptr<kernels::ldpc_code>;
 
 // What every block's docstring ends with.
 #define COMMON_ARGUMENTS                                                                 \
@@ -184,80 +180,6 @@ void bind_blocks(py::module& m)
              "E|n|^2, linear; from the next batch on.")
         .def("noise_variance", &soft_demapper::noise_variance)
         .def("backend", &soft_demapper::backend, "The backend in use.");
-
-    block_class<ldpc_encoder>(m,
-                              "ldpc_encoder",
-                              "LDPC encoder. In: bytes, a bit each, k a word; out: "
-                              "bytes, n a codeword." COMMON_ARGUMENTS)
-        .def(py::init([](code_ptr code,
-                         const std::string& length_tag_key,
-                         const std::string& backend,
-                         int device,
-                         int max_batch,
-                         double max_latency) {
-                 return ldpc_encoder::make(
-                     code, length_tag_key, backend, device, max_batch, max_latency);
-             }),
-             py::arg("code"),
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
-        .def("backend", &ldpc_encoder::backend, "The backend in use.");
-
-    block_class<ldpc_decoder>(
-        m,
-        "ldpc_decoder",
-        "LDPC decoder, layered scaled min-sum. In: n LLRs a codeword, floats "
-        "(docs/conventions.md). Out: bytes, a bit each: "
-        "output \"info\": k, \"codeword\": n. Tags on each word's first bit: "
-        "'iterations' (long), 'ldpc_ok' (bool). "
-        "on_failure \"mark\" puts out hard decisions, \"drop\" nothing. scale 0: the "
-        "factor rises from the code's own." COMMON_ARGUMENTS)
-        .def(py::init([](code_ptr code,
-                         int max_iterations,
-                         float scale,
-                         bool early_stop,
-                         const std::string& output,
-                         const std::string& on_failure,
-                         int llr_positive,
-                         const std::string& length_tag_key,
-                         const std::string& backend,
-                         int device,
-                         int max_batch,
-                         double max_latency) {
-                 return ldpc_decoder::make(code,
-                                           max_iterations,
-                                           scale,
-                                           early_stop,
-                                           output,
-                                           on_failure,
-                                           llr_positive,
-                                           length_tag_key,
-                                           backend,
-                                           device,
-                                           max_batch,
-                                           max_latency);
-             }),
-             py::arg("code"),
-             py::arg("max_iterations") = 20,
-             py::arg("scale") = 0.0f,
-             py::arg("early_stop") = true,
-             py::arg("output") = "info",
-             py::arg("on_failure") = "mark",
-             py::arg("llr_positive") = 0,
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
-        .def("backend", &ldpc_decoder::backend, "The backend in use.")
-        .def("frames", &ldpc_decoder::frames, "Codewords decoded.")
-        .def("frame_errors",
-             &ldpc_decoder::frame_errors,
-             "Of these, those that did not become codewords.")
-        .def("average_iterations", &ldpc_decoder::average_iterations);
 }
 
 } // namespace gr::cudaphy::bindings

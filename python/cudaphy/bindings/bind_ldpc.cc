@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "arrays.h"
-#include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
-#include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
+#include "ldpc_arguments.h"
 
 namespace gr::cudaphy::bindings {
 namespace {
 
 using kernels::ldpc_code;
-// pybind11 knows no pointers to const; the class has no member that could change it.
-using code_ptr = std::shared_ptr<ldpc_code>;
 
 code_ptr mutable_pointer(ldpc_code::sptr code)
 {
@@ -85,51 +81,6 @@ py::array_t<T> copied(const std::vector<T>& items)
     return py::array_t<T>(items.size(), items.data());
 }
 
-numpy_array<uint8_t> encode(code_ptr code,
-                            const numpy_array<uint8_t>& info,
-                            const std::string& where,
-                            int device)
-{
-    auto q = queue::make(backend_from_name(where), device);
-    auto kernel = kernels::ldpc_encoder::make(code, q->where(), q->device());
-    input<uint8_t> from(*q, info);
-    output<uint8_t> words(*q, { info.shape(0), code->n() });
-    {
-        py::gil_scoped_release others_may_run;
-        kernel->run(from, words, *q);
-        q->synchronize();
-    }
-    return words.result();
-}
-
-py::tuple decode(code_ptr code,
-                 const numpy_array<float>& llr,
-                 int max_iterations,
-                 float scale,
-                 bool early_stop,
-                 bool whole_words,
-                 int llr_positive,
-                 const std::string& where,
-                 int device)
-{
-    auto q = queue::make(backend_from_name(where), device);
-    auto kernel = kernels::ldpc_decoder::make(
-        code,
-        { max_iterations, scale, early_stop, whole_words, llr_positive },
-        q->where(),
-        q->device());
-    const auto batch = llr.shape(0);
-    input<float> from(*q, llr);
-    output<uint8_t> bits(*q, { batch, whole_words ? code->n() : code->k() });
-    output<int> iterations(*q, { batch }), ok(*q, { batch });
-    {
-        py::gil_scoped_release others_may_run;
-        kernel->run(from, bits, iterations, ok, *q);
-        q->synchronize();
-    }
-    return py::make_tuple(bits.result(), iterations.result(), ok.result());
-}
-
 } // namespace
 
 void bind_ldpc(py::module& m)
@@ -194,8 +145,6 @@ Raises ValueError with the allowed values; CodeFileError with the line of a malf
             return "<ldpc_code " + c.name() + ": n " + std::to_string(c.n()) + ", k " +
                    std::to_string(c.k()) + ">";
         });
-    m.def("_ldpc_encode", &encode);
-    m.def("_ldpc_decode", &decode);
 }
 
 } // namespace gr::cudaphy::bindings

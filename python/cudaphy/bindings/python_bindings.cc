@@ -5,10 +5,15 @@ PYBIND11_MODULE(cudaphy_python, m)
 {
     namespace py = pybind11;
     using namespace gr::cudaphy::bindings;
-    py::module::import("gnuradio.gr"); // the base classes of the blocks
+    py::module::import("gnuradio.gr");  // the base classes of the blocks,
+    py::module::import("gnuradio.fec"); // and of the coders for FEC blocks
     bind_backends(m);
     bind_linalg(m);
     bind_mimo(m);
     bind_ldpc(m);
     bind_blocks(m);
+    bind_ldpc_blocks(m);
+    bind_ldpc_fec(m);
+    bind_ldpc_functions(m);
+    bind_ldpc_pdu(m);
 }

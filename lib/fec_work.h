@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace gr::cudaphy {
+
+//! What generic_work's first argument is: void*, and from GNU Radio 3.10.11 on const
+//! void*.
+template <typename Work>
+struct fec_work;
+template <typename Coder, typename Input>
+struct fec_work<void (Coder::*)(Input, void*)> {
+    using input = Input;
+};
+
+//! \throws std::invalid_argument
+inline int checked_fec_batch(int batch)
+{
+    if (batch < 1 || batch > 65536) {
+        throw std::invalid_argument("batch " + std::to_string(batch) +
+                                    " is not in 1 to 65536 codewords");
+    }
+    return batch;
+}
+
+/*!
+ * \brief How many words make up the frame of `bits` information bits that a FEC block
+ * sets.
+ *
+ * The asynchronous decoder computes that number from the code's rate and cuts it off, so
+ * that it may come out one too small: 900.99... for the 901 that were meant. Nothing is
+ * thrown here: the tagged decoder also asks about the size of its largest packet.
+ */
+struct fec_frame {
+    fec_frame(unsigned bits, int k) : words((bits + (k > 2)) / k)
+    {
+        const auto off = static_cast<int64_t>(bits) - static_cast<int64_t>(words) * k;
+        whole = words > 0 && off >= -1 && off <= (k > 2);
+    }
+    unsigned words; //!< 0: less than one
+    bool whole;     //!< and nothing is left over
+};
+
+} // namespace gr::cudaphy

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ldpc_code_choice.h"
+#include <algorithm>
+
+namespace gr::cudaphy {
+
+ldpc_code_choice::ldpc_code_choice(kernels::ldpc_code::sptr first,
+                                   const ldpc_codes& further,
+                                   const std::string& tag_key)
+    : d_key(pmt::intern(tag_key))
+{
+    const auto add = [&](const std::string& name, const kernels::ldpc_code::sptr& code) {
+        if (code->k() < 1) {
+            throw std::invalid_argument("the code " + code->name() +
+                                        " has no information bits");
+        }
+        if (!d_index.emplace(name, static_cast<int>(d_codes.size())).second) {
+            throw std::invalid_argument("two codes have the name \"" + name + "\"");
+        }
+        d_codes.push_back(code);
+    };
+    if (!first) {
+        throw std::invalid_argument("no LDPC code was given: make one with ldpc_code");
+    }
+    add(first->name(), first);
+    for (const auto& [name, code] : further) {
+        if (!code) {
+            throw std::invalid_argument("codes has no LDPC code for the name \"" + name +
+                                        "\"");
+        }
+        add(name, code);
+    }
+    if (!further.empty() && tag_key.empty()) {
+        throw std::invalid_argument(
+            "code_tag_key is empty: with several codes, packets need it to name theirs");
+    }
+}
+
+int ldpc_code_choice::named(const pmt::pmt_t& value, std::string& refusal) const
+{
+    if (!value || pmt::is_null(value)) {
+        return 0;
+    }
+    if (pmt::is_symbol(value)) {
+        const auto found = d_index.find(pmt::symbol_to_string(value));
+        if (found != d_index.end()) {
+            return found->second;
+        }
+    } else if (pmt::is_integer(value)) {
+        const auto index = pmt::to_long(value);
+        if (index >= 0 && index < static_cast<long>(d_codes.size())) {
+            return static_cast<int>(index);
+        }
+    }
+    refusal = pmt::symbol_to_string(d_key) + " " + pmt::write_string(value) +
+              " names no code of this block, which has 0 to " +
+              std::to_string(d_codes.size() - 1) + ":";
+    for (size_t i = 0; i < d_codes.size(); ++i) {
+        for (const auto& [name, index] : d_index) {
+            if (index == static_cast<int>(i)) {
+                refusal += (i ? ", " : " ") + name;
+            }
+        }
+    }
+    return -1;
+}
+
+int ldpc_code_choice::named(const std::vector<tag_t>& head, std::string& refusal) const
+{
+    for (const auto& tag : head) {
+        if (pmt::eqv(tag.key, d_key)) {
+            return named(tag.value, refusal);
+        }
+    }
+    return 0;
+}
+
+int ldpc_code_choice::named_in(const pmt::pmt_t& metadata, std::string& refusal) const
+{
+    return named(pmt::dict_ref(metadata, d_key, pmt::PMT_NIL), refusal);
+}
+
+int ldpc_code_choice::batch(int max_batch, int index) const
+{
+    return max_batch ? max_batch : std::clamp((1 << 21) / d_codes[index]->n(), 32, 1024);
+}
+
+const ldpc_block_options& checked_block(const ldpc_block_options& options)
+{
+    if (options.max_batch < 0 || options.max_batch > 1 << 24) {
+        throw std::invalid_argument("max_batch " + std::to_string(options.max_batch) +
+                                    " is not in 0 (automatic) to 16777216 frames");
+    }
+    return options;
+}
+
+pmt::pmt_t refused_packet(const std::vector<tag_t>& head, const std::string& reason)
+{
+    auto metadata = pmt::make_dict();
+    for (const auto& tag : head) {
+        metadata = pmt::dict_add(metadata, tag.key, tag.value);
+    }
+    metadata = pmt::dict_add(metadata, pmt::mp("reason"), pmt::intern(reason));
+    return pmt::cons(metadata, pmt::init_u8vector(0, std::vector<uint8_t>{}));
+}
+
+} // namespace gr::cudaphy

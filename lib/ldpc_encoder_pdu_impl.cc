@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ldpc_code_choice.h"
+#include "ldpc_on_host.h"
+#include "ldpc_sizes.h"
+#include "pdu_batch.h"
+#include <atomic>
+#include <gnuradio/cudaphy/ldpc_encoder_pdu.h>
+#include <gnuradio/io_signature.h>
+
+namespace gr::cudaphy {
+namespace {
+
+using parameters = kernels::ldpc_encoder::parameters;
+
+class ldpc_encoder_pdu_impl : public ldpc_encoder_pdu
+{
+public:
+    ldpc_encoder_pdu_impl(const ldpc_code_choice& codes,
+                          const parameters& p,
+                          const ldpc_block_options& options)
+        : gr::block("ldpc_encoder_pdu",
+                    gr::io_signature::make(0, 0, 0),
+                    gr::io_signature::make(0, 0, 0)),
+          d_codes(codes), d_parameters(p), d_max_batch(options.max_batch),
+          d_backend(resolve(backend_from_name(options.backend), options.device))
+    {
+        for (size_t i = 0; i < codes.all().size(); ++i) {
+            d_encoders.push_back(std::make_unique<ldpc_on_host_encoder>(
+                codes.all()[i], p, d_backend, codes.batch(d_max_batch, i)));
+        }
+        message_port_register_in(d_port);
+        message_port_register_out(d_port);
+        message_port_register_out(d_fail);
+        set_msg_handler(d_port, [this](const pmt::pmt_t& pdu) { take(pdu); });
+    }
+
+    bool start() override
+    {
+        d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
+        return block::start();
+    }
+    bool stop() override
+    {
+        d_waiting.clear();
+        return block::stop();
+    }
+
+    std::string backend() const override { return name_of(d_backend.where); }
+    uint64_t refused_packets() const override { return d_refused; }
+
+private:
+    int input_bytes(int code) const
+    {
+        return bytes_of(d_codes.all()[code]->k(), d_parameters.packed_input);
+    }
+
+    void take(const pmt::pmt_t& pdu)
+    {
+        try {
+            pmt::pmt_t metadata, vector;
+            int code = 0;
+            const auto refusal = examine(pdu, metadata, vector, code);
+            if (!refusal.empty()) {
+                finish();
+                ++d_refused;
+                message_port_pub(d_fail, refused_pdu(metadata, vector, refusal));
+            } else {
+                const size_t frames = pmt::length(vector) / input_bytes(code);
+                const size_t most = d_codes.batch(d_max_batch, code);
+                if (code != d_code || d_waiting.frames() + frames > most) {
+                    finish();
+                }
+                d_code = code;
+                d_waiting.add(metadata, vector, frames);
+            }
+            if (nmsgs(d_port) == 0) {
+                finish();
+            }
+        } catch (const std::exception& problem) {
+            // Thrown on, it would end this block's thread.
+            d_waiting.clear();
+            d_logger->error("{}: the PDU is lost", problem.what());
+        }
+    }
+
+    //! Why a PDU can't be encoded; empty: it can.
+    std::string examine(const pmt::pmt_t& pdu,
+                        pmt::pmt_t& metadata,
+                        pmt::pmt_t& vector,
+                        int& code) const
+    {
+        std::string refusal;
+        if (!take_apart(pdu, metadata, vector, refusal)) {
+            return refusal;
+        }
+        code = d_codes.named_in(metadata, refusal);
+        if (code < 0) {
+            return refusal;
+        }
+        if (!pmt::is_u8vector(vector)) {
+            return "the PDU holds no u8 items";
+        }
+        const auto items = pmt::length(vector);
+        if (items == 0 || items % input_bytes(code) != 0) {
+            return "the PDU has " + std::to_string(items) +
+                   " bytes, which is no whole number of information words of " +
+                   std::to_string(input_bytes(code)) + " bytes";
+        }
+        return "";
+    }
+
+    //! Encodes what waits.
+    void finish()
+    {
+        if (d_waiting.empty()) {
+            return;
+        }
+        const size_t bytes =
+            bytes_of(d_codes.all()[d_code]->n(), d_parameters.packed_output);
+        std::vector<uint8_t> words(d_waiting.frames() * bytes);
+        d_encoders[d_code]->run(static_cast<const uint8_t*>(d_waiting.data()),
+                                d_waiting.frames(),
+                                words.data());
+        for (const auto& part : d_waiting.parts()) {
+            message_port_pub(
+                d_port,
+                pmt::cons(part.metadata,
+                          pmt::init_u8vector(part.frames * bytes,
+                                             words.data() + part.first * bytes)));
+        }
+        d_waiting.clear();
+    }
+
+    const ldpc_code_choice d_codes;
+    const parameters d_parameters;
+    const int d_max_batch;
+    const resolved_backend d_backend;
+    const pmt::pmt_t d_port = pmt::mp("pdus"), d_fail = pmt::mp("fail");
+    std::vector<std::unique_ptr<ldpc_on_host_encoder>> d_encoders;
+
+    pdu_batch d_waiting;
+    int d_code = 0;
+    std::atomic<uint64_t> d_refused{ 0 };
+};
+
+} // namespace
+
+ldpc_encoder_pdu::sptr ldpc_encoder_pdu::make(kernels::ldpc_code::sptr code,
+                                              bool packed_input,
+                                              bool packed_output,
+                                              const ldpc_block_options& block)
+{
+    return gnuradio::make_block_sptr<ldpc_encoder_pdu_impl>(
+        ldpc_code_choice(code, block.codes, block.code_tag_key),
+        parameters{ packed_input, packed_output },
+        checked_block(block));
+}
+
+} // namespace gr::cudaphy

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ldpc_arguments.h"
+#include <gnuradio/cudaphy/ldpc_decoder.h>
+#include <gnuradio/cudaphy/ldpc_encoder.h>
+
+namespace gr::cudaphy::bindings {
+namespace {
+
+template <typename Block>
+using block_class = py::class_<Block, gr::block, gr::basic_block, std::shared_ptr<Block>>;
+
+} // namespace
+
+void bind_ldpc_blocks(py::module& m)
+{
+    block_class<ldpc_encoder>(m, "ldpc_encoder", R"(LDPC encoder.
+
+In: bytes, a bit each, k an information word; out: bytes, n a codeword.
+
+packed_input, packed_output: eight bits a byte, the first one highest, ceil(k / 8) or ceil(n / 8) bytes a word.
+length_tag_key: names the tag with a packet's length in items; empty: a plain stream.
+codes: further codes, a dict name -> ldpc_code, or a list (each by its own name); a packet names its code by a tag code_tag_key on its first item: a symbol, or a number, 0 for `code`, 1 for the first of codes; without it, the packet is of `code`. Needs a length tag key. A packet of no such code, or of a wrong length, goes as a PDU with `reason` to message port `fail`.
+backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU.
+max_batch: codewords in one launch at most, 0: automatic; max_latency: seconds that a word may wait for a fuller batch.
+
+Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
+        .def(py::init([](code_ptr code,
+                         const std::string& length_tag_key,
+                         const std::string& backend,
+                         int device,
+                         int max_batch,
+                         double max_latency,
+                         const py::kwargs& more) {
+                 ldpc_block_options block{
+                     length_tag_key, backend, device, max_batch, max_latency
+                 };
+                 bool packed_input = false, packed_output = false;
+                 keywords left(more);
+                 left.take("packed_input", packed_input);
+                 left.take("packed_output", packed_output);
+                 left.take_codes(block.codes);
+                 left.take("code_tag_key", block.code_tag_key);
+                 left.finish();
+                 return ldpc_encoder::make(code, packed_input, packed_output, block);
+             }),
+             py::arg("code"),
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("backend", &ldpc_encoder::backend, "The backend in use.")
+        .def("refused_packets",
+             &ldpc_encoder::refused_packets,
+             "Packets passed over, of no known code or of a wrong length.");
+
+    block_class<ldpc_decoder>(m, "ldpc_decoder", R"(LDPC decoder.
+
+In: n LLRs a codeword (docs/conventions.md), floats, or with type "int8" bytes. Out 0: bytes, a bit each: output "info": k, "codeword": n. Out 1, with soft_output: floats, the LLR of each of these bits after decoding. Tags on each word's first item: 'iterations' (long), 'ldpc_ok' (bool).
+
+max_iterations: 1 to 1000. scale: fixed factor of min-sum; 0: rises from the code's own.
+early_stop: stop each word as soon as its checks hold.
+on_failure: "mark" puts out hard decisions, "drop" nothing. llr_positive: the bit that a positive LLR means.
+type: "float" or "int8". packed: eight bits a byte, the first one highest, a word's last byte filled with zeros.
+algorithm: "normalized_min_sum", "offset_min_sum" (with offset) or "sum_product"; schedule: "layered" or "flooding".
+arithmetic: "auto", "float32" or "int8"; llr_steps: steps of int8 arithmetic in a unit of a float LLR. int8 arithmetic is layered normalised min-sum.
+stop_crc: stop where the information bits pass this check of 3GPP TS 38.212: "24A", "24B", "24C", "16", "11" or "6"; ldpc_ok then tells so.
+length_tag_key: names the tag with a packet's length in items; empty: a plain stream.
+codes: further codes, a dict name -> ldpc_code, or a list (each by its own name); a packet names its code by a tag code_tag_key on its first item: a symbol, or a number, 0 for `code`, 1 for the first of codes; without it, the packet is of `code`. Needs a length tag key. A packet of no such code, or of a wrong length, goes as a PDU with `reason` to message port `fail`.
+backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU.
+max_batch: codewords in one launch at most, 0: automatic; max_latency: seconds that a word may wait for a fuller batch.
+
+Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
+        .def(py::init([](code_ptr code,
+                         int max_iterations,
+                         float scale,
+                         bool early_stop,
+                         const std::string& output,
+                         const std::string& on_failure,
+                         int llr_positive,
+                         const std::string& length_tag_key,
+                         const std::string& backend,
+                         int device,
+                         int max_batch,
+                         double max_latency,
+                         const py::kwargs& more) {
+                 ldpc_decoder_options decoding;
+                 decoding.max_iterations = max_iterations;
+                 decoding.scale = scale;
+                 decoding.early_stop = early_stop;
+                 decoding.output = output;
+                 decoding.llr_positive = llr_positive;
+                 ldpc_output_options put_out{ on_failure, false };
+                 ldpc_block_options block{
+                     length_tag_key, backend, device, max_batch, max_latency
+                 };
+                 keywords left(more);
+                 left.take("type", decoding.type);
+                 left.take_more_decoding(decoding);
+                 left.take("soft_output", put_out.soft);
+                 left.take_codes(block.codes);
+                 left.take("code_tag_key", block.code_tag_key);
+                 left.finish();
+                 return ldpc_decoder::make(code, decoding, put_out, block);
+             }),
+             py::arg("code"),
+             py::arg("max_iterations") = 20,
+             py::arg("scale") = 0.0f,
+             py::arg("early_stop") = true,
+             py::arg("output") = "info",
+             py::arg("on_failure") = "mark",
+             py::arg("llr_positive") = 0,
+             py::arg("length_tag_key") = "",
+             py::arg("backend") = "auto",
+             py::arg("device") = 0,
+             py::arg("max_batch") = 0,
+             py::arg("max_latency") = 0.0)
+        .def("backend", &ldpc_decoder::backend, "The backend in use.")
+        .def("frames", &ldpc_decoder::frames, "Codewords decoded.")
+        .def("frame_errors",
+             &ldpc_decoder::frame_errors,
+             "Of these, those that did not become codewords.")
+        .def("average_iterations", &ldpc_decoder::average_iterations)
+        .def("refused_packets",
+             &ldpc_decoder::refused_packets,
+             "Packets passed over, of no known code or of a wrong length.");
+}
+
+} // namespace gr::cudaphy::bindings

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ldpc_arguments.h"
+#include <gnuradio/cudaphy/ldpc_decoder_def.h>
+#include <gnuradio/cudaphy/ldpc_encoder_def.h>
+
+namespace gr::cudaphy::bindings {
+namespace {
+
+ldpc_decoder_def::sptr make_decoder(code_ptr code,
+                                    int batch,
+                                    const std::string& backend,
+                                    int device,
+                                    const py::kwargs& options)
+{
+    ldpc_decoder_options decoding;
+    keywords left(options);
+    left.take("max_iterations", decoding.max_iterations);
+    left.take("scale", decoding.scale);
+    left.take("early_stop", decoding.early_stop);
+    left.take("algorithm", decoding.algorithm);
+    left.take("offset", decoding.offset);
+    left.take("schedule", decoding.schedule);
+    left.take("arithmetic", decoding.arithmetic);
+    left.take("llr_steps", decoding.llr_steps);
+    left.take("stop_crc", decoding.stop_crc);
+    left.finish();
+    return ldpc_decoder_def::make(code, decoding, batch, backend, device);
+}
+
+} // namespace
+
+void bind_ldpc_fec(py::module& m)
+{
+    py::class_<ldpc_decoder_def,
+               gr::fec::generic_decoder,
+               std::shared_ptr<ldpc_decoder_def>>(
+        m, "ldpc_decoder_def", R"(LDPC decoder object for GNU Radio's FEC blocks.
+
+For fec.extended_decoder, fec.decoder, fec.tagged_decoder and fec.async_decoder: n floats a codeword in, positive for bit 1 as everywhere in gr-fec; k bits out. One call decodes `batch` codewords (1 to 65536), or as many as the frame size holds that tagged and async decoder set.
+
+make(code, batch=1, backend="auto", device=0), and by name max_iterations, scale, early_stop, algorithm, offset, schedule, arithmetic, llr_steps and stop_crc as of ldpc_decoder.
+
+Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
+        .def_static("make",
+                    &make_decoder,
+                    py::arg("code"),
+                    py::arg("batch") = 1,
+                    py::arg("backend") = "auto",
+                    py::arg("device") = 0)
+        .def("backend", &ldpc_decoder_def::backend, "The backend in use.")
+        .def("frames", &ldpc_decoder_def::frames, "Codewords decoded.")
+        .def("frame_errors",
+             &ldpc_decoder_def::frame_errors,
+             "Of these, those that did not become codewords.")
+        .def("average_iterations", &ldpc_decoder_def::average_iterations);
+
+    py::class_<ldpc_encoder_def,
+               gr::fec::generic_encoder,
+               std::shared_ptr<ldpc_encoder_def>>(
+        m, "ldpc_encoder_def", R"(LDPC encoder object for GNU Radio's FEC blocks.
+
+For fec.extended_encoder, fec.encoder, fec.tagged_encoder and fec.async_encoder: k bits a word in, n out. One call encodes `batch` words (1 to 65536), or as many as the frame size holds.
+
+make(code, batch=1, backend="auto", device=0). Raises ValueError for a parameter out of range, BackendUnavailable.)")
+        .def_static(
+            "make",
+            [](code_ptr code, int batch, const std::string& backend, int device) {
+                return ldpc_encoder_def::make(code, batch, backend, device);
+            },
+            py::arg("code"),
+            py::arg("batch") = 1,
+            py::arg("backend") = "auto",
+            py::arg("device") = 0)
+        .def("backend", &ldpc_encoder_def::backend, "The backend in use.");
+}
+
+} // namespace gr::cudaphy::bindings

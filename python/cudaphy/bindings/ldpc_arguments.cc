@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "ldpc_arguments.h"
+
+namespace gr::cudaphy::bindings {
+
+void keywords::take_codes(ldpc_codes& to)
+{
+    py::object given = py::none();
+    take("codes", given);
+    if (given.is_none()) {
+        return;
+    }
+    const auto add = [&](const std::string& name, const py::handle& value) {
+        code_ptr code;
+        try {
+            code = value.cast<code_ptr>();
+        } catch (const py::cast_error&) {
+        }
+        if (!code) {
+            throw py::type_error("codes: " + py::repr(value).cast<std::string>() +
+                                 " is no ldpc_code");
+        }
+        to.emplace_back(name.empty() ? code->name() : name, code);
+    };
+    if (py::isinstance<py::dict>(given)) {
+        for (const auto& [name, code] : given.cast<py::dict>()) {
+            add(py::str(name).cast<std::string>(), code);
+        }
+        return;
+    }
+    for (const auto& code : given) {
+        add("", code);
+    }
+}
+
+void keywords::take_decoding(ldpc_decoder_options& to)
+{
+    take("max_iterations", to.max_iterations);
+    take("scale", to.scale);
+    take("early_stop", to.early_stop);
+    take("output", to.output);
+    take("llr_positive", to.llr_positive);
+    take_more_decoding(to);
+}
+
+void keywords::take_more_decoding(ldpc_decoder_options& to)
+{
+    take("algorithm", to.algorithm);
+    take("offset", to.offset);
+    take("schedule", to.schedule);
+    take("arithmetic", to.arithmetic);
+    take("llr_steps", to.llr_steps);
+    take("packed", to.packed);
+    take("stop_crc", to.stop_crc);
+}
+
+void keywords::finish() const
+{
+    if (!d_left.empty()) {
+        throw py::type_error("unexpected keyword argument " +
+                             py::str(py::list(d_left)).cast<std::string>());
+    }
+}
+
+} // namespace gr::cudaphy::bindings
