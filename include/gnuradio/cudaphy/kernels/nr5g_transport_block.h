@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
+#include <gnuradio/cudaphy/kernels/nr5g.h>
+#include <map>
+
+namespace gr::cudaphy::kernels::nr5g {
+
+//! How one transmission of a transport block is mapped.
+struct transmission {
+    int layers = 1;             //!< 1..4
+    int modulation_order = 2;   //!< Q_m: 1, 2, 4, 6, 8 or 10
+    int redundancy_version = 0; //!< 0..3
+};
+
+/*!
+ * \brief Encodes transport blocks of 5G NR: CRCs, segmentation, LDPC codes, rate matching
+ * and concatenation (3GPP TS 38.212, sections 6.2 and 7.2).
+ */
+class CUDAPHY_API transport_block_encoder
+{
+public:
+    //! limited_buffer is N_ref of rate_matcher::parameters. \throws
+    //! std::invalid_argument, backend_unavailable as resolve() does.
+    explicit transport_block_encoder(const segmentation&,
+                                     int limited_buffer = 0,
+                                     backend where = backend::automatic,
+                                     int device = 0);
+
+    /*!
+     * \param payload     (A)
+     * \param[out] coded  (G), a multiple of layers · modulation_order
+     * \throws std::invalid_argument for sizes that do not fit
+     */
+    void encode(view<const uint8_t> payload, const transmission&, view<uint8_t> coded);
+
+private:
+    segmentation d_segmentation;
+    int d_limited_buffer;
+    std::unique_ptr<queue> d_queue;
+    std::map<int, std::unique_ptr<ldpc_encoder>> d_encoders; // by rows
+};
+
+/*!
+ * \brief Decodes a transport block from one transmission or several (HARQ).
+ *
+ * Each transmission's LLRs are added to a soft buffer; then every code block that has not
+ * passed its CRC yet is decoded, all of them in one call of the decoder, with as many
+ * rows of the base graph as the received bits reach. Decoding of a block stops at its
+ * CRC. A block that passed is kept, unless the transport block's CRC fails although
+ * every block passed.
+ *
+ * The CRC of zeros is zero, and bits of which nothing is known decide 0: a block of zeros
+ * passes only if it is what the parity checks make of the LLRs, and some LLR is not 0.
+ */
+class CUDAPHY_API transport_block_decoder
+{
+public:
+    struct parameters {
+        int limited_buffer = 0; //!< N_ref of rate_matcher::parameters
+        //! Of the blocks' decoder; llr is float32 or int8, which is the soft buffer's
+        //! type too. What the transport block settles is ignored: early_stop,
+        //! whole_words, packed, stop_crc.
+        ldpc_decoder::parameters decoding;
+    };
+    struct outcome {
+        bool ok;                     //!< the transport block's CRC holds
+        std::vector<int> block_ok;   //!< each block's CRC holds, (C)
+        std::vector<int> iterations; //!< 0 for a block that had passed before, (C)
+    };
+
+    //! \throws std::invalid_argument, backend_unavailable as resolve() does.
+    transport_block_decoder(const segmentation&,
+                            const parameters&,
+                            backend where = backend::automatic,
+                            int device = 0);
+
+    /*!
+     * Adds a transmission and decodes.
+     * \param llr           (G), a multiple of layers · modulation_order
+     * \param[out] payload  (A), hard decisions where a CRC fails
+     * \throws std::invalid_argument for sizes that do not fit, or LLRs of another type
+     * than the parameters say
+     */
+    outcome decode(view<const float> llr, const transmission& how, view<uint8_t> payload);
+    outcome
+    decode(view<const int8_t> llr, const transmission& how, view<uint8_t> payload);
+
+    //! Forgets what was received: the next transmission is of another transport block.
+    void clear();
+
+private:
+    template <typename T>
+    outcome decode_any(view<const T> llr,
+                       std::vector<T>& soft,
+                       const transmission& how,
+                       view<uint8_t> payload);
+    template <typename T>
+    void add(view<const T> llr, std::vector<T>& soft, const transmission& how);
+    template <typename T>
+    void decode_blocks(const std::vector<int>& blocks,
+                       const std::vector<T>& soft,
+                       bool until_crc,
+                       outcome& out);
+    template <typename T>
+    void decode_zeros_again(const std::vector<int>& blocks,
+                            const std::vector<T>& soft,
+                            outcome& out);
+    rate_matcher matcher(const transmission& how) const;
+
+    segmentation d_segmentation;
+    parameters d_parameters;
+    std::unique_ptr<queue> d_queue;
+    struct stage {
+        int n;
+        std::unique_ptr<ldpc_decoder> decoder;
+    };
+    std::map<std::pair<int, bool>, stage> d_stages; // by rows and until_crc
+    int d_soft_bits;                                // of one block
+    int d_reach = 0;           // soft bits received, from the first on
+    std::vector<float> d_soft; // (C, d_soft_bits), one of the two
+    std::vector<int8_t> d_soft_int8;
+    std::vector<uint8_t> d_bits; // (C, K')
+    std::vector<int> d_passed;   // (C)
+};
+
+} // namespace gr::cudaphy::kernels::nr5g

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <algorithm>
+#include <gnuradio/cudaphy/kernels/nr5g_transport_block.h>
+#include <numeric>
+
+namespace gr::cudaphy::kernels::nr5g {
+namespace {
+
+using number = ldpc_decoder::number;
+
+void require(bool holds, const std::string& problem)
+{
+    if (!holds) {
+        throw std::invalid_argument("nr5g: " + problem);
+    }
+}
+
+rate_matcher make_matcher(const segmentation& of, int limited, const transmission& how)
+{
+    rate_matcher::parameters p;
+    p.base_graph = of.base_graph;
+    p.lifting_size = of.lifting_size;
+    p.fillers = of.fillers;
+    p.modulation_order = how.modulation_order;
+    p.redundancy_version = how.redundancy_version;
+    p.limited_buffer = limited;
+    return rate_matcher(p);
+}
+
+std::vector<int> lengths(const segmentation& of, size_t coded, const transmission& how)
+{
+    require(coded <= INT32_MAX, "more than 2^31 coded bits");
+    return coded_lengths(
+        static_cast<int>(coded), how.layers, how.modulation_order, of.blocks);
+}
+
+} // namespace
+
+transport_block_encoder::transport_block_encoder(const segmentation& of,
+                                                 int limited_buffer,
+                                                 backend where,
+                                                 int device)
+    : d_segmentation(of), d_limited_buffer(limited_buffer),
+      d_queue(queue::make(where, device))
+{
+    make_matcher(of, limited_buffer, {}); // throws for what can't be
+}
+
+void transport_block_encoder::encode(view<const uint8_t> payload,
+                                     const transmission& how,
+                                     view<uint8_t> coded)
+{
+    const auto& of = d_segmentation;
+    const auto matcher = make_matcher(of, d_limited_buffer, how);
+    const auto each = lengths(of, coded.size(), how);
+    std::vector<uint8_t> blocks(size_t(of.blocks) * of.block_bits);
+    segment(of, payload, blocks);
+    const int rows = matcher.rows(matcher.reach(each.back())); // the longest
+    auto& encoder = d_encoders[rows];
+    const auto code = of.code(rows);
+    if (!encoder) {
+        encoder = ldpc_encoder::make(code, d_queue->where(), d_queue->device());
+    }
+    const array<uint8_t> info(*d_queue, blocks);
+    array<uint8_t> words(*d_queue, size_t(of.blocks) * code->n());
+    encoder->run(info, words, *d_queue);
+    auto encoded = words.to_host();
+    uint8_t* out = coded.data();
+    for (int i = 0; i < of.blocks; ++i) {
+        const size_t start = size_t(i) * code->n();
+        const size_t size = each[i];
+        matcher.match({ encoded.data() + start, size_t(code->n()) }, { out, size });
+        out += size;
+    }
+}
+
+transport_block_decoder::transport_block_decoder(const segmentation& of,
+                                                 const parameters& wanted,
+                                                 backend where,
+                                                 int device)
+    : d_segmentation(of), d_parameters(wanted), d_queue(queue::make(where, device)),
+      d_bits(size_t(of.blocks) * of.block_bits)
+{
+    auto& decoding = d_parameters.decoding;
+    require(decoding.llr == number::float32 || decoding.llr == number::int8,
+            "LLRs of transport blocks are float32 or int8");
+    decoding.early_stop = true;
+    decoding.whole_words = false;
+    decoding.packed = false;
+    decoding.stop_crc = of.stop_crc();
+    d_soft_bits = matcher({}).soft_bits();
+    // Throws for parameters that the decoder does not take.
+    ldpc_decoder::make(of.code(4), decoding, d_queue->where(), d_queue->device());
+    clear();
+}
+
+rate_matcher transport_block_decoder::matcher(const transmission& how) const
+{
+    return make_matcher(d_segmentation, d_parameters.limited_buffer, how);
+}
+
+void transport_block_decoder::clear()
+{
+    const size_t size = size_t(d_segmentation.blocks) * d_soft_bits;
+    if (d_parameters.decoding.llr == number::float32) {
+        d_soft.assign(size, 0);
+    } else {
+        d_soft_int8.assign(size, 0);
+    }
+    d_passed.assign(d_segmentation.blocks, 0);
+    d_reach = 0;
+}
+
+transport_block_decoder::outcome transport_block_decoder::decode(view<const float> llr,
+                                                                 const transmission& how,
+                                                                 view<uint8_t> payload)
+{
+    require(d_parameters.decoding.llr == number::float32, "the LLRs are to be int8");
+    return decode_any(llr, d_soft, how, payload);
+}
+
+transport_block_decoder::outcome transport_block_decoder::decode(view<const int8_t> llr,
+                                                                 const transmission& how,
+                                                                 view<uint8_t> payload)
+{
+    require(d_parameters.decoding.llr == number::int8, "the LLRs are to be float32");
+    return decode_any(llr, d_soft_int8, how, payload);
+}
+
+template <typename T>
+transport_block_decoder::outcome
+transport_block_decoder::decode_any(view<const T> llr,
+                                    std::vector<T>& soft,
+                                    const transmission& how,
+                                    view<uint8_t> payload)
+{
+    require(payload.size() == size_t(d_segmentation.payload),
+            "payload has " + std::to_string(payload.size()) +
+                " bits, the transport block " + std::to_string(d_segmentation.payload));
+    add(llr, soft, how);
+    outcome out{ false, {}, std::vector<int>(d_segmentation.blocks) };
+    std::vector<int> open;
+    for (int i = 0; i < d_segmentation.blocks; ++i) {
+        if (!d_passed[i]) {
+            open.push_back(i);
+        }
+    }
+    if (!open.empty()) {
+        decode_blocks(open, soft, true, out);
+        decode_zeros_again(open, soft, out);
+    }
+    out.block_ok = d_passed;
+    const bool passed =
+        std::all_of(d_passed.begin(), d_passed.end(), [](int ok) { return ok != 0; });
+    out.ok = desegment(d_segmentation, d_bits, payload) && passed;
+    if (passed && !out.ok) {
+        // One of them passed by chance: all are to be decoded anew.
+        std::fill(d_passed.begin(), d_passed.end(), 0);
+    }
+    return out;
+}
+
+template <typename T>
+void transport_block_decoder::add(view<const T> llr,
+                                  std::vector<T>& soft,
+                                  const transmission& how)
+{
+    const auto from = matcher(how);
+    const auto each = lengths(d_segmentation, llr.size(), how);
+    size_t start = 0;
+    for (int i = 0; i < d_segmentation.blocks; ++i) {
+        const size_t place = size_t(i) * d_soft_bits;
+        from.recover(llr.part(start, each[i]), view<T>(soft.data() + place, d_soft_bits));
+        start += each[i];
+    }
+    d_reach = std::max(d_reach, from.reach(each.back()));
+}
+
+template <typename T>
+void transport_block_decoder::decode_blocks(const std::vector<int>& blocks,
+                                            const std::vector<T>& soft,
+                                            bool until_crc,
+                                            outcome& out)
+{
+    const int rows = matcher({}).rows(d_reach);
+    auto& [n, decoder] = d_stages[{ rows, until_crc }];
+    if (!decoder) {
+        const auto code = d_segmentation.code(rows);
+        auto wanted = d_parameters.decoding;
+        wanted.stop_crc = until_crc ? d_segmentation.stop_crc() : crc{};
+        n = code->n();
+        decoder = ldpc_decoder::make(code, wanted, d_queue->where(), d_queue->device());
+    }
+    // A limited buffer may end before the code does: those bits are never sent.
+    const size_t known = std::min(n, d_soft_bits);
+    const size_t batch = blocks.size();
+    const size_t k = d_segmentation.block_bits;
+    std::vector<T> received(batch * n);
+    for (size_t i = 0; i < batch; ++i) {
+        std::copy_n(soft.data() + size_t(blocks[i]) * d_soft_bits,
+                    known,
+                    received.data() + i * n);
+    }
+    const array<T> llr(*d_queue, view<const T>(received));
+    array<uint8_t> bits(*d_queue, batch * k);
+    array<int> iterations(*d_queue, batch), ok(*d_queue, batch);
+    decoder->run(view<const T>(llr),
+                 ldpc_decoder::results{ bits.all(), iterations.all(), ok.all() },
+                 *d_queue);
+    const auto got = bits.to_host();
+    const auto run = iterations.to_host();
+    const auto passed = ok.to_host();
+    for (size_t i = 0; i < batch; ++i) {
+        std::copy_n(got.data() + i * k, k, d_bits.data() + blocks[i] * k);
+        out.iterations[blocks[i]] += run[i];
+        d_passed[blocks[i]] = passed[i];
+    }
+}
+
+template <typename T>
+void transport_block_decoder::decode_zeros_again(const std::vector<int>& blocks,
+                                                 const std::vector<T>& soft,
+                                                 outcome& out)
+{
+    const size_t k = d_segmentation.block_bits;
+    const auto bits_of = [&](int block) {
+        return view<const uint8_t>(d_bits).part(block * k, k);
+    };
+    std::vector<int> doubtful;
+    for (const int block : blocks) {
+        const auto bits = bits_of(block);
+        if (d_passed[block] && std::count(bits.begin(), bits.end(), 0) == int64_t(k)) {
+            const auto first = soft.begin() + size_t(block) * d_soft_bits;
+            const bool nothing = std::count(first, first + d_soft_bits, 0) == d_soft_bits;
+            d_passed[block] = 0;
+            if (!nothing) {
+                doubtful.push_back(block);
+            }
+        }
+    }
+    if (doubtful.empty()) {
+        return;
+    }
+    decode_blocks(doubtful, soft, false, out);
+    for (const int block : doubtful) {
+        d_passed[block] =
+            d_passed[block] && remainder(d_segmentation.stop_crc(), bits_of(block)) == 0;
+    }
+}
+
+} // namespace gr::cudaphy::kernels::nr5g
