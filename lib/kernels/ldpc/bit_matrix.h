@@ -38,6 +38,20 @@ public:
         add_words(row, other, from, last / 64 + 1);
     }
 
+    //! The sum of the products of row `row` and row `with` of `other`, which has as many
+    //! columns.
+    bool product(size_t row, const bit_matrix& other, size_t with) const
+    {
+        uint64_t sum = 0;
+        for (size_t w = 0; w < d_words; ++w) {
+            sum ^= d_bits[row * d_words + w] & other.d_bits[with * d_words + w];
+        }
+        for (int half = 32; half > 0; half /= 2) {
+            sum ^= sum >> half;
+        }
+        return sum & 1;
+    }
+
 private:
     void add_words(size_t row, const bit_matrix& other, size_t from, size_t words)
     {

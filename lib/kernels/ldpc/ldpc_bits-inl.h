@@ -100,6 +100,25 @@ HWY_INLINE uint64_t reverse_in_bytes(uint64_t x)
     return (x >> 1 & single) | (x & single) << 1;
 }
 
+//! The same for `count` words, and up to a vector more.
+HWY_INLINE void reverse_in_bytes(uint64_t* bits, size_t count)
+{
+    const words d;
+    const auto nibbles = hn::Set(d, uint64_t{ 0x0f0f0f0f0f0f0f0f });
+    const auto pairs = hn::Set(d, uint64_t{ 0x3333333333333333 });
+    const auto single = hn::Set(d, uint64_t{ 0x5555555555555555 });
+    for (size_t i = 0; i < count; i += hn::Lanes(d)) {
+        auto x = hn::LoadU(d, bits + i);
+        x = hn::Or(hn::And(hn::ShiftRight<4>(x), nibbles),
+                   hn::ShiftLeft<4>(hn::And(x, nibbles)));
+        x = hn::Or(hn::And(hn::ShiftRight<2>(x), pairs),
+                   hn::ShiftLeft<2>(hn::And(x, pairs)));
+        x = hn::Or(hn::And(hn::ShiftRight<1>(x), single),
+                   hn::ShiftLeft<1>(hn::And(x, single)));
+        hn::StoreU(x, d, bits + i);
+    }
+}
+
 //! Bits 0..count - 1 of packed bytes, count up to 64; others are arbitrary.
 HWY_INLINE uint64_t read_packed(const uint8_t* from, size_t count)
 {

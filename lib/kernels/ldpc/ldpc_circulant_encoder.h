@@ -49,8 +49,8 @@ public:
     size_t k, n, bytes_in, bytes_out;
     bool packed_input, packed_output;
     size_t string_bytes; //!< from one string to the next
-    size_t information, turned, ones,
-        sent; //!< in the workspace, behind the strings, words
+    // In the workspace, behind the strings, in words:
+    size_t information, turned, ones, moved, sent;
     size_t workspace_words;
 };
 

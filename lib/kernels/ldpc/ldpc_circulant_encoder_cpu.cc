@@ -26,8 +26,10 @@ public:
     word_encoder(const ldpc_circulant_encoder& e, uint64_t* workspace)
         : d_e(e), d_z(e.plan.lifting_size),
           d_strings(reinterpret_cast<uint8_t*>(workspace)),
-          d_information(workspace + e.information), d_turned(workspace + e.turned),
-          d_ones(workspace + e.ones), d_sent(workspace + e.sent)
+          front_words((e.plan.lifting_size + side - 1) / side),
+          d_front(workspace + e.information), d_information(d_front + front_words),
+          d_turned(workspace + e.turned), d_ones(workspace + e.ones),
+          d_moved(workspace + e.moved), d_sent(workspace + e.sent)
     {
     }
 
@@ -75,16 +77,13 @@ private:
 
     void pack_information(const uint8_t* info) const
     {
-        const size_t step = side;
         if (d_e.packed_input) {
-            for (size_t i = 0; i < d_e.k; i += step) {
-                d_information[i / side] =
-                    read_packed(info + i / 8, std::min(step, d_e.k - i));
-            }
+            std::memcpy(d_information, info, d_e.bytes_in);
+            reverse_in_bytes(d_information, (d_e.k + side - 1) / side);
             return;
         }
         const size_t squares = d_e.k / side * side;
-        for (size_t i = 0; i < squares; i += step) {
+        for (size_t i = 0; i < squares; i += side) {
             d_information[i / side] = pack(info + i);
         }
         if (squares < d_e.k) {
@@ -95,17 +94,20 @@ private:
     void take_inputs() const
     {
         for (const auto& run : d_e.plan.input_runs) {
-            const auto* from = reinterpret_cast<const uint8_t*>(d_information);
+            // Before the information there is room for a string.
+            const size_t start = front_words * side + run.info - run.first;
+            const auto* from = reinterpret_cast<const uint8_t*>(d_front) + start / 8;
             uint64_t* to = string(run.string);
-            for (size_t at = 0; at * 8 < static_cast<size_t>(run.bits); at += lanes()) {
-                hn::StoreU(shifted(from + run.info / 8 + at, run.info % 8),
-                           words(),
-                           to + at / 8);
+            const size_t end = run.first + run.bits;
+            for (size_t at = 0; at * 8 < end; at += lanes()) {
+                hn::StoreU(shifted(from + at, start % 8), words(), to + at / 8);
             }
             if (run.bits < d_z) {
-                size_t w = run.bits / 64;
-                to[w] &= (uint64_t{ 1 } << run.bits % 64) - 1;
-                for (++w; w * 64 < static_cast<size_t>(d_z); ++w) {
+                std::fill_n(to, run.first / side, uint64_t{ 0 });
+                to[run.first / side] &= ~uint64_t{ 0 } << run.first % side;
+                to[end / side] &= (uint64_t{ 1 } << end % side) - 1;
+                for (size_t w = end / side + 1; w * side < static_cast<size_t>(d_z);
+                     ++w) {
                     to[w] = 0;
                 }
             }
@@ -256,7 +258,19 @@ private:
     HWY_INLINE void for_each_output(const Put& put) const
     {
         for (const auto& run : d_e.plan.outputs) {
-            put(string(run.string), static_cast<size_t>(run.bits));
+            const uint64_t* from = string(run.string);
+            if (run.first) {
+                const auto* begin =
+                    reinterpret_cast<const uint8_t*>(from) + run.first / 8;
+                for (size_t at = 0; at * 8 < static_cast<size_t>(run.bits);
+                     at += lanes()) {
+                    hn::StoreU(shifted(begin + at, run.first % 8),
+                               words(),
+                               d_moved + at / sizeof(uint64_t));
+                }
+                from = d_moved;
+            }
+            put(from, static_cast<size_t>(run.bits));
         }
         if (d_e.plan.ways) {
             for (size_t j = 0; j < static_cast<size_t>(d_z); ++j) {
@@ -287,6 +301,12 @@ private:
         uint64_t word = 0;
         unsigned filled = 0;
         for_each_output([&](const uint64_t* from, size_t bits) {
+            if (filled == 0) {
+                // Whole words as they are.
+                for (; bits >= side; bits -= side) {
+                    *to++ = *from++;
+                }
+            }
             for (size_t i = 0; i < bits; i += side) {
                 const unsigned count = std::min(side, bits - i);
                 uint64_t next = from[i / side];
@@ -303,15 +323,15 @@ private:
             }
         });
         *to = word;
-        for (size_t i = 0; i < d_e.n; i += side) {
-            write_packed(d_sent[i / side], std::min(side, d_e.n - i), out + i / 8);
-        }
+        reverse_in_bytes(d_sent, (d_e.n + side - 1) / side);
+        std::memcpy(out, d_sent, d_e.bytes_out);
     }
 
     const ldpc_circulant_encoder& d_e;
     const int d_z;
     uint8_t* d_strings;
-    uint64_t *d_information, *d_turned, *d_ones, *d_sent;
+    const size_t front_words;
+    uint64_t *d_front, *d_information, *d_turned, *d_ones, *d_moved, *d_sent;
 };
 
 void encode_by_circulants(const ldpc_circulant_encoder& e,
@@ -379,10 +399,11 @@ ldpc_circulant_encoder::ldpc_circulant_encoder(const ldpc_code& code,
     }
     const size_t slack = 2 * vector / sizeof(uint64_t);
     information = plan.strings * string_bytes / sizeof(uint64_t) + slack;
-    turned = information + k / 64 + slack;
+    turned = information + (z + 63) / 64 + k / 64 + slack;
     ones = turned + z * ((plan.ways + 63) / 64);
-    sent = ones + plan.dense_from.size() * z;
-    workspace_words = sent + (packed_output ? n / 64 + 2 : 0);
+    moved = ones + plan.dense_from.size() * z;
+    sent = moved + string_bytes / sizeof(uint64_t);
+    workspace_words = sent + (packed_output ? n / 64 + slack : 0);
 }
 
 void ldpc_circulant_encoder::encode(const uint8_t* info,

@@ -8,6 +8,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int least_lifting_size = 16;
+constexpr int least_run = 8; // of a codeword's bits in a string
 constexpr int most_strings = 4096;
 constexpr size_t most_dense_words = size_t{ 1 } << 17; // 1 MiB
 constexpr int most_sparse_terms = 8;                   // of a string set aside
@@ -109,7 +110,7 @@ private:
         return std::binary_search(plan.mixed.begin(), plan.mixed.end(), b);
     }
 
-    //! Runs of information bits that begin a string; the others bit by bit.
+    //! A run of information bits a string; those of mixed strings bit by bit.
     bool take_inputs()
     {
         const auto& info = d_code.info_positions();
@@ -129,10 +130,10 @@ private:
                 std::any_of(plan.input_runs.begin(),
                             plan.input_runs.end(),
                             [&](const auto& run) { return run.string == first.block; });
-            if (first.bit != 0 || again) {
+            if (again) {
                 return false;
             }
-            plan.input_runs.push_back({ i, first.block, bits });
+            plan.input_runs.push_back({ i, first.block, first.bit, bits });
             i += bits;
         }
         return plan.input_bits.size() * 16 <= static_cast<size_t>(k);
@@ -149,8 +150,8 @@ private:
                    at(i + bits).bit == first.bit + bits) {
                 ++bits;
             }
-            if (first.bit == 0 && bits > 1) {
-                plan.outputs.push_back({ first.block, bits });
+            if (bits >= least_run) {
+                plan.outputs.push_back({ first.block, first.bit, bits });
                 i += bits;
                 continue;
             }

@@ -29,10 +29,10 @@ struct ldpc_circulant_plan {
     //! Strings that are read from other beginnings than their own, (strings)
     std::vector<char> rotated;
 
-    //! Information bits info..info + bits - 1 are the first bits of a string, whose
-    //! others are 0.
+    //! Information bits info..info + bits - 1 are the bits first..first + bits - 1 of a
+    //! string, whose others are 0.
     struct input_run {
-        int info, string, bits;
+        int info, string, first, bits;
     };
     std::vector<input_run> input_runs;
     //! One information bit in a string that also has parity bits.
@@ -60,9 +60,9 @@ struct ldpc_circulant_plan {
     int string_words() const { return (lifting_size + 511) / 512 * 8; }
 
     struct run {
-        int string, bits;
+        int string, first, bits;
     };
-    //! The codeword: the first bits of strings, then bit j of each of the strings
+    //! The codeword: runs of bits of strings, then bit j of each of the strings
     //! interleaved.. interleaved + ways - 1, for j = 0..Z - 1.
     std::vector<run> outputs;
     int interleaved = 0, ways = 0;

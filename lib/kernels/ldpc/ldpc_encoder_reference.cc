@@ -126,14 +126,14 @@ private:
         for (const auto& step : d_given) {
             word[step.column] = sum(step.row, word);
         }
-        std::vector<uint8_t> right;
-        for (const int row : d_equations) {
-            right.push_back(sum(row, word));
+        bit_matrix right(1, d_equations.size());
+        for (size_t i = 0; i < d_equations.size(); ++i) {
+            if (sum(d_equations[i], word)) {
+                right.set(0, i);
+            }
         }
         for (size_t i = 0; i < d_solved.size(); ++i) {
-            for (size_t j = 0; j < right.size(); ++j) {
-                word[d_solved[i]] ^= d_inverse.get(i, j) & right[j];
-            }
+            word[d_solved[i]] = d_inverse.product(i, right, 0);
         }
     }
 
