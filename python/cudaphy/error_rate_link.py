@@ -4,6 +4,7 @@
 import dataclasses
 import functools
 import math
+import shlex
 import tempfile
 import time
 from pathlib import Path
@@ -28,8 +29,8 @@ class uncoded:
 def code_from_text(text):
     """The code that a line of text names.
 
-    text: a family of ldpc_code and its arguments, such as "wifi n=1944 rate=1/2"; "alist:PATH" or
-    "qc:PATH", a file; "uncoded" or "uncoded n=1000", no code at all, frames of n bits.
+    text: a family of ldpc_code and its arguments, such as 'wifi n=1944 rate=1/2' or, with a space in
+    a value, 'dvbs2x frame=normal rate="2/9 VL-SNR"'; "alist:PATH" or "qc:PATH", a file; "uncoded" or "uncoded n=1000", no code at all, frames of n bits.
     Returns an ldpc_code (for "uncoded" an object with its name, n, k and rate).
     Raises ValueError that says what is wrong, CodeFileError, OSError where a file can't be read.
     """
@@ -38,7 +39,10 @@ def code_from_text(text):
         with open(path, "rb"):
             pass  # says so itself where there is none
         return getattr(_native.ldpc_code, FILES[kind])(path)
-    family, *words = text.split() or [""]
+    try:
+        family, *words = shlex.split(text) or [""]
+    except ValueError as problem:
+        raise ValueError(f'code "{text}": {problem}') from None
     arguments = {}
     for word in words:
         name, equals, value = word.partition("=")

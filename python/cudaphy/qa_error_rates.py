@@ -4,6 +4,7 @@
 
 import math
 import pickle
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -108,6 +109,7 @@ class qa_code_from_text(unittest.TestCase):
             ("wifi n=x rate=1/2", "wifi n=x"),
             ("wifi n=649 rate=1/2", "648"),
             ("wifi n=99999999999999999999 rate=1/2", "wifi"),
+            ('wifi n=648 rate="1/2', "quotation"),
             ("uncoded n=0", "uncoded"),
             ("uncoded m=3", "uncoded"),
         ):
@@ -118,8 +120,10 @@ class qa_code_from_text(unittest.TestCase):
                 cudaphy.code_from_text(f"{kind}:/nowhere/at/all")
 
     def test_every_listed_code_exists(self):
-        families = [line.split()[0] for line in error_rate_names.list_codes()]
-        self.assertTrue({"wifi", "dvbs2"} < set(families))
+        families = {line.split()[0] for line in error_rate_names.list_codes()}
+        documented = re.findall(r'ldpc_code\("(\w+)"', cudaphy.ldpc_code.__doc__)
+        self.assertTrue({"wifi", "dvbs2"} <= set(documented))
+        self.assertEqual(set(documented) - families, set())
         lines = list(error_rate_names.list_codes("wifi"))
         self.assertEqual(len(lines), 1 + 12)
         self.assertIn("1944   1620", lines[-1])
