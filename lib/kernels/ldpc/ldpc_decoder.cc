@@ -21,6 +21,14 @@
 //   with 5 to 30 bits wrong; every factor and rise tried leaves about as many.) 15
 //   iterations decide most words; rising earlier costs more near the threshold, where 50
 //   iterations lose about 0.03 dB as it is.
+// - Sum-product is computed pair by pair, forwards and backwards along a check's bits:
+//   |a + b| = min(|a|, |b|) + ln(1 + e^-(|a| + |b|)) - ln(1 + e^-||a| - |b||), where +
+//   stands for the rule of two bits. It neither overflows nor loses large values, as a
+//   product of tanh does from |q| = 17 on in float32: LLRs of 100 give messages of about
+//   100. A zero gives exact zeros. (Hu, Eleftheriou, Arnold, Dholakia, IEEE GLOBECOM
+//   2001.) The clamp bounds its messages as it does those of min-sum.
+// - Flooding adds a bit's messages up in the order of the code's layers, starting from
+//   the received value, and so the sum has the same rounding errors everywhere.
 // - The sign of a zero is free. A message whose magnitude is 0 leaves L's value as it is,
 //   and a bit of q = 0 makes the messages to all others of its check 0; so a zero's sign
 //   reaches only signs of zeros. Hard decisions ask L < 0, for which both zeros are
@@ -51,8 +59,9 @@ void require_size(const char* name, size_t given, size_t batch, size_t per_word)
 std::vector<float> ldpc_decoding::scales_of(const ldpc_code& code,
                                             const ldpc_decoder::parameters& wanted)
 {
-    std::vector<float> out(wanted.max_iterations, wanted.scale);
-    if (wanted.scale == 0) {
+    const bool scaled = wanted.rule == ldpc_decoder::check_rule::normalized_min_sum;
+    std::vector<float> out(wanted.max_iterations, scaled ? wanted.scale : 1);
+    if (scaled && wanted.scale == 0) {
         for (int t = 0; t < wanted.max_iterations; ++t) {
             const int halvings = t / iterations_a_scale;
             out[t] = 1 - std::ldexp(1 - code.default_scale(), -halvings);
@@ -61,16 +70,37 @@ std::vector<float> ldpc_decoding::scales_of(const ldpc_code& code,
     return out;
 }
 
-bool passes(const ldpc_decoder::crc& crc, const ldpc_code& code, const uint8_t* columns)
+namespace {
+
+//! The remainder of (what has the remainder `of`) * x + bit.
+uint32_t next_remainder(const ldpc_decoder::crc& crc, uint32_t of, uint32_t bit)
 {
     const uint32_t mask = crc.bits == 32 ? ~0u : (1u << crc.bits) - 1;
+    const uint32_t out = (of >> (crc.bits - 1)) & 1;
+    return (of << 1 & mask) ^ bit ^ (out ? crc.polynomial : 0);
+}
+
+} // namespace
+
+bool passes(const ldpc_decoder::crc& crc, const ldpc_code& code, const uint8_t* columns)
+{
     uint32_t remainder = 0;
     for (const int column : code.info_positions()) {
-        const uint32_t out = (remainder >> (crc.bits - 1)) & 1;
-        remainder = (remainder << 1 | columns[column]) & mask;
-        remainder ^= out ? crc.polynomial & mask : 0;
+        remainder = next_remainder(crc, remainder, columns[column]);
     }
     return remainder == 0;
+}
+
+std::vector<uint32_t> ldpc_decoding::crc_terms() const
+{
+    const auto& crc = parameters.stop_crc;
+    std::vector<uint32_t> out(crc.bits > 0 ? code->k() : 0);
+    uint32_t power = 1;
+    for (auto term = out.rbegin(); term != out.rend(); ++term) {
+        *term = power;
+        power = next_remainder(crc, power, 0);
+    }
+    return out;
 }
 
 size_t ldpc_decoding::output_bytes() const
@@ -127,8 +157,23 @@ std::vector<int> ldpc_decoding::output_positions() const
 
 namespace {
 
+//! Of an enumeration, which a caller may have made from any number.
+template <typename Enumeration>
+void require_known(const char* name, Enumeration given, Enumeration last)
+{
+    const int value = static_cast<int>(given);
+    require(value >= 0 && value <= static_cast<int>(last),
+            std::string(name) + " is " + std::to_string(value) +
+                ", which stands for nothing");
+}
+
 void check(const ldpc_decoder::parameters& wanted)
 {
+    using p = ldpc_decoder;
+    require_known("rule", wanted.rule, p::check_rule::sum_product);
+    require_known("schedule", wanted.schedule, p::message_schedule::flooding);
+    require_known("llr", wanted.llr, p::number::int8);
+    require_known("calculation", wanted.calculation, p::arithmetic::int8);
     require(wanted.max_iterations >= 1 && wanted.max_iterations <= 1000,
             "max_iterations is " + std::to_string(wanted.max_iterations) +
                 ", allowed is 1 to 1000");
@@ -146,6 +191,10 @@ void check(const ldpc_decoder::parameters& wanted)
     require(wanted.stop_crc.bits >= 0 && wanted.stop_crc.bits <= 32,
             "stop_crc has " + std::to_string(wanted.stop_crc.bits) +
                 " bits, allowed is 1 to 32, or 0 for none");
+    require(uint64_t{ wanted.stop_crc.polynomial } >> wanted.stop_crc.bits == 0,
+            "stop_crc's polynomial " + std::to_string(wanted.stop_crc.polynomial) +
+                " has terms beyond its " + std::to_string(wanted.stop_crc.bits) +
+                " bits; the highest term is left out");
 }
 
 //! What `automatic` comes to. \throws std::invalid_argument where int8 is asked for and
@@ -184,7 +233,12 @@ std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
             device,
             [&] { return make_ldpc_fixed_decoder_reference(decoding); },
             [&] { return make_ldpc_fixed_decoder_cpu(decoding); },
-            [&](int index) { return make_ldpc_fixed_decoder_cuda(decoding, index); });
+            [&](int index) {
+                return wanted.calculation == arithmetic::automatic &&
+                               !can_decode_fixed_on_cuda(decoding, index)
+                           ? make_ldpc_decoder_cuda(decoding, index)
+                           : make_ldpc_fixed_decoder_cuda(decoding, index);
+            });
     }
     return dispatch(
         where,

@@ -42,12 +42,29 @@ struct ldpc_schedule {
 struct ldpc_decoding {
     ldpc_code::sptr code;
     ldpc_decoder::parameters parameters;
-    std::vector<float> scales; //!< factor of min-sum of each iteration, (max_iterations)
+    std::vector<float> scales; //!< factor of min-sum of each iteration, (max_iterations);
+                               //!< 1 with the other rules
 
     //! A received LLR's and a check's greatest magnitude; see ldpc_decoder.cc.
     static constexpr float clamp = 1e4f;
     //! After which the factor's distance from 1 halves where the code chooses it.
     static constexpr int iterations_a_scale = 15;
+
+    bool flooding() const
+    {
+        return parameters.schedule == ldpc_decoder::message_schedule::flooding;
+    }
+    bool sum_product() const
+    {
+        return parameters.rule == ldpc_decoder::check_rule::sum_product;
+    }
+    //! Of min-sum: r = max(0, s min |q| - offset) is both of its rules.
+    float offset() const
+    {
+        return parameters.rule == ldpc_decoder::check_rule::offset_min_sum
+                   ? parameters.offset
+                   : 0;
+    }
 
     //! What `scales` is for these parameters.
     static std::vector<float> scales_of(const ldpc_code&,
@@ -65,6 +82,10 @@ struct ldpc_decoding {
     int output_bits() const { return parameters.whole_words ? code->n() : code->k(); }
     //! Bytes of a codeword's hard decisions.
     size_t output_bytes() const;
+
+    //! What each information bit, being 1, adds to the remainder of stop_crc: bit i adds
+    //! x^(k - 1 - i) modulo the polynomial, (k); empty without stop_crc.
+    std::vector<uint32_t> crc_terms() const;
 
     //! Codewords in the batch. \throws std::invalid_argument for sizes or a type that do
     //! not fit.

@@ -9,15 +9,11 @@
 #include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
 #include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
 #include <random>
+#include <set>
 
 namespace gr::cudaphy::testing {
 
 using namespace kernels;
-
-struct decoded {
-    std::vector<uint8_t> bits;
-    std::vector<int> iterations, ok;
-};
 
 //! `words` random codewords, (words, n).
 inline std::vector<uint8_t>
@@ -81,69 +77,55 @@ inline ldpc_code::sptr punctured_code()
     return ldpc_code_builder::build(std::move(d));
 }
 
-//! The header's formulas in float32, a bit at a time: what CPU and CUDA must give
-//! exactly.
-inline decoded decode_plainly_in_float(const ldpc_code& code,
-                                       const ldpc_decoder::parameters& p,
-                                       const std::vector<float>& llr)
+//! Checks of very different degrees, from 1 to far above 32, some bits in no check at
+//! all.
+inline ldpc_code::sptr irregular_code(std::mt19937& random)
 {
-    const auto column = [&code](int i) {
-        return code.transmitted().empty() ? i : code.transmitted()[i];
-    };
-    decoded out;
-    for (size_t start = 0; start < llr.size(); start += code.n()) {
-        std::vector<float> l(code.variables()), r(code.edges());
-        std::vector<uint8_t> hard(code.variables());
-        for (int i = 0; i < code.n(); ++i) {
-            const float value = llr[start + i];
-            l[column(i)] = std::isnan(value) ? 0 : std::max(-1e4f, std::min(1e4f, value));
-        }
-        for (const int i : code.shortened()) {
-            l[i] = 1e4f;
-        }
-        int iteration = 0;
-        for (;; ++iteration) {
-            std::transform(
-                l.begin(), l.end(), hard.begin(), [](float x) { return x < 0; });
-            if (iteration == p.max_iterations ||
-                (p.early_stop && code.is_codeword(hard.data()))) {
-                break;
+    const int n = 700;
+    std::vector<std::vector<int>> rows;
+    std::uniform_int_distribution<int> column(0, n - 20);
+    for (const int degree : { 1, 2, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 300, 650 }) {
+        for (int i = 0; i < (degree > 60 ? 1 : 8); ++i) {
+            std::set<int> row;
+            while (static_cast<int>(row.size()) < degree) {
+                row.insert(column(random));
             }
-            float scale = p.scale;
-            if (scale == 0) {
-                const int halvings = iteration / 15;
-                scale = 1 - (1 - code.default_scale()) / std::exp2(halvings * 1.0f);
-            }
-            for (const auto& layer : code.layers()) {
-                for (const int check : layer) {
-                    const int first = code.row_start()[check];
-                    const int last = code.row_start()[check + 1];
-                    std::vector<float> q;
-                    for (int e = first; e < last; ++e) {
-                        q.push_back(l[code.columns()[e]] - r[e]);
-                    }
-                    for (int e = first; e < last; ++e) {
-                        float least = 1e4f;
-                        bool negative = false;
-                        for (int other = first; other < last; ++other) {
-                            if (other != e) {
-                                least = std::min(least, std::abs(q[other - first]));
-                                negative ^= q[other - first] < 0;
-                            }
-                        }
-                        const float message = scale * least;
-                        r[e] = negative ? -message : message;
-                        l[code.columns()[e]] = q[e - first] + r[e];
-                    }
-                }
-            }
+            rows.emplace_back(row.begin(), row.end());
         }
-        for (int i = 0; i < code.n(); ++i) {
-            out.bits.push_back(hard[column(i)]);
-        }
-        out.iterations.push_back(iteration);
-        out.ok.push_back(code.is_codeword(hard.data()));
     }
+    return ldpc_code::from_rows(n, rows, "irregular");
+}
+
+inline ldpc_code::sptr hamming()
+{
+    return ldpc_code::from_rows(
+        7, { { 0, 1, 2, 4 }, { 0, 1, 3, 5 }, { 0, 2, 3, 6 } }, "Hamming (7, 4)");
+}
+
+//! As random_codewords, of information words that end with their CRC.
+inline std::vector<uint8_t> random_codewords(const ldpc_code::sptr& code,
+                                             const ldpc_decoder::crc& crc,
+                                             size_t words,
+                                             std::mt19937& random)
+{
+    std::vector<uint8_t> info(words * code->k());
+    for (size_t start = 0; start < info.size(); start += code->k()) {
+        uint8_t* word = &info[start];
+        const int data = code->k() - crc.bits;
+        for (int i = 0; i < data; ++i) {
+            word[i] = random() >> 31;
+        }
+        std::vector<uint8_t> rest(word, word + code->k());
+        for (int i = 0; i < data; ++i) { // long division
+            for (int term = 0; rest[i] && term < crc.bits; ++term) {
+                rest[i + 1 + term] ^= crc.polynomial >> (crc.bits - 1 - term) & 1;
+            }
+        }
+        std::copy(rest.begin() + data, rest.end(), word + data);
+    }
+    std::vector<uint8_t> out(words * code->n());
+    auto here = queue::make(backend::reference);
+    ldpc_encoder::make(code, backend::reference)->run(info, out, *here);
     return out;
 }
 
