@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE ldpc_code
 #include "kernels/common/testing.h"
-#include "kernels/ldpc/ldpc_code_builder.h"
+#include "kernels/ldpc/ldpc_code_testing.h"
 #include "kernels/ldpc/ldpc_tables.h"
-#include <algorithm>
-#include <map>
-#include <numeric>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
 using namespace gr::cudaphy::testing;
 
 namespace {
-
-std::vector<int> column_weights(const ldpc_code& code)
-{
-    std::vector<int> weights(code.n());
-    for (const int column : code.columns()) {
-        ++weights[column];
-    }
-    return weights;
-}
 
 //! How often two checks share two bits, both among the first `columns`.
 int64_t four_cycles(const ldpc_code& code, int columns)
@@ -51,7 +39,7 @@ int64_t four_cycles(const ldpc_code& code, int columns)
 //! Every check once, no bit twice in a layer.
 void layers_are_sound(const ldpc_code& code)
 {
-    std::vector<int> seen(code.checks()), layer_of(code.n(), -1);
+    std::vector<int> seen(code.checks()), layer_of(code.variables(), -1);
     int number = 0;
     for (const auto& layer : code.layers()) {
         for (const int r : layer) {
@@ -65,24 +53,6 @@ void layers_are_sound(const ldpc_code& code)
         ++number;
     }
     BOOST_TEST(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
-}
-
-//! What elimination finds, without knowledge of the family.
-std::vector<int> eliminated(const ldpc_code& code)
-{
-    ldpc_code_description same;
-    same.name = code.name();
-    same.n = code.n();
-    same.row_start = code.row_start();
-    same.columns = code.columns();
-    return free_columns(same);
-}
-
-std::vector<int> first(int k)
-{
-    std::vector<int> all(k);
-    std::iota(all.begin(), all.end(), 0);
-    return all;
 }
 
 } // namespace

@@ -65,6 +65,65 @@ public:
     static sptr dvbs2(const std::string& frame, const std::string& rate);
 
     /*!
+     * DVB-S2X (ETSI EN 302 307-2): frame "normal", rates 13/45 9/20 90/180 96/180 11/20
+     * 100/180 104/180 26/45 18/30 28/45 23/36 116/180 20/30 124/180 25/36 128/180 13/18
+     * 132/180 22/30 135/180 140/180 7/9 154/180; frame "short", rates 11/45 4/15 14/45
+     * 7/15 8/15 26/45 32/45. And the codes of VL-SNR frames as they are sent, shortened
+     * and punctured: "normal" "2/9 VL-SNR" (n = 61560); "medium" "1/5 VL-SNR", "11/45
+     * VL-SNR", "1/3 VL-SNR" (30780); "short" "1/5 VL-SNR", "4/15 VL-SNR", "1/3 VL-SNR"
+     * (14976), "1/5 VL-SNR SF2", "11/45 VL-SNR SF2" (15390). \throws
+     * std::invalid_argument
+     */
+    static sptr dvbs2x(const std::string& frame, const std::string& rate);
+
+    //! DVB-T2 (ETSI EN 302 755): frame "normal", rates 1/2 3/5 2/3 3/4 4/5 5/6; frame
+    //! "short", these and 1/4 1/3 2/5. Normal 2/3 and short 3/5 differ from DVB-S2's.
+    //! \throws std::invalid_argument
+    static sptr dvbt2(const std::string& frame, const std::string& rate);
+
+    /*!
+     * CCSDS. Family "ar4ja" (131.0-B-5, section 7.4): k = 1024, 4096 or 16384, rate
+     * "1/2", "2/3" or "4/5"; the last columns of H are punctured. Family "tc"
+     * (231.0-B-4): (128, 64) and (512, 256), by their k.
+     *
+     * Family "c2" (131.0-B-5, section 7.3): k = 7154 is the basic code of n = 8176, and
+     * 7136 that code shortened by 18 bits, n = 8158: the (8160, 7136) code without its
+     * two fill bits, which are always 0. H leaves 2 bits more free than the standard's
+     * generator, which sends a part of the words that H allows; so k() is 7156 and 7138.
+     * The information word begins with the standard's 7154 or 7136 bits; the last 2 are
+     * parity bits there, and any value of them makes words that every decoder takes.
+     *
+     * `rate` may be empty for "tc" and "c2". \throws std::invalid_argument
+     */
+    static sptr ccsds(const std::string& family, int k, const std::string& rate = "");
+
+    //! WiMAX (IEEE 802.16e-2005, section 8.4.9.2.5): n = 576, 672 ... 2304 (steps of 96);
+    //! rate "1/2", "2/3A", "2/3B", "3/4A", "3/4B" or "5/6". \throws
+    //! std::invalid_argument
+    static sptr wimax(int n, const std::string& rate);
+
+    /*!
+     * 10GBASE-T (IEEE 802.3an): (2048, 1723), 384 checks of 32 bits, 6 checks a bit, made
+     * from a Reed-Solomon code over GF(64). The standard's matrix is a file on paid
+     * terms; the bits here stand in the order of the construction, symbol by symbol:
+     * the standard's code but for the order of bits.
+     */
+    static sptr ten_gbase_t();
+
+    /*!
+     * A regular quasi-cyclic code, grown circulant by circulant so that its cycles are
+     * long (girth 8 for the default): n columns of `column_weight` ones, rows of
+     * `row_weight`. The same on every machine.
+     * \param n              to 16384, divided by a number of block columns that is
+     *                       2 row_weight or more and a multiple of
+     *                       row_weight / gcd(column_weight, row_weight)
+     * \param column_weight  2 to 6
+     * \param row_weight     above column_weight, to 32
+     * \throws std::invalid_argument
+     */
+    static sptr regular(int n = 1024, int column_weight = 3, int row_weight = 6);
+
+    /*!
      * 5G NR (3GPP TS 38.212, section 5.3.2): the first `rows` block rows of base graph 1
      * or 2, lifted by `lifting_size` Z. Bit i of a codeword is the standard's d_i without
      * the fillers: the first 2 Z columns are punctured, and the last `fillers` of the
