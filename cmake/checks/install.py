@@ -57,11 +57,10 @@ def check_python_module(prefix, libraries):
         "from gnuradio import cudaphy; print(cudaphy.__file__, cudaphy.backends());"
         f"assert cudaphy.__file__.startswith({str(prefix)!r}), 'another one was imported'"
     )
-    call(
-        *(sys.executable, "-B", "-c", program),
-        PYTHONPATH=str(packages),
-        LD_LIBRARY_PATH=str(libraries),
-    )
+    finds = {"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(libraries)}
+    call(sys.executable, "-B", "-c", program, **finds)
+    # With the published curves that are installed beside it.
+    call(sys.executable, "-B", only(prefix, "bin/cudaphy_ber"), "--list-references", **finds)
 
 
 def check_blocks(prefix):

@@ -121,7 +121,7 @@ def draw_error_rates(curves, path, references=(), title=None):
 
     curves = [curve for curve in curves if curve.points]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(11, 5.6))
+        figure = Figure(figsize=(11, 6.2))
         FigureCanvasAgg(figure)
         axes = figure.subplots(1, 2)
         for axis, what in zip(axes, ("frame", "bit")):
@@ -151,7 +151,7 @@ def _finish(figure, axes, curves, references, title):
         for name, rate in sorted(limits)
         if rate < 1 - 1e-6
     ]
-    left = min([min(x) - margin] + [at - margin for _, at in limits if at > min(x) - 2.5])
+    left = min([min(x) - margin] + [at - margin for _, at in limits if at > min(x) - 1.5])
     right = max(x) + margin
     at = np.linspace(left, right, 100)
     for name in sorted({c.identity["constellation"] for c in curves}):
@@ -173,6 +173,6 @@ def _finish(figure, axes, curves, references, title):
         axis.set_ylabel("frame error rate" if axis is axes[0] else "bit error rate")
         axis.set_ylim(top=1.5)
         axis.grid(True, which="minor", linewidth=0.3)
-        axis.legend(loc="lower left", fontsize=8)
+        axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), fontsize=8)
     if title:
         figure.suptitle(title, fontsize=11)
