@@ -60,7 +60,13 @@ def check_python_module(prefix, libraries):
     finds = {"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(libraries)}
     call(sys.executable, "-B", "-c", program, **finds)
     # With the published curves that are installed beside it.
-    call(sys.executable, "-B", only(prefix, "bin/cudaphy_ber"), "--list-references", **finds)
+    call(
+        sys.executable,
+        "-B",
+        only(prefix, "bin/cudaphy_ber"),
+        "--list-references",
+        **finds,
+    )
 
 
 def check_blocks(prefix):
