@@ -53,7 +53,7 @@ def ldpc_decode(
     offset=0.5,
     schedule="layered",
     arithmetic="auto",
-    llr_steps=8.0,
+    llr_steps=4.0,
     packed=False,
     stop_crc=None,
     soft=False,

@@ -25,7 +25,7 @@ struct CUDAPHY_API ldpc_decoder_options {
     float offset = 0.5f;              //!< of offset_min_sum
     std::string schedule = "layered"; //!< or "flooding"
     std::string arithmetic = "auto";  //!< "auto", "float32" or "int8"
-    float llr_steps = 8; //!< steps of int8 arithmetic in a unit of floating-point LLR
+    float llr_steps = 4; //!< steps of int8 arithmetic in a unit of floating-point LLR
     bool packed = false; //!< put out eight bits a byte, the first one highest
     //! Stop where the information bits pass this check of 3GPP TS 38.212, 5.1: "24A",
     //! "24B", "24C", "16", "11" or "6"; empty: where the parity checks hold.

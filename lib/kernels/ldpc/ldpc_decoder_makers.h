@@ -14,7 +14,11 @@ std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding&, int d
 std::unique_ptr<ldpc_decoder>
 make_ldpc_fixed_decoder_reference(const ldpc_decoding&,
                                   const ldpc_fixed_limits& = ldpc_fixed_limits());
-std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cpu(const ldpc_decoding&);
+//! `side_by_side`: codewords decoded together, a power of two; 0: what is fastest.
+std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cpu(const ldpc_decoding&,
+                                                          int side_by_side = 0);
+//! Whether CUDA offers int8 arithmetic for this code.
+bool can_decode_fixed_on_cuda(const ldpc_decoding&, int device);
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding&,
                                                            int device);
 

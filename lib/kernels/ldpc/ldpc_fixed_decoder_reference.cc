@@ -16,7 +16,10 @@ public:
           d_schedule(*decoding.code), d_positions(decoding.output_positions())
     {
         for (const float scale : decoding.scales) {
-            d_messages.push_back(ldpc_fixed_messages(scale));
+            auto& messages = d_messages.emplace_back(ldpc_fixed_messages(scale));
+            for (auto& message : messages) {
+                message = static_cast<int8_t>(std::min<int>(message, limits.greatest_r));
+            }
         }
     }
 
@@ -95,10 +98,10 @@ private:
                      ++e) {
                     if (d_schedule.edges[e].turn == turn) {
                         int& l = d_l[d_schedule.edges[e].column];
-                        l = std::clamp(turn == 0 ? q[e - base] + d_r[e]
-                                                 : l + (d_r[e] - old_r[e - base]),
-                                       d_limits.least_l,
-                                       d_limits.greatest_l);
+                        const int rest = std::clamp(
+                            l - old_r[e - base], d_limits.least_q, d_limits.greatest_q);
+                        l = std::clamp(
+                            rest + d_r[e], d_limits.least_l, d_limits.greatest_l);
                         odd[c - first] ^= l < 0;
                     }
                 }

@@ -11,10 +11,15 @@ namespace gr::cudaphy::kernels {
 struct ldpc_fixed_limits {
     int least_l = -128, greatest_l = 127; //!< L saturates here after each message
     int least_q = -128, greatest_q = 127; //!< and q = L - r here
+    //! Greatest message. Where L saturates it forgets a part of its messages, and
+    //! subtracting one then leaves too little: with messages of up to 127 steps a decoded
+    //! word comes undone within a few iterations. At 47, one of a saturated L leaves 80,
+    //! whose answer is 47 again for every factor above 0.59.
+    int greatest_r = 47;
 
     static ldpc_fixed_limits cpu() { return {}; }
     //! L keeps within the binary16 numbers of one exponent; q never saturates.
-    static ldpc_fixed_limits cuda() { return { -1152, 895, -32768, 32767 }; }
+    static ldpc_fixed_limits cuda() { return { -1152, 896, -32768, 32767, 127 }; }
 };
 
 /*!

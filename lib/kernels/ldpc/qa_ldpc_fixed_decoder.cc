@@ -261,3 +261,49 @@ BOOST_AUTO_TEST_CASE(a_crc_stops_in_place_of_the_parity_checks)
     const auto got = check(code, p, llr);
     BOOST_TEST(std::count(got.ok.begin(), got.ok.end(), 1) > 30);
 }
+
+// What decoding costs decides how many words are side by side; the result must not know.
+BOOST_AUTO_TEST_CASE(words_side_by_side_on_the_cpu)
+{
+    if (tested_backend() != backend::cpu) {
+        return;
+    }
+    for (const auto& code : { ldpc_code::wifi(648, "1/2"),
+                              ldpc_code::dvbs2("short", "8/9"),
+                              ldpc_code::nr5g(2, 36, 14, 20),
+                              ldpc_code::nr5g(2, 3, 42, 2),
+                              ldpc_code::nr5g(1, 64, 4, 0),
+                              multiple_circulants(),
+                              random_code(300, 120) }) {
+        auto p = fixed_point();
+        const auto llr = noisy(code, 67, 2.6);
+        const auto oracle = make_ldpc_fixed_decoder_reference(
+            { code, p, ldpc_decoding::scales_of(*code, p) }, ldpc_fixed_limits::cpu());
+        const auto expected = decode(*oracle, *code, p, llr, backend::reference);
+        for (int words = 1; words <= 64; words *= 2) {
+            BOOST_TEST_CONTEXT(code->name() << ", " << words << " side by side")
+            {
+                const auto tested = make_ldpc_fixed_decoder_cpu(
+                    { code, p, ldpc_decoding::scales_of(*code, p) }, words);
+                const auto got = decode(*tested, *code, p, llr, backend::cpu);
+                BOOST_TEST((got.bits == expected.bits));
+                BOOST_TEST((got.soft == expected.soft));
+                BOOST_TEST((got.iterations == expected.iterations));
+                BOOST_TEST((got.ok == expected.ok));
+            }
+        }
+    }
+}
+
+// Where L saturates, a word must not come undone as iterations go on.
+BOOST_AUTO_TEST_CASE(a_decoded_word_stays_decoded)
+{
+    for (const auto& code :
+         { ldpc_code::wifi(648, "1/2"), ldpc_code::wifi(1296, "3/4") }) {
+        auto p = fixed_point();
+        p.early_stop = false;
+        p.max_iterations = 60;
+        const auto got = check(code, p, noisy(code, 40, 5.0));
+        BOOST_TEST(std::count(got.ok.begin(), got.ok.end(), 1) == 40);
+    }
+}

@@ -37,8 +37,9 @@ namespace gr::cudaphy::kernels {
  * - a received float is multiplied by `llr_steps` and rounded to the nearest (ties to
  *   even), an int8 is taken as it is; then it is clamped to ±127 steps;
  * - messages r are clamped to ±127 · s and rounded to the nearest (ties to even); L keeps
- *   at least −128 to 127 steps and saturates there or later (a backend's own limits,
- * which its tests name), so CPU and CUDA may differ where L saturates;
+ *   at least −128 to 127 steps and saturates there or later, and messages beyond ±47 may
+ *   be clamped to that (a backend's own limits, which its tests name), so CPU and CUDA
+ *   may differ for strong LLRs;
  * - shortened bits are set to the greatest L before every iteration;
  * - at least one iteration runs, and decoding stops after the first at whose checks'
  *   visits each left its own bits with even parity and whose end fulfils every check.
@@ -75,7 +76,7 @@ public:
         arithmetic calculation = arithmetic::automatic;
         //! Steps of int8 arithmetic in a unit of LLR, for LLRs of floating point; above 0
         //! to 64.
-        float llr_steps = 8;
+        float llr_steps = 4;
         //! Put out eight bits a byte, the first one highest; a word's last byte is filled
         //! with zeros.
         bool packed = false;

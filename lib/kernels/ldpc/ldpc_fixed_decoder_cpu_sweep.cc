@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// A vector of checks at a time: 64 on AVX-512. Messages stay as they are, a byte each:
+// their traffic, read and written in the order of the work, costs less than putting them
+// together from two magnitudes, an index and signs.
+//
+// AVX-512 does minima, saturated sums and |q| on one port, compares and permutations on
+// another, logic and blends on both. An edge takes six of the first kind (q = L - r, |q|,
+// three for the two minima, q + r), two compares, and four of either: six cycles for 64
+// edges where loads and stores keep up.
+#include "kernels/ldpc/ldpc_fixed_decoder_cpu_tile.h"
+#include "kernels/ldpc/ldpc_fixed_point.h"
+#include <algorithm>
+#include <array>
+#include <utility>
+
+// As kernels/common/highway_targets.h, and AVX-512 with VBMI, which looks up a table of
+// 128 bytes in one permutation.
+#define HWY_WANT_AVX3_DL
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/ldpc/ldpc_fixed_decoder_cpu_sweep.cc"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+// Unrolled, a lambda is worth its name only where each copy is folded in.
+#undef INLINE_LAMBDA
+#define INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
+
+HWY_BEFORE_NAMESPACE();
+namespace gr::cudaphy::kernels {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using signed_tag = hn::CappedTag<int8_t, 64>;
+using unsigned_tag = hn::RebindToUnsigned<signed_tag>;
+using vector = hn::Vec<signed_tag>;
+using magnitudes = hn::Vec<unsigned_tag>;
+constexpr signed_tag di;
+constexpr unsigned_tag du;
+constexpr size_t lanes = hn::MaxLanes(di);
+
+//! -r where q < 0.
+HWY_INLINE vector with_sign_of(vector q, vector r)
+{
+#if HWY_TARGET <= HWY_AVX3
+    // A compare, because the move of signs to a mask takes the minima's port.
+    const auto zero = _mm512_setzero_si512();
+    return vector{ _mm512_mask_sub_epi8(
+        r.raw, _mm512_cmplt_epi8_mask(q.raw, zero), zero, r.raw) };
+#else
+    const auto sign = hn::VecFromMask(di, hn::Lt(q, hn::Zero(di)));
+    return hn::Sub(hn::Xor(r, sign), sign);
+#endif
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+class message_table
+{
+public:
+    explicit message_table(const fixed_messages& messages)
+        : d_low(hn::Load(di, messages.of)), d_high(hn::Load(di, messages.of + 64))
+    {
+    }
+    HWY_INLINE vector operator()(magnitudes m) const
+    {
+        return vector{ _mm512_permutex2var_epi8(d_low.raw, m.raw, d_high.raw) };
+    }
+
+private:
+    vector d_low, d_high;
+};
+#elif HWY_TARGET == HWY_SCALAR
+class message_table
+{
+public:
+    explicit message_table(const fixed_messages& messages) : d_messages(messages) {}
+    HWY_INLINE vector operator()(magnitudes m) const
+    {
+        return hn::Set(di, d_messages.of[hn::GetLane(m)]);
+    }
+
+private:
+    const fixed_messages& d_messages;
+};
+#else
+//! Eight tables of 16, of which three bits choose.
+class message_table
+{
+public:
+    explicit message_table(const fixed_messages& messages) : d_messages(messages) {}
+    HWY_INLINE vector operator()(magnitudes m) const
+    {
+        const auto low = hn::BitCast(di, hn::And(m, hn::Set(du, 15)));
+        const auto index = hn::BitCast(di, m);
+        const auto of = [&](int i) INLINE_LAMBDA {
+            return hn::TableLookupBytes(hn::LoadDup128(di, d_messages.of + 16 * i), low);
+        };
+        const auto has = [&](int bit) INLINE_LAMBDA {
+            const auto bits = hn::Set(di, static_cast<int8_t>(bit));
+            return hn::Eq(hn::And(index, bits), bits);
+        };
+        const auto b16 = has(16), b32 = has(32), b64 = has(64);
+        const auto pair = [&](int i) INLINE_LAMBDA {
+            return hn::IfThenElse(b16, of(i + 1), of(i));
+        };
+        const auto four = [&](int i) INLINE_LAMBDA {
+            return hn::IfThenElse(b32, pair(i + 2), pair(i));
+        };
+        return hn::IfThenElse(b64, four(4), four(0));
+    }
+
+private:
+    const fixed_messages& d_messages;
+};
+#endif
+
+//! What the first look at a check's bits leaves.
+struct minima {
+    magnitudes least, second;
+    vector signs;
+
+    HWY_INLINE minima()
+        : least(hn::Set(du, ldpc_fixed_greatest_message)), second(least),
+          signs(hn::Zero(di))
+    {
+    }
+    HWY_INLINE void add(vector q, magnitudes magnitude)
+    {
+        signs = hn::Xor(signs, q);
+        second = hn::Min(second, hn::Max(least, magnitude));
+        least = hn::Min(least, magnitude);
+    }
+};
+
+//! Messages to the bit of the least magnitude and to all others, before each one's sign.
+struct answers {
+    vector to_least, to_others;
+
+    HWY_INLINE answers(const minima& found, const message_table& table)
+        : to_least(with_sign_of(found.signs, table(found.second))),
+          to_others(with_sign_of(found.signs, table(found.least)))
+    {
+    }
+    HWY_INLINE vector to(vector q, magnitudes magnitude, magnitudes least) const
+    {
+        const auto is_least = hn::Eq(hn::BitCast(di, magnitude), hn::BitCast(di, least));
+        const auto chosen = hn::IfThenElse(is_least, to_least, to_others);
+        return with_sign_of(q, chosen);
+    }
+};
+
+//! What a row of checks works on.
+struct work {
+    const ldpc_fixed_plan::row& row;
+    const ldpc_fixed_plan::edge* HWY_RESTRICT edge; //!< the row's first
+    int8_t* HWY_RESTRICT l;
+    int8_t* HWY_RESTRICT r; //!< the row's first
+    fixed_tile& tile;
+    const message_table& table;
+    const int8_t* tail; //!< the lanes that are checks: of a vector, then of the last one
+};
+
+HWY_INLINE vector checks_of(const work& w, int v, vector parity)
+{
+    const int8_t* set = w.tail + (v + 1 == w.row.vectors ? lanes : 0);
+    return hn::And(parity, hn::Load(di, set));
+}
+
+// AVX-512 has 32 registers.
+constexpr size_t most_short = lanes == 64 ? 10 : 4;
+constexpr size_t most_unrolled = lanes == 64 ? 20 : 8;
+
+//! |q|, on the ports that the minima leave free.
+HWY_INLINE magnitudes magnitude_of(vector q)
+{
+#if HWY_TARGET <= HWY_AVX3
+    const auto zero = _mm512_setzero_si512();
+    return magnitudes{ _mm512_mask_sub_epi8(
+        q.raw, _mm512_test_epi8_mask(q.raw, _mm512_set1_epi8(-128)), zero, q.raw) };
+#else
+    return hn::BitCast(du, hn::Abs(q));
+#endif
+}
+
+//! q = L - r; in the first iteration nothing has been written to r.
+template <bool First>
+HWY_INLINE vector less_message(vector l, const int8_t* r)
+{
+    return First ? l : hn::SaturatedSub(l, hn::Load(di, r));
+}
+
+//! Rows of few edges keep q and |q| in registers.
+template <bool First, size_t... I>
+void visit_unrolled(const work& w, vector& odd, std::index_sequence<I...>)
+{
+    const auto* HWY_RESTRICT edge = w.edge;
+    int8_t* HWY_RESTRICT l = w.l;
+    int8_t* HWY_RESTRICT r = w.r;
+    for (int v = 0; v < w.row.vectors; ++v) {
+        const vector q[] = { less_message<First>(hn::LoadU(di, l + edge[I].load),
+                                                 r + I * lanes)... };
+        const magnitudes magnitude[] = { hn::BitCast(du, hn::Abs(q[I]))... };
+        minima found;
+        (found.add(q[I], magnitude[I]), ...);
+        const answers answer(found, w.table);
+        auto parity = hn::Zero(di);
+        const auto give = [&](size_t i) INLINE_LAMBDA {
+            const auto message = answer.to(q[i], magnitude[i], found.least);
+            const auto next = hn::SaturatedAdd(q[i], message);
+            hn::Store(message, di, r + i * lanes);
+            hn::Store(next, di, l + edge[i].store);
+            parity = hn::Xor(parity, next);
+        };
+        (give(I), ...);
+        odd = hn::Or(odd, checks_of(w, v, parity));
+        edge += sizeof...(I);
+        r += sizeof...(I) * lanes;
+    }
+}
+
+//! Longer ones keep q alone.
+template <bool First, size_t... I>
+void visit_unrolled_long(const work& w, vector& odd, std::index_sequence<I...>)
+{
+    const auto* HWY_RESTRICT edge = w.edge;
+    int8_t* HWY_RESTRICT l = w.l;
+    int8_t* HWY_RESTRICT r = w.r;
+    for (int v = 0; v < w.row.vectors; ++v) {
+        vector q[sizeof...(I)];
+        minima found;
+        const auto take = [&](size_t i) INLINE_LAMBDA {
+            q[i] = less_message<First>(hn::LoadU(di, l + edge[i].load), r + i * lanes);
+            found.add(q[i], magnitude_of(q[i]));
+        };
+        (take(I), ...);
+        const answers answer(found, w.table);
+        auto parity = hn::Zero(di);
+        const auto give = [&](size_t i) INLINE_LAMBDA {
+            const auto message =
+                answer.to(q[i], hn::BitCast(du, hn::Abs(q[i])), found.least);
+            const auto next = hn::SaturatedAdd(q[i], message);
+            hn::Store(message, di, r + i * lanes);
+            hn::Store(next, di, l + edge[i].store);
+            parity = hn::Xor(parity, next);
+        };
+        (give(I), ...);
+        odd = hn::Or(odd, checks_of(w, v, parity));
+        edge += sizeof...(I);
+        r += sizeof...(I) * lanes;
+    }
+}
+
+template <bool First, size_t Degree>
+void visit_few(const work& w, vector& odd)
+{
+    if constexpr (Degree <= most_short) {
+        visit_unrolled<First>(w, odd, std::make_index_sequence<Degree>());
+    } else {
+        visit_unrolled_long<First>(w, odd, std::make_index_sequence<Degree>());
+    }
+}
+
+//! Any row; the messages of late edges go to tile.news, and parities to tile.parity.
+template <bool First, bool Late>
+void visit_many(const work& w, vector& odd)
+{
+    const int degree = w.row.degree;
+    const auto* HWY_RESTRICT edge = w.edge;
+    int8_t* HWY_RESTRICT l = w.l;
+    int8_t* HWY_RESTRICT r = w.r;
+    int8_t* HWY_RESTRICT q = w.tile.q.get();
+    int8_t* HWY_RESTRICT magnitude = q + degree * lanes;
+    for (int v = 0; v < w.row.vectors; ++v) {
+        minima found;
+        for (int i = 0; i < degree; ++i) {
+            const auto here =
+                less_message<First>(hn::LoadU(di, l + edge[i].load), r + i * lanes);
+            const auto absolute = hn::Abs(here);
+            found.add(here, hn::BitCast(du, absolute));
+            hn::Store(here, di, q + i * lanes);
+            hn::Store(absolute, di, magnitude + i * lanes);
+        }
+        const answers answer(found, w.table);
+        auto parity = hn::Zero(di);
+        const int at_once = Late ? w.row.at_once : degree;
+        for (int i = 0; i < at_once; ++i) {
+            const auto here = hn::Load(di, q + i * lanes);
+            const auto absolute = hn::Load(di, magnitude + i * lanes);
+            const auto message = answer.to(here, hn::BitCast(du, absolute), found.least);
+            const auto next = hn::SaturatedAdd(here, message);
+            hn::Store(message, di, r + i * lanes);
+            hn::Store(next, di, l + edge[i].store);
+            parity = hn::Xor(parity, next);
+        }
+        if (Late) {
+            for (int i = at_once; i < degree; ++i) {
+                const auto message =
+                    answer.to(hn::Load(di, q + i * lanes),
+                              hn::BitCast(du, hn::Load(di, magnitude + i * lanes)),
+                              found.least);
+                const int to = (i - at_once) * w.row.vectors + v;
+                hn::Store(message, di, w.tile.news.get() + to * lanes);
+            }
+            hn::Store(parity, di, w.tile.parity.get() + v * lanes);
+        } else {
+            odd = hn::Or(odd, checks_of(w, v, parity));
+        }
+        edge += degree;
+        r += degree * lanes;
+    }
+}
+
+template <bool First>
+void visit_late(const work& w,
+                const ldpc_fixed_plan::late_edge& late,
+                const ldpc_fixed_plan::edge* edge,
+                int8_t* all_r)
+{
+    for (int v = 0; v < w.row.vectors; ++v, ++edge) {
+        int8_t* r = all_r + late.message + size_t{ late.stride } * v;
+        int8_t* sum = w.tile.parity.get() + v * lanes;
+        const auto message = hn::Load(di, w.tile.news.get() + late.news + v * lanes);
+        const auto q = less_message<First>(hn::LoadU(di, w.l + edge->load), r);
+        const auto next = hn::SaturatedAdd(q, message);
+        hn::Store(message, di, r);
+        hn::Store(next, di, w.l + edge->store);
+        hn::Store(hn::Xor(hn::Load(di, sum), next), di, sum);
+    }
+}
+
+using visit = void (*)(const work&, vector&);
+
+template <bool First, size_t... I>
+constexpr std::array<visit, sizeof...(I)> visits_of(std::index_sequence<I...>)
+{
+    return { visit_few<First, I + 1>... };
+}
+
+template <bool First>
+constexpr auto visits = visits_of<First>(std::make_index_sequence<most_unrolled>());
+
+template <bool First>
+void sweep(const ldpc_fixed_plan& plan,
+           const ldpc_fixed_plan::iteration& order,
+           const fixed_messages& messages,
+           fixed_tile& tile,
+           int8_t* odd)
+{
+    HWY_ALIGN int8_t tail[2 * lanes];
+    std::fill_n(tail, 2 * lanes, int8_t{ -1 });
+    std::fill(tail + lanes + plan.tail, tail + 2 * lanes, int8_t{ 0 });
+    const message_table table(messages);
+    int8_t* l = tile.l.get();
+    auto sum = hn::Zero(di);
+    for (const auto& row : order.rows) {
+        const work w{ row,  order.edges.data() + row.first,
+                      l,    tile.r.get() + size_t{ row.first } * lanes,
+                      tile, table,
+                      tail };
+        // A hole's bit stands aside, as if it were sure and had no message.
+        HWY_ALIGN int8_t aside[lanes];
+        const bool has_late = row.late.first != row.late.last;
+        for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
+            const auto& hole = order.holes[h];
+            std::copy_n(l + hole.from, plan.words, aside);
+            std::fill_n(l + hole.from, plan.words, int8_t{ 127 });
+            std::fill_n(tile.r.get() + hole.message, plan.words, int8_t{ 0 });
+        }
+        if (has_late) {
+            visit_many<First, true>(w, sum);
+        } else if (row.degree <= static_cast<int>(most_unrolled)) {
+            visits<First>[row.degree - 1](w, sum);
+        } else {
+            visit_many<First, false>(w, sum);
+        }
+        for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
+            std::copy_n(aside, plan.words, l + order.holes[h].to);
+        }
+        const auto repeat = [&](uint32_t at) {
+            hn::StoreU(hn::Load(di, l + at), di, l + at + plan.column_bytes);
+        };
+        for (uint32_t c = row.copies.first; c < row.copies.last; ++c) {
+            repeat(order.copies[c]);
+        }
+        for (uint32_t i = row.late.first; i < row.late.last; ++i) {
+            const auto& late = order.late[i];
+            visit_late<First>(w, late, order.later.data() + late.first, tile.r.get());
+            if (late.copy != ldpc_fixed_plan::no_copy) {
+                repeat(late.copy);
+            }
+        }
+        if (has_late) {
+            for (int v = 0; v < row.vectors; ++v) {
+                const auto parity = hn::Load(di, tile.parity.get() + v * lanes);
+                sum = hn::Or(sum, checks_of(w, v, parity));
+            }
+        }
+    }
+    hn::StoreU(hn::BroadcastSignBit(sum), di, odd);
+}
+
+} // namespace
+
+int fixed_lanes() { return static_cast<int>(lanes); }
+
+void fixed_sweep(const ldpc_fixed_plan& plan,
+                 const ldpc_fixed_plan::iteration& order,
+                 const fixed_messages& messages,
+                 bool first,
+                 fixed_tile& tile,
+                 int8_t* odd)
+{
+    const auto chosen = first ? sweep<true> : sweep<false>;
+    chosen(plan, order, messages, tile, odd);
+}
+
+void fixed_failures(const ldpc_fixed_plan& plan,
+                    const ldpc_fixed_plan::iteration& order,
+                    fixed_tile& tile,
+                    int8_t* failed)
+{
+    HWY_ALIGN int8_t set[lanes] = {};
+    std::fill_n(set, plan.tail, int8_t{ -1 });
+    const auto tail = hn::Load(di, set);
+    const int8_t* l = tile.l.get();
+    auto sum = hn::Zero(di);
+    for (const auto& row : order.rows) {
+        const uint32_t* end = order.ends.data() + row.first;
+        for (int v = 0; v < row.vectors; ++v) {
+            auto parity = hn::Zero(di);
+            for (int i = 0; i < row.degree; ++i) {
+                parity = hn::Xor(parity, hn::LoadU(di, l + *end++));
+            }
+            for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
+                const auto& hole = order.holes[h];
+                if (static_cast<int>(hole.check / lanes) == v) {
+                    HWY_ALIGN int8_t mine[lanes] = {};
+                    std::copy_n(l + hole.end, plan.words, mine + hole.check % lanes);
+                    parity = hn::Xor(parity, hn::Load(di, mine));
+                }
+            }
+            sum = hn::Or(sum, v + 1 == row.vectors ? hn::And(parity, tail) : parity);
+        }
+    }
+    hn::StoreU(hn::BroadcastSignBit(sum), di, failed);
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace gr::cudaphy::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gr::cudaphy::kernels {
+HWY_EXPORT(fixed_lanes);
+HWY_EXPORT(fixed_sweep);
+HWY_EXPORT(fixed_failures);
+
+int fixed_lanes() { return HWY_DYNAMIC_DISPATCH(fixed_lanes)(); }
+
+void fixed_sweep(const ldpc_fixed_plan& plan,
+                 const ldpc_fixed_plan::iteration& order,
+                 const fixed_messages& messages,
+                 bool first,
+                 fixed_tile& tile,
+                 int8_t* odd)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_sweep)(plan, order, messages, first, tile, odd);
+}
+
+void fixed_failures(const ldpc_fixed_plan& plan,
+                    const ldpc_fixed_plan::iteration& just_done,
+                    fixed_tile& tile,
+                    int8_t* failed)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_failures)(plan, just_done, tile, failed);
+}
+
+} // namespace gr::cudaphy::kernels
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// LLRs to steps, codewords to bytes side by side and back, L to bits.
+#include "kernels/common/highway_targets.h"
+#include "kernels/ldpc/ldpc_fixed_decoder_cpu_tile.h"
+#include <algorithm>
+#include <cstring>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/ldpc/ldpc_fixed_decoder_cpu_words.cc"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace gr::cudaphy::kernels {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using float_tag = hn::CappedTag<float, 16>;
+using float_vector = hn::Vec<float_tag>;
+constexpr float_tag df;
+using byte_tag = hn::CappedTag<int8_t, 64>;
+constexpr byte_tag db;
+
+constexpr float most = 127;
+
+HWY_INLINE float_vector value_of(const float* at) { return hn::LoadU(df, at); }
+
+//! A binary16 is a float of the same bits 13 places up, but for its exponent's bias.
+HWY_INLINE float_vector value_of(const float16* at)
+{
+    const hn::RebindToUnsigned<float_tag> du;
+    const hn::Rebind<uint16_t, float_tag> d16_;
+    static_assert(sizeof(float16) == sizeof(uint16_t));
+    const auto bits =
+        hn::PromoteTo(du, hn::LoadU(d16_, reinterpret_cast<const uint16_t*>(at)));
+    const auto rest = hn::And(bits, hn::Set(du, 0x7fff));
+    const auto is_number = hn::Lt(hn::BitCast(hn::RebindToSigned<float_tag>(), rest),
+                                  hn::Set(hn::RebindToSigned<float_tag>(), 0x7c01));
+    const auto magnitude =
+        hn::Mul(hn::BitCast(df, hn::ShiftLeft<13>(rest)), hn::Set(df, 0x1p112f));
+    const auto sign = hn::ShiftLeft<16>(hn::Xor(bits, rest));
+    const auto number = hn::Or(magnitude, hn::BitCast(df, sign));
+    return hn::IfThenElseZero(hn::RebindMask(df, is_number), number);
+}
+
+//! One vector's worth.
+template <typename Llr>
+HWY_INLINE void convert_some(const Llr* from, float steps, bool negate, int8_t* to)
+{
+    const auto value = hn::Mul(value_of(from), hn::Set(df, steps));
+    const auto number = hn::IfThenElseZero(hn::Eq(value, value), value);
+    const auto clamped = hn::Max(hn::Min(number, hn::Set(df, most)), hn::Set(df, -most));
+    const auto flipped = negate ? hn::Neg(clamped) : clamped;
+    // Added to this, a small number's integer, ties to even, is in the lowest byte.
+    const auto rounded = hn::Add(flipped, hn::Set(df, 12582912.0f));
+    const hn::RebindToUnsigned<float_tag> du;
+    const hn::Rebind<uint8_t, float_tag> d8;
+    hn::StoreU(
+        hn::TruncateTo(d8, hn::BitCast(du, rounded)), d8, reinterpret_cast<uint8_t*>(to));
+}
+
+template <typename Llr>
+void convert_line(const Llr* from, size_t count, float steps, bool negate, int8_t* to)
+{
+    constexpr size_t lanes = hn::MaxLanes(df);
+    size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        convert_some(from + i, steps, negate, to + i);
+    }
+    if (i < count) {
+        Llr last[lanes] = {};
+        std::copy(from + i, from + count, last);
+        convert_some(last, steps, negate, to + i);
+    }
+}
+
+HWY_INLINE void convert_some(const int8_t* from, bool negate, int8_t* to)
+{
+    const auto value = hn::Max(hn::LoadU(db, from), hn::Set(db, -127));
+    hn::StoreU(negate ? hn::Neg(value) : value, db, to);
+}
+
+void convert_line(const int8_t* from, size_t count, float, bool negate, int8_t* to)
+{
+    constexpr size_t lanes = hn::MaxLanes(db);
+    size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        convert_some(from + i, negate, to + i);
+    }
+    if (i < count) {
+        int8_t last[lanes] = {};
+        std::copy(from + i, from + count, last);
+        convert_some(last, negate, to + i);
+    }
+}
+
+template <typename Llr>
+void convert_lines(const ldpc_decoding& decoding,
+                   const void* llr,
+                   size_t first,
+                   size_t words,
+                   fixed_tile& tile)
+{
+    const size_t n = decoding.code->n();
+    const auto& p = decoding.parameters;
+    for (size_t word = 0; word < words; ++word) {
+        convert_line(static_cast<const Llr*>(llr) + (first + word) * n,
+                     n,
+                     p.llr_steps,
+                     p.llr_positive == 1,
+                     tile.lines.get() + word * fixed_tile::line_stride(decoding));
+    }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+using block_tag = hn::FixedTag<uint8_t, 16>;
+using block = hn::Vec<block_tag>;
+constexpr block_tag d16;
+
+//! The bytes of Rows blocks of 16, one block after the other, as the bits of their index
+//! rotated once: row r of 16 columns comes to r, Rows / 2 + r, ... in pairs.
+template <int Rows>
+HWY_INLINE void shuffle(block* rows)
+{
+    block out[Rows];
+    for (int i = 0; i < Rows / 2; ++i) {
+        out[2 * i] = hn::InterleaveLower(d16, rows[i], rows[i + Rows / 2]);
+        out[2 * i + 1] = hn::InterleaveUpper(d16, rows[i], rows[i + Rows / 2]);
+    }
+    std::copy_n(out, Rows, rows);
+}
+
+//! Of `Rows` lines, 16 bytes each, to 16 columns, `Rows` bytes each, `pitch` bytes apart.
+template <int Rows>
+HWY_INLINE void
+to_columns(const int8_t* lines, size_t stride, int8_t* columns, size_t pitch)
+{
+    block rows[Rows];
+    for (int i = 0; i < Rows; ++i) {
+        rows[i] = hn::LoadU(d16, reinterpret_cast<const uint8_t*>(lines + i * stride));
+    }
+    for (int i = 1; i < Rows; i *= 2) {
+        shuffle<Rows>(rows);
+    }
+    for (int i = 0; i < Rows; ++i) {
+        const size_t at = Rows == 16 ? i * pitch : i * size_t{ 16 };
+        hn::StoreU(rows[i], d16, reinterpret_cast<uint8_t*>(columns + at));
+    }
+}
+
+template <int Rows>
+HWY_INLINE void
+to_lines(const int8_t* columns, size_t pitch, int8_t* lines, size_t stride)
+{
+    block rows[Rows];
+    for (int i = 0; i < Rows; ++i) {
+        const size_t at = Rows == 16 ? i * pitch : i * size_t{ 16 };
+        rows[i] = hn::LoadU(d16, reinterpret_cast<const uint8_t*>(columns + at));
+    }
+    for (int i = 0; i < 4; ++i) {
+        shuffle<Rows>(rows);
+    }
+    for (int i = 0; i < Rows; ++i) {
+        hn::StoreU(rows[i], d16, reinterpret_cast<uint8_t*>(lines + i * stride));
+    }
+}
+
+//! Lines and columns change places, 16 columns and up to 16 lines at a time.
+template <int Rows>
+void interleave(const int8_t* lines, size_t stride, size_t bits, int words, int8_t* out)
+{
+    for (size_t bit = 0; bit < bits; bit += 16) {
+        for (int word = 0; word < words; word += Rows) {
+            to_columns<Rows>(
+                lines + word * stride + bit, stride, out + bit * words + word, words);
+        }
+    }
+}
+
+template <int Rows>
+void separate(const int8_t* from, size_t stride, size_t bits, int words, int8_t* lines)
+{
+    for (size_t bit = 0; bit < bits; bit += 16) {
+        for (int word = 0; word < words; word += Rows) {
+            to_lines<Rows>(
+                from + bit * words + word, words, lines + word * stride + bit, stride);
+        }
+    }
+}
+#endif
+
+} // namespace
+
+void fixed_convert(const ldpc_decoding& decoding,
+                   const ldpc_decoder::received& llr,
+                   size_t first,
+                   size_t words,
+                   fixed_tile& tile)
+{
+    switch (llr.type) {
+    case ldpc_decoder::number::float32:
+        return convert_lines<float>(decoding, llr.data, first, words, tile);
+    case ldpc_decoder::number::float16:
+        return convert_lines<float16>(decoding, llr.data, first, words, tile);
+    case ldpc_decoder::number::int8:
+        return convert_lines<int8_t>(decoding, llr.data, first, words, tile);
+    }
+}
+
+const int8_t* fixed_interleave(fixed_tile& tile,
+                               [[maybe_unused]] size_t stride,
+                               [[maybe_unused]] size_t bits,
+                               int words)
+{
+    const int8_t* lines = tile.lines.get();
+    int8_t* out = tile.line.get();
+    switch (words) {
+    case 1:
+        return lines;
+#if HWY_TARGET != HWY_SCALAR
+    case 2:
+        interleave<2>(lines, stride, bits, words, out);
+        break;
+    case 4:
+        interleave<4>(lines, stride, bits, words, out);
+        break;
+    case 8:
+        interleave<8>(lines, stride, bits, words, out);
+        break;
+    default:
+        interleave<16>(lines, stride, bits, words, out);
+#endif
+    }
+    return out;
+}
+
+const int8_t* fixed_separate(fixed_tile& tile,
+                             const int8_t* from,
+                             [[maybe_unused]] size_t stride,
+                             [[maybe_unused]] size_t bits,
+                             int words)
+{
+    int8_t* lines = tile.lines.get();
+    switch (words) {
+    case 1:
+        return from;
+#if HWY_TARGET != HWY_SCALAR
+    case 2:
+        separate<2>(from, stride, bits, words, lines);
+        break;
+    case 4:
+        separate<4>(from, stride, bits, words, lines);
+        break;
+    case 8:
+        separate<8>(from, stride, bits, words, lines);
+        break;
+    default:
+        separate<16>(from, stride, bits, words, lines);
+#endif
+    }
+    return lines;
+}
+
+void fixed_keep(fixed_tile& tile, size_t bytes, const int8_t* set)
+{
+    const auto mask = hn::MaskFromVec(hn::LoadU(db, set));
+    const int8_t* from = tile.line.get();
+    int8_t* to = tile.decided.get();
+    for (size_t i = 0; i < bytes; i += hn::MaxLanes(db)) {
+        hn::Store(hn::IfThenElse(mask, hn::Load(db, from + i), hn::Load(db, to + i)),
+                  db,
+                  to + i);
+    }
+}
+
+void fixed_bits(const int8_t* l, size_t bits, uint8_t* to)
+{
+    const hn::RebindToUnsigned<byte_tag> du;
+    constexpr size_t lanes = hn::MaxLanes(db);
+    size_t i = 0;
+    for (; i + lanes <= bits; i += lanes) {
+        const auto negative = hn::Lt(hn::LoadU(db, l + i), hn::Zero(db));
+        hn::StoreU(
+            hn::And(hn::BitCast(du, hn::VecFromMask(db, negative)), hn::Set(du, 1)),
+            du,
+            to + i);
+    }
+    for (; i < bits; ++i) {
+        to[i] = l[i] < 0;
+    }
+}
+
+void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to)
+{
+    constexpr size_t lanes = hn::MaxLanes(db);
+    size_t i = 0;
+    for (; i + lanes <= bits; i += lanes) {
+        uint8_t mask[8] = {};
+        hn::StoreMaskBits(db, hn::Lt(hn::LoadU(db, l + i), hn::Zero(db)), mask);
+        uint64_t x;
+        std::memcpy(&x, mask, sizeof x);
+        const uint64_t pairs = 0x3333333333333333, ones = 0x5555555555555555,
+                       fours = 0x0f0f0f0f0f0f0f0f;
+        x = (x & fours) << 4 | (x >> 4 & fours);
+        x = (x & pairs) << 2 | (x >> 2 & pairs);
+        x = (x & ones) << 1 | (x >> 1 & ones);
+        std::memcpy(to + i / 8, &x, lanes / 8);
+    }
+    for (; i < bits; i += 8) {
+        uint8_t byte = 0;
+        for (size_t bit = i; bit < std::min(i + 8, bits); ++bit) {
+            byte |= (l[bit] < 0) << (7 - (bit - i));
+        }
+        to[i / 8] = byte;
+    }
+}
+
+void fixed_soft(const int8_t* l, size_t bits, float steps, bool negated, float* to)
+{
+    const hn::Rebind<int8_t, float_tag> d8;
+    const hn::RebindToSigned<float_tag> d32;
+    const auto divisor = hn::Set(df, steps);
+    constexpr size_t lanes = hn::MaxLanes(df);
+    size_t i = 0;
+    for (; i + lanes <= bits; i += lanes) {
+        const auto value = hn::PromoteTo(d32, hn::LoadU(d8, l + i));
+        const auto flipped = negated ? hn::Neg(value) : value;
+        hn::StoreU(hn::Div(hn::ConvertTo(df, flipped), divisor), df, to + i);
+    }
+    for (; i < bits; ++i) {
+        to[i] = static_cast<float>(negated ? -l[i] : l[i]) / steps;
+    }
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace gr::cudaphy::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gr::cudaphy::kernels {
+HWY_EXPORT(fixed_convert);
+HWY_EXPORT(fixed_interleave);
+HWY_EXPORT(fixed_separate);
+HWY_EXPORT(fixed_keep);
+HWY_EXPORT(fixed_bits);
+HWY_EXPORT(fixed_packed_bits);
+HWY_EXPORT(fixed_soft);
+
+void fixed_convert(const ldpc_decoding& decoding,
+                   const ldpc_decoder::received& llr,
+                   size_t first,
+                   size_t words,
+                   fixed_tile& tile)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_convert)(decoding, llr, first, words, tile);
+}
+
+const int8_t* fixed_interleave(fixed_tile& tile, size_t stride, size_t bits, int words)
+{
+    return HWY_DYNAMIC_DISPATCH(fixed_interleave)(tile, stride, bits, words);
+}
+
+const int8_t* fixed_separate(
+    fixed_tile& tile, const int8_t* from, size_t stride, size_t bits, int words)
+{
+    return HWY_DYNAMIC_DISPATCH(fixed_separate)(tile, from, stride, bits, words);
+}
+
+void fixed_keep(fixed_tile& tile, size_t bytes, const int8_t* set)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_keep)(tile, bytes, set);
+}
+
+void fixed_bits(const int8_t* l, size_t bits, uint8_t* to)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_bits)(l, bits, to);
+}
+
+void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_packed_bits)(l, bits, to);
+}
+
+void fixed_soft(const int8_t* l, size_t bits, float steps, bool negated, float* to)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_soft)(l, bits, steps, negated, to);
+}
+
+} // namespace gr::cudaphy::kernels
+#endif
