@@ -60,7 +60,7 @@ FAMILIES = {
             "rate": ("1/2", "2/3A", "2/3B", "3/4A", "3/4B", "5/6"),
         }
     ],
-    "ten_gbase_t": [{}],
+    "10gbase-t": [{}],
     "regular": [{"n": (1024,), "column_weight": (3,), "row_weight": (6,)}],
 }
 NOTES = {

@@ -121,7 +121,7 @@ class qa_code_from_text(unittest.TestCase):
 
     def test_every_listed_code_exists(self):
         families = {line.split()[0] for line in error_rate_names.list_codes()}
-        documented = re.findall(r'ldpc_code\("(\w+)"', cudaphy.ldpc_code.__doc__)
+        documented = re.findall(r'ldpc_code\("([\w-]+)"', cudaphy.ldpc_code.__doc__)
         self.assertTrue({"wifi", "dvbs2"} <= set(documented))
         self.assertEqual(set(documented) - families, set())
         lines = list(error_rate_names.list_codes("wifi"))
