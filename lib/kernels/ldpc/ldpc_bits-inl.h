@@ -67,6 +67,14 @@ HWY_INLINE void transpose_swapped(uint64_t* HWY_RESTRICT in, uint64_t* HWY_RESTR
 //! The lowest bits of 64 bytes.
 HWY_INLINE uint64_t pack(const uint8_t* from)
 {
+#if HWY_TARGET == HWY_SCALAR
+    // A vector of one lane has no byte of mask.
+    uint64_t packed = 0;
+    for (size_t i = 0; i < side; ++i) {
+        packed |= static_cast<uint64_t>(from[i] & 1) << i;
+    }
+    return packed;
+#else
     const bytes d;
     const auto one = hn::Set(d, uint8_t{ 1 });
     uint8_t bits[side / 8 + slack];
@@ -76,10 +84,16 @@ HWY_INLINE uint64_t pack(const uint8_t* from)
     uint64_t packed;
     std::memcpy(&packed, bits, sizeof(packed));
     return packed;
+#endif
 }
 
 HWY_INLINE void unpack(uint64_t packed, uint8_t* to)
 {
+#if HWY_TARGET == HWY_SCALAR
+    for (size_t i = 0; i < side; ++i) {
+        to[i] = packed >> i & 1;
+    }
+#else
     const bytes d;
     const auto one = hn::Set(d, uint8_t{ 1 });
     uint8_t bits[side / 8 + slack] = {};
@@ -87,6 +101,7 @@ HWY_INLINE void unpack(uint64_t packed, uint8_t* to)
     for (size_t i = 0; i < side; i += hn::Lanes(d)) {
         hn::StoreU(hn::IfThenElseZero(hn::LoadMaskBits(d, bits + i / 8), one), d, to + i);
     }
+#endif
 }
 
 //! The bits of each byte in reverse: packed bits have the first one highest.
