@@ -12,6 +12,7 @@ from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .error_rates import code_from_text, error_rate_point  # noqa: F401
 from .error_rates import error_rate_simulation, simulate_error_rate  # noqa: F401
+from . import nr5g  # noqa: F401
 from .mimo import demap, equalize, estimate_channel  # noqa: F401
 from .frame_error_counter import frame_error_counter  # noqa: F401
 from .mimo_channel_model import mimo_channel_model  # noqa: F401
