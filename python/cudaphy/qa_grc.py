@@ -68,9 +68,18 @@ PARAMETERS = {
             {"receive_antennas": "16", "layers": "16", "pilot_symbols": "16"},
             {"receive_antennas": "1", "layers": "1", "tones": "1"},
             {"tones": "3"},
-            {"pilot_kind": "own", "layers": "2", "pilots": "[[1, 1], [1, -1], [1j, 1]]"},
+            {
+                "pilot_kind": "own",
+                "layers": "2",
+                "pilots": "[[1, 1], [1, -1], [1j, 1]]",
+            },
             {"pilot_kind": "own", "layers": "two", "pilots": "pilots"},
-            {"tones": "65536", "max_batch": "1", "layers": "1", "receive_antennas": "1"},
+            {
+                "tones": "65536",
+                "max_batch": "1",
+                "layers": "1",
+                "receive_antennas": "1",
+            },
         ],
         [
             {"receive_antennas": "0"},
@@ -209,6 +218,8 @@ class Flowgraph:
             return
         self.block = add(self.graph, kind, "tried_block", parameters)
         for number, port in enumerate([*self.block.active_ports()]):
+            if port.domain == "message":
+                continue
             end = add(
                 self.graph,
                 "blocks_null_sink" if port.is_source else "blocks_null_source",
@@ -340,9 +351,30 @@ class qa_grc(unittest.TestCase):
         for rate in "1/4 1/3 2/5 1/2 3/5 2/3 3/4 4/5 5/6 8/9 9/10".split():
             yield {"family": "dvbs2", "dvbs2_rate": f'"{rate}"'}, 64800
             if rate != "9/10":
-                short = {"family": "dvbs2", "frame": '"short"', "dvbs2_rate": f'"{rate}"'}
+                short = {
+                    "family": "dvbs2",
+                    "frame": '"short"',
+                    "dvbs2_rate": f'"{rate}"',
+                }
                 yield short, 16200
         yield {"family": "wifi", "wifi_rate": "3/4"}, 1944  # typed without quotes
+        yield {"family": "dvbs2x", "dvbs2x_normal_rate": '"154/180"'}, 64800
+        yield {"family": "dvbs2x", "dvbs2x_frame": '"medium"'}, 30780
+        sf2 = '"11/45 VL-SNR SF2"'
+        yield {
+            "family": "dvbs2x",
+            "dvbs2x_frame": '"short"',
+            "dvbs2x_short_rate": sf2,
+        }, 15390
+        yield {"family": "dvbt2", "frame": '"short"', "dvbt2_rate": '"1/4"'}, 16200
+        graph = {"base_graph": "2", "lifting_size": "9", "rows": "5", "fillers": "3"}
+        yield {"family": "nr5g", **graph}, (10 + 5 - 2) * 9 - 3
+        yield {"family": "ccsds", "ar4ja_rate": '"4/5"'}, 1280
+        yield {"family": "ccsds", "ccsds_family": '"tc"', "tc_k": "256"}, 512
+        yield {"family": "ccsds", "ccsds_family": '"c2"', "c2_k": "7136"}, 8158
+        yield {"family": "wimax", "wimax_n": "672", "wimax_rate": '"3/4B"'}, 672
+        yield {"family": "ten_gbase_t"}, 2048
+        yield {"family": "regular"}, 1024
 
     def test_codes(self):
         for parameters, n in self.codes():
@@ -357,6 +389,21 @@ class qa_grc(unittest.TestCase):
             {"family": "dvbs2", "frame": '"long"'},
             {"family": "dvbs2", "frame": '"short"', "dvbs2_rate": '"9/10"'},
             {"family": "dvbs2", "dvbs2_rate": '"1/5"'},
+            {
+                "family": "dvbs2x",
+                "dvbs2x_frame": '"medium"',
+                "dvbs2x_medium_rate": "1/2",
+            },
+            {"family": "dvbt2", "dvbt2_rate": '"1/4"'},
+            {"family": "nr5g", "lifting_size": "17"},
+            {"family": "nr5g", "base_graph": "2"},
+            {"family": "nr5g", "fillers": "7680"},
+            {"family": "ccsds", "ar4ja_k": "1000"},
+            {"family": "ccsds", "ccsds_family": '"tc"', "tc_k": "128"},
+            {"family": "wimax", "wimax_n": "577"},
+            {"family": "wimax", "wimax_rate": '"2/3"'},
+            {"family": "regular", "regular_n": "1023"},
+            {"family": "regular", "row_weight": "3"},
             {"family": "alist"},
             {"family": "qc"},
             {"family": "qc", "file": "no/such/file"},

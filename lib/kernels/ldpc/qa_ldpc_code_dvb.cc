@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(dvbs2x_codes_are_those_of_the_standard)
 {
     const struct {
         const char *frame, *rate;
-        int k, q,
-            edges; // EN 302 307-2, tables 16a, 16b, 19a and 19b; ones of annexes B, C
+        int k, q, edges,
+            girth; // EN 302 307-2, tables 16a, 16b, 19a and 19b; ones of annexes B, C
     } codes[] = {
         { "normal", "13/45", 18720, 128, 226079, 6 },
         { "normal", "9/20", 29160, 99, 249479, 4 },
