@@ -31,14 +31,15 @@ inline int checked_fec_batch(int batch)
  * sets.
  *
  * The asynchronous decoder computes that number from the code's rate and cuts it off, so
- * that it may come out one too small: 900.99... for the 901 that were meant. Nothing is
- * thrown here: the tagged decoder also asks about the size of its largest packet.
+ * that it may come out one too small: 901 where 902 are meant. It is told then that the
+ * frame is not whole, and asks for the sizes of input and output instead of taking its
+ * own number for the room that the bits need. Nothing is thrown here: the tagged decoder
+ * also asks about the size of its largest packet.
  */
 struct fec_frame {
-    fec_frame(unsigned bits, int k) : words((bits + (k > 2)) / k)
+    fec_frame(unsigned bits, int k)
+        : words((bits + (k > 2)) / k), whole(words > 0 && bits == words * k)
     {
-        const auto off = static_cast<int64_t>(bits) - static_cast<int64_t>(words) * k;
-        whole = words > 0 && off >= -1 && off <= (k > 2);
     }
     unsigned words; //!< 0: less than one
     bool whole;     //!< and nothing is left over

@@ -14,10 +14,14 @@ ldpc_code_choice::ldpc_code_choice(kernels::ldpc_code::sptr first,
             throw std::invalid_argument("the code " + code->name() +
                                         " has no information bits");
         }
-        if (!d_index.emplace(name, static_cast<int>(d_codes.size())).second) {
+        const auto known = std::find(d_codes.begin(), d_codes.end(), code);
+        const auto index = static_cast<int>(known - d_codes.begin());
+        if (d_index.emplace(name, index).first->second != index) {
             throw std::invalid_argument("two codes have the name \"" + name + "\"");
         }
-        d_codes.push_back(code);
+        if (known == d_codes.end()) {
+            d_codes.push_back(code);
+        }
     };
     if (!first) {
         throw std::invalid_argument("no LDPC code was given: make one with ldpc_code");
@@ -54,11 +58,11 @@ int ldpc_code_choice::named(const pmt::pmt_t& value, std::string& refusal) const
     }
     refusal = pmt::symbol_to_string(d_key) + " " + pmt::write_string(value) +
               " names no code of this block, which has 0 to " +
-              std::to_string(d_codes.size() - 1) + ":";
+              std::to_string(d_codes.size() - 1);
     for (size_t i = 0; i < d_codes.size(); ++i) {
         for (const auto& [name, index] : d_index) {
             if (index == static_cast<int>(i)) {
-                refusal += (i ? ", " : " ") + name;
+                refusal += ", " + name;
             }
         }
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fec_work.h"
+#include "last_columns.h"
 #include "ldpc_code_choice.h"
 #include "ldpc_on_host.h"
 #include <atomic>
@@ -18,8 +19,10 @@ public:
     ldpc_decoder_def_impl(const ldpc_code_choice& codes,
                           const parameters& p,
                           int batch,
-                          const resolved_backend& where)
+                          const resolved_backend& where,
+                          std::vector<int> positions)
         : d_code(codes.all()[0]), d_backend(where), d_batch(batch),
+          d_positions(std::move(positions)),
           d_decoder(d_code, p, where, std::max(batch, codes.batch(0, 0)))
     {
         d_logger->info("runs on {}: {}", name_of(where.where), where.reason);
@@ -47,7 +50,7 @@ public:
                            d_code->n());
             return;
         }
-        d_decoder.run(in, d_batch, static_cast<uint8_t*>(out));
+        decode(in, static_cast<uint8_t*>(out));
         const auto& iterations = d_decoder.iterations();
         const auto& ok = d_decoder.ok();
         const auto total =
@@ -68,11 +71,29 @@ public:
     }
 
 private:
+    void decode(const void* in, uint8_t* out)
+    {
+        if (d_positions.empty()) {
+            d_decoder.run(in, d_batch, out);
+            return;
+        }
+        const size_t n = d_code->n();
+        d_words.resize(d_batch * n);
+        d_decoder.run(in, d_batch, d_words.data());
+        for (int b = 0; b < d_batch; ++b) {
+            for (const int position : d_positions) {
+                *out++ = d_words[b * n + position];
+            }
+        }
+    }
+
     const kernels::ldpc_code::sptr d_code;
     const resolved_backend d_backend;
     int d_batch;
     bool d_too_short = false;
+    const std::vector<int> d_positions; //!< of the information; empty: the code's own
     ldpc_on_host_decoder d_decoder;
+    std::vector<uint8_t> d_words;
     float d_last_iterations = 0;
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 };
 };
@@ -83,18 +104,26 @@ ldpc_decoder_def::sptr ldpc_decoder_def::make(kernels::ldpc_code::sptr code,
                                               const ldpc_decoder_options& decoding,
                                               int batch,
                                               const std::string& backend,
-                                              int device)
+                                              int device,
+                                              const std::string& info_bits)
 {
+    if (info_bits != "code" && info_bits != "last") {
+        throw std::invalid_argument("info_bits \"" + info_bits +
+                                    "\" is neither \"code\" nor \"last\"");
+    }
+    const bool last = info_bits == "last";
+    const ldpc_code_choice choice(code, {}, "");
     auto fixed = decoding;
     fixed.type = "float";
-    fixed.output = "info";
+    fixed.output = last ? "codeword" : "info";
     fixed.packed = false;
     fixed.llr_positive = 1;
     return std::make_shared<ldpc_decoder_def_impl>(
-        ldpc_code_choice(code, {}, ""),
+        choice,
         fixed.parameters(),
         checked_fec_batch(batch),
-        resolve(backend_from_name(backend), device));
+        resolve(backend_from_name(backend), device),
+        last ? last_columns(*code) : std::vector<int>{});
 }
 
 } // namespace gr::cudaphy

@@ -98,14 +98,13 @@ class qa_ldpc_formats(FlowgraphCase):
                     expected = packed(words) if packed_out else words
                     lengths = np.array([3, 1, COUNT - 4])
                     tags = packet_tags(lengths * stream.shape[1])
-                    (sink,) = self.through(
-                        block, [stream.ravel()], [("uint8", 0)], tags
-                    )
+                    (sink,) = self.through(block, [stream.ravel()], [("uint8", 0)], tags)
                     np.testing.assert_array_equal(sink.data, expected.ravel())
                     width = expected.shape[1]
                     self.assertEqual(
-                        sink.tags(KEY), [(0, 3 * width), (3 * width, width)]
-                        + [(4 * width, (COUNT - 4) * width)]
+                        sink.tags(KEY),
+                        [(0, 3 * width), (3 * width, width)]
+                        + [(4 * width, (COUNT - 4) * width)],
                     )
 
     def test_soft_output_beside_the_bits(self):

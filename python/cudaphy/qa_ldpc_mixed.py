@@ -102,12 +102,17 @@ class qa_ldpc_mixed(FlowgraphCase):
 
     def test_packets_of_all_codes_come_out_in_order(self):
         packets = Packets(many(120))
-        words = [h + i * part.shape[1] for part, h in zip(
-            packets.info, np.cumsum([0] + [p.size for p in packets.info[:-1]])
-        ) for i in range(len(part))]
+        words = [
+            h + i * part.shape[1]
+            for part, h in zip(
+                packets.info, np.cumsum([0] + [p.size for p in packets.info[:-1]])
+            )
+            for i in range(len(part))
+        ]
         for max_batch in (0, 1, 3):
             sink, block, failed = self.decode(
-                packets.stream(packets.llr), packets.tags(packets.llr),
+                packets.stream(packets.llr),
+                packets.tags(packets.llr),
                 max_batch=max_batch,
             )
             self.check_whole(sink, packets, packets.info)
@@ -135,9 +140,7 @@ class qa_ldpc_mixed(FlowgraphCase):
         lengths = packet_tags([part.size for part in packets.llr])
         head = packets.llr[0].size
         tags = lengths + [tag(head, "modcod", "dvb")]
-        sink, _, _ = self.decode(
-            packets.stream(packets.llr), tags, code_tag_key="modcod"
-        )
+        sink, _, _ = self.decode(packets.stream(packets.llr), tags, code_tag_key="modcod")
         np.testing.assert_array_equal(sink.data, packets.stream(packets.info))
 
     def test_what_can_not_be_decoded_is_passed_over(self):
@@ -146,8 +149,10 @@ class qa_ldpc_mixed(FlowgraphCase):
         bad = {0: "unknown", 4: 17, 5: -1, 11: 2.5, 29: "nothing"}
         named = iter(range(len(sizes)))
         tags = packets.tags(
-            packets.llr, lambda name: bad.get(number, name)
-            if (number := next(named)) is not None else name
+            packets.llr,
+            lambda name: bad.get(number, name)
+            if (number := next(named)) is not None
+            else name,
         )
         good = [i for i in range(len(sizes)) if i not in bad]
         for max_batch in (0, 1):
@@ -163,7 +168,7 @@ class qa_ldpc_mixed(FlowgraphCase):
             for pdu, name in zip(failed, bad.values()):
                 self.assertEqual(pdu["ldpc_code"], name)
                 self.assertIn(f"ldpc_code {name} names no code", pdu["reason"])
-                self.assertIn("wifi 648 1/2, long, dvb, short", pdu["reason"])
+                self.assertIn("0 to 3, wifi 648 1/2, long, dvb, short", pdu["reason"])
                 self.assertEqual(pdu[KEY], packets.llr[pdu["number"]].size)
             self.assertIn("passed over", log.text)
 
@@ -184,9 +189,10 @@ class qa_ldpc_mixed(FlowgraphCase):
         packets = Packets([("long", 2), ("dvb", 150), ("short", 3)])
         tags = packets.tags(packets.llr, lambda name: name.replace("dvb", "none"))
         sink, _, failed = self.decode(
-            packets.stream(packets.llr), tags, max_batch=1, codes={
-                "long": CODES["long"], "short": CODES["short"]
-            }
+            packets.stream(packets.llr),
+            tags,
+            max_batch=1,
+            codes={"long": CODES["long"], "short": CODES["short"]},
         )
         kept = [packets.info[0], packets.info[2]]
         np.testing.assert_array_equal(sink.data, packets.stream(kept))
@@ -205,8 +211,11 @@ class qa_ldpc_mixed(FlowgraphCase):
             numbers += [] if lost[0] else [i]
         for max_batch in (0, 2):
             sink, block, _ = self.decode(
-                packets.stream(llr), packets.tags(llr), on_failure="drop",
-                max_iterations=15, max_batch=max_batch,
+                packets.stream(llr),
+                packets.tags(llr),
+                on_failure="drop",
+                max_iterations=15,
+                max_batch=max_batch,
             )
             np.testing.assert_array_equal(sink.data, np.concatenate(kept))
             heads = np.cumsum([0] + [word.size for word in kept[:-1]])
@@ -258,13 +267,14 @@ class qa_ldpc_mixed(FlowgraphCase):
         with self.assert_refuses("length tag key"):
             self.decoder(length_tag_key="")
         with self.assert_refuses("two codes", "wifi 648 1/2"):
-            self.decoder(codes=[FIRST])
+            self.decoder(codes={FIRST.name: CODES["long"]})
         with self.assert_refuses("code_tag_key"):
             self.decoder(code_tag_key="")
         for codes in ({"a": None}, ["wifi"], 7):
             with self.assertRaises(TypeError):
                 self.decoder(codes=codes)
         self.decoder(codes={})
+        self.decoder(codes={"again": FIRST, "long": CODES["long"]})
         self.decoder(codes=None, length_tag_key="")
 
 

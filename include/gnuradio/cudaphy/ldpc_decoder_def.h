@@ -29,13 +29,17 @@ public:
      * last codewords, fewer than these, are not decoded.
      * \param backend  "auto", "cuda", "cpu" or "reference"
      * \param device   index of the GPU
-     * \throws std::invalid_argument, backend_unavailable
+     * \param info_bits "code": the information bits stand where the code has them;
+     * "last": in the last columns that leave the others independent, where GNU Radio's
+     * own LDPC encoder puts them for the same alist file \throws std::invalid_argument,
+     * backend_unavailable
      */
     static sptr make(kernels::ldpc_code::sptr code,
                      const ldpc_decoder_options& decoding = {},
                      int batch = 1,
                      const std::string& backend = "auto",
-                     int device = 0);
+                     int device = 0,
+                     const std::string& info_bits = "code");
 
     virtual std::string backend() const = 0;   //!< in use: "cuda", "cpu" or "reference"
     virtual uint64_t frames() const = 0;       //!< codewords decoded

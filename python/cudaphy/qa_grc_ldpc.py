@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The block files of the LDPC blocks in GNU Radio Companion: further parameters, PDU blocks,
+coder objects; and GNU Radio's own LDPC flowgraphs with the coders of this module."""
+
+import os
+import runpy
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import numpy as np
+import yaml
+from gnuradio import cudaphy, gr
+from qa_grc import PLATFORM, VARIABLES, Flowgraph, add
+from qa_support import BACKEND, main
+
+EXAMPLES = Path(gr.prefix()) / "share/gnuradio/examples/fec"
+OPTIONS = (
+    [
+        {"algorithm": "offset_min_sum", "offset": "0.3"},
+        {"algorithm": '"sum_product"', "schedule": "flooding"},
+        {"arithmetic": "int8", "llr_steps": "4"},
+        {"stop_crc": "24A"},
+        {"early_stop": "False", "scale": "0.8"},
+    ],
+    [
+        {"code": "None"},
+        {"algorithm": "bp"},
+        {"offset": "-1"},
+        {"offset": "10001"},
+        {"schedule": "random"},
+        {"arithmetic": "int4"},
+        {"arithmetic": "int8", "schedule": "flooding"},
+        {"arithmetic": "int8", "algorithm": "sum_product"},
+        {"llr_steps": "0"},
+        {"llr_steps": "65"},
+        {"stop_crc": "CRC24"},
+        {"max_iterations": "0"},
+        {"scale": "1.5"},
+        {"backend": '"gpu"'},
+    ],
+)
+CODES = "{'other': cudaphy.ldpc_code('wifi', n=648, rate='3/4')}"
+SEVERAL = (
+    [{"codes": CODES}, {"codes": CODES[10:-1].join("[]")}, {"codes": "{}"}],
+    [{"codes": "{'other': 7}"}, {"codes": CODES, "code_tag_key": '""'}],
+)
+KEY = {"length_tag_key": "packet_len"}
+STREAM = ([{**p, **KEY} for p in SEVERAL[0]], SEVERAL[1] + [{"codes": CODES}])
+PACKED = [{"packed_input": "True"}, {"packed_output": "True"}]
+# (good parameters, bad parameters), as they are typed in GRC.
+PARAMETERS = {
+    "cudaphy_ldpc_decoder": (
+        OPTIONS[0] + STREAM[0] + [{"type": "int8", "packed": "True"}],
+        OPTIONS[1] + STREAM[1],
+    ),
+    "cudaphy_ldpc_encoder": (STREAM[0] + PACKED, STREAM[1]),
+    "cudaphy_ldpc_decoder_pdu": (
+        OPTIONS[0] + SEVERAL[0] + [{"soft_output": "True", "packed": "True"}],
+        OPTIONS[1] + SEVERAL[1] + [{"max_batch": "-1"}],
+    ),
+    "cudaphy_ldpc_encoder_pdu": (
+        SEVERAL[0] + PACKED,
+        SEVERAL[1] + [{"max_batch": "16777217"}],
+    ),
+    "variable_cudaphy_ldpc_decoder_def": (
+        OPTIONS[0] + [{"ndim": "1", "dim1": "3"}, {"ndim": "2", "batch": "4"}],
+        OPTIONS[1] + [{"batch": "0"}, {"batch": "65537"}, {"info_bits": "first"}],
+    ),
+    "variable_cudaphy_ldpc_encoder_def": (
+        [{"ndim": "1", "dim1": "3"}, {"batch": "65536"}],
+        [{"batch": "0"}, {"code": "two"}, {"backend": "7"}],
+    ),
+}
+
+
+class Coder(Flowgraph):
+    """One coder object, which is a variable."""
+
+    def __init__(self, kind, parameters):
+        super().__init__(None, {})
+        self.block = add(self.graph, kind, "coder", parameters)
+        self.graph.rewrite()
+
+    def make(self):
+        names = {name: eval(value) for name, value in VARIABLES.items()}
+        exec(self.block.templates.render("imports"), names)
+        exec(self.code.templates.render("var_make").replace("self.code = ", ""), names)
+        exec(self.block.templates.render("var_make").replace("self.coder = ", ""), names)
+        made = names["coder"]
+        while isinstance(made, list):
+            made = made[0]
+        return made
+
+
+class qa_grc_ldpc(unittest.TestCase):
+    def tried(self, kind, parameters):
+        parameters = {"backend": BACKEND, "code": "code", **parameters}
+        return (Coder if kind.startswith("variable") else Flowgraph)(kind, parameters)
+
+    def test_good_parameters_make_a_valid_flowgraph_and_a_block(self):
+        for kind, (good, _) in PARAMETERS.items():
+            for parameters in [{}] + good:
+                with self.subTest(block=kind, parameters=parameters):
+                    flowgraph = self.tried(kind, parameters)
+                    self.assertEqual(flowgraph.errors(), [])
+                    self.assertEqual(flowgraph.make().backend(), BACKEND)
+
+    def test_bad_parameters_make_the_block_invalid_as_its_constructor_would(self):
+        for kind, (_, bad) in PARAMETERS.items():
+            for parameters in bad:
+                with self.subTest(block=kind, parameters=parameters):
+                    flowgraph = self.tried(kind, parameters)
+                    flowgraph.errors()
+                    self.assertFalse(flowgraph.block.is_valid())
+                    with self.assertRaises(
+                        (ValueError, TypeError, RuntimeError, NameError)
+                    ):
+                        flowgraph.make()
+
+    def test_ports_follow_the_parameters(self):
+        def ports(kind, **parameters):
+            block = self.tried(kind, parameters).block
+            sides = block.active_sinks, block.active_sources
+            return [[(p.name, p.dtype) for p in side] for side in sides]
+
+        bits, fail = ("bits", "byte"), ("fail", "message")
+        kind = "cudaphy_ldpc_decoder"
+        self.assertEqual(ports(kind), [[("llr", "float")], [bits]])
+        self.assertEqual(ports(kind, type="int8"), [[("llr", "byte")], [bits]])
+        self.assertEqual(
+            ports(kind, soft_output="True", codes=CODES, **KEY)[1],
+            [bits, ("soft", "float"), fail],
+        )
+        self.assertEqual(ports("cudaphy_ldpc_encoder", codes=CODES, **KEY)[1][1], fail)
+        names = [[name for name, _ in side] for side in ports(kind + "_pdu")]
+        self.assertEqual(names, [["pdus"], ["ok", "fail"]])
+        names = [name for name, _ in ports(kind + "_pdu", soft_output="True")[1]]
+        self.assertEqual(names, ["ok", "fail", "soft"])
+
+    def seen(self, path, sink, wanted):
+        """What the streams carry that the flowgraph of a file shows on a time sink, once
+        each has so many items; its own LDPC coders replaced by those of this module."""
+        graph = yaml.safe_load(path.read_text())
+        blocks, ends = [], {}
+        for block in graph["blocks"]:
+            kind, parameters = block["id"], block["parameters"]
+            if kind in ("variable_ldpc_decoder_def", "variable_ldpc_encoder_def"):
+                name = block["name"] + "_code"
+                code = {"family": "alist", "file": parameters["file"]}
+                blocks.append({**block, "name": name, "parameters": code})
+                blocks[-1]["id"] = "variable_cudaphy_ldpc_code"
+                if kind == "variable_ldpc_decoder_def":
+                    block["id"] = "variable_cudaphy_ldpc_decoder_def"
+                    coder = {"code": name, "info_bits": '"last"', "backend": BACKEND}
+                    block["parameters"] = {**coder, "ndim": parameters["ndim"]}
+            if kind == "blocks_throttle":
+                parameters["samples_per_second"] = "1e6"
+            if not kind.startswith(("qtgui", "blocks_ctrlport")):
+                blocks.append(block)
+        self.assertTrue([b for b in blocks if b["id"].startswith("variable_cudaphy")])
+        names = {block["name"] for block in blocks}
+        connections = []
+        for start, out, end, port in graph["connections"]:
+            if end == sink:
+                ends[int(port)] = name = f"seen_{port}"
+                parameters = {"type": "float", "vlen": "1", "reserve_items": "1024"}
+                state = {"coordinate": [0, 0], "rotation": 0, "state": "enabled"}
+                vector = {"name": name, "id": "blocks_vector_sink_x"}
+                blocks.append({**vector, "parameters": parameters, "states": state})
+                connections.append([start, out, name, "0"])
+            elif end.startswith("qtgui"):
+                other = {"name": f"other_{len(blocks)}", "id": "blocks_null_sink"}
+                parameters = {"type": "float", "vlen": "1", "num_inputs": "1"}
+                state = {"coordinate": [0, 0], "rotation": 0, "state": "enabled"}
+                blocks.append({**other, "parameters": parameters, "states": state})
+                connections.append([start, out, other["name"], "0"])
+            elif end in names and start in names:
+                connections.append([start, out, end, port])
+        graph["options"]["parameters"]["generate_options"] = "no_gui"
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "changed.grc"
+            file.write_text(
+                yaml.dump({**graph, "blocks": blocks, "connections": connections})
+            )
+            flowgraph = PLATFORM.make_flow_graph(str(file))
+            flowgraph.import_data(PLATFORM.parse_flow_graph(str(file)))
+            flowgraph.rewrite()
+            flowgraph.validate()
+            problems = [text for _, text in flowgraph.iter_error_messages()]
+            self.assertEqual(problems, [])
+            generator = PLATFORM.Generator(flowgraph, folder)
+            generator.write()
+            program = runpy.run_path(generator.file_path)
+        top = program[graph["options"]["parameters"]["id"]]()
+        top.start()
+        until = time.monotonic() + 30
+        sinks = {number: getattr(top, name) for number, name in ends.items()}
+        while time.monotonic() < until and any(
+            len(sink.data()) < wanted for sink in sinks.values()
+        ):
+            time.sleep(0.05)
+        top.stop()
+        top.wait()
+        return {
+            n: np.array(sink.data()[:wanted]).astype(int) for n, sink in sinks.items()
+        }
+
+    def test_own_flowgraph_of_gnu_radio_with_extended_decoder(self):
+        seen = self.seen(
+            EXAMPLES / "fecapi_ldpc_decoders.grc", "qtgui_time_sink_x_0", 4200
+        )
+        self.assertGreater(seen[0].sum(), 100)
+        np.testing.assert_array_equal(seen[1], seen[0])  # by this module's decoder
+
+    def test_own_flowgraph_of_gnu_radio_with_async_decoder(self):
+        seen = self.seen(
+            EXAMPLES / "fecapi_async_ldpc_decoders.grc", "qtgui_time_sink_x_0", 4200
+        )
+        self.assertGreater(seen[1].sum(), 100)
+        np.testing.assert_array_equal(seen[0], seen[1])
+
+    def test_own_flowgraph_of_gnu_radio_with_tagged_decoder(self):
+        seen = self.seen(
+            EXAMPLES / "fecapi_tagged_ldpc_decoders.grc", "qtgui_time_sink_x_1", 420
+        )
+        sent = max(seen)
+        self.assertGreater(seen[sent].sum(), 10)
+        self.assertTrue(
+            any((seen[n] == seen[sent]).all() for n in seen if n != sent), seen
+        )
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GR_CONF_CONTROLPORT_ON", "False")
+    main()

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The blocks ldpc_encoder_pdu and ldpc_decoder_pdu."""
+
+import time
+
+import numpy as np
+import pmt
+from gnuradio import blocks, cudaphy, gr
+from qa_support import BACKEND, FlowgraphCase, main
+
+WIFI = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
+LONG = cudaphy.ldpc_code("wifi", n=1944, rate="5/6")
+MAKE = {
+    "uint8": pmt.init_u8vector,
+    "int8": pmt.init_s8vector,
+    "float32": pmt.init_f32vector,
+    "int16": pmt.init_s16vector,
+}
+
+
+def made(code, count, seed=1):
+    info = np.random.default_rng(seed).integers(0, 2, (count, code.k)).astype("uint8")
+    return info, cudaphy.ldpc_encode(code, info, "reference")
+
+
+def received(words, n0=0.3, seed=2):
+    noise = np.random.default_rng(seed).standard_normal(words.shape) * np.sqrt(n0 / 2)
+    return (4 / n0 * (1.0 - 2.0 * words + noise)).astype("float32")
+
+
+def pdu(vector, **metadata):
+    items = pmt.make_dict()
+    for key, value in metadata.items():
+        items = pmt.dict_add(items, pmt.intern(key), pmt.to_pmt(value))
+    return pmt.cons(items, MAKE[vector.dtype.name](vector.size, vector.ravel().tolist()))
+
+
+class qa_ldpc_pdu(FlowgraphCase):
+    def run_messages(self, block, messages, ports, count=None):
+        """{port: [(metadata, vector)]} of what came out."""
+        top = gr.top_block()
+        sinks = {port: blocks.message_debug() for port in ports}
+        for port, sink in sinks.items():
+            top.msg_connect(block, port, sink, "store")
+        for message in messages:  # all wait when the block begins
+            block.to_basic_block()._post(pmt.intern("pdus"), message)
+        top.start()
+        count = len(messages) if count is None else count
+        ends = time.monotonic() + 20
+        while (
+            sum(sink.num_messages() for sink in sinks.values()) < count
+            and time.monotonic() < ends
+        ):
+            time.sleep(0.005)
+        time.sleep(0.02)
+        top.stop()
+        top.wait()
+        return {
+            port: [
+                (
+                    pmt.to_python(pmt.car(sink.get_message(i))),
+                    np.array(pmt.to_python(pmt.cdr(sink.get_message(i)))),
+                )
+                for i in range(sink.num_messages())
+            ]
+            for port, sink in sinks.items()
+        }
+
+    def decode(self, messages, ports=("ok", "fail"), count=None, **options):
+        block = cudaphy.ldpc_decoder_pdu(WIFI, backend=BACKEND, **options)
+        return self.run_messages(block, messages, ports, count), block
+
+    def test_words_of_all_types_and_codes_keep_their_metadata(self):
+        messages, sent, rng = [], [], np.random.default_rng(5)
+        for number in range(60):
+            code, name = ((WIFI, None), (LONG, "long"))[rng.integers(2)]
+            info, words = made(code, int(rng.integers(1, 5)), number)
+            llr = received(words)
+            steps = np.clip(np.rint(llr), -127, 127).astype("int8")
+            vector = (llr, steps, steps.view("uint8"))[rng.integers(3)]
+            metadata = {"number": number, **({"ldpc_code": name} if name else {})}
+            messages.append(pdu(vector, **metadata))
+            sent.append((metadata, info))
+        for max_batch in (0, 1, 3):
+            got, block = self.decode(messages, codes={"long": LONG}, max_batch=max_batch)
+            self.assertEqual(got["fail"], [])
+            self.assertEqual(len(got["ok"]), 60)
+            for (metadata, bits), (before, info) in zip(got["ok"], sent):
+                np.testing.assert_array_equal(bits, info.ravel())
+                self.assertEqual({k: metadata[k] for k in before}, before)
+                self.assertIs(metadata["ldpc_ok"], True)
+                self.assertTrue(0 <= metadata["iterations"] <= 20)
+            self.assertEqual(block.frames(), sum(len(info) for _, info in sent))
+            self.assertEqual(block.frame_errors(), 0)
+            self.assertEqual(block.backend(), BACKEND)
+
+    def test_a_failed_word_fails_its_pdu(self):
+        info, words = made(WIFI, 6)
+        llr = received(words)
+        llr[[1, 4]] = 5 * np.random.default_rng(7).standard_normal((2, WIFI.n))
+        messages = [pdu(llr[:1], n=0), pdu(llr[1:2], n=1), pdu(llr[2:6], n=2)]
+        got, block = self.decode(messages, max_iterations=15)
+        ((good, bits),) = got["ok"]
+        self.assertEqual(good["n"], 0)
+        np.testing.assert_array_equal(bits, info[0])
+        self.assertEqual([metadata["n"] for metadata, _ in got["fail"]], [1, 2])
+        for metadata, _ in got["fail"]:
+            self.assertEqual((metadata["ldpc_ok"], metadata["frame_errors"]), (False, 1))
+            self.assertEqual(metadata["iterations"], 15)
+            self.assertIn("checks", metadata["reason"])
+        whole = got["fail"][1][1].reshape(4, -1)
+        np.testing.assert_array_equal(whole[[0, 1, 3]], info[[2, 3, 5]])
+        self.assertEqual((block.frames(), block.frame_errors()), (6, 2))
+
+    def test_what_can_not_be_decoded_comes_back_with_a_reason(self):
+        info, words = made(WIFI, 2)
+        llr = received(words)
+        messages = [
+            pdu(llr[0], n=0),
+            pdu(llr[0], n=1, ldpc_code="none"),
+            pdu(llr[0][:-1], n=2),
+            pdu(llr[0][:0], n=3),
+            pdu(llr[0].astype("int16"), n=4),
+            pdu(llr[0], n=5, ldpc_code=7),
+            pmt.intern("no PDU"),
+            pmt.cons(pmt.PMT_NIL, pmt.intern("no vector")),
+            pmt.cons(pmt.PMT_NIL, pmt.cdr(pdu(llr[1]))),
+        ]
+        got, block = self.decode(messages)
+        self.assertEqual([m.get("n") for m, _ in got["ok"]], [0, None])
+        np.testing.assert_array_equal(got["ok"][1][1], info[1])
+        reasons = [metadata["reason"] for metadata, _ in got["fail"]]
+        texts = ("none names no code", "647 LLRs", "0 LLRs", "neither f32 nor s8 nor u8")
+        texts += ("7 names no code", "no PDU", "no uniform vector")
+        for reason, text in zip(reasons, texts):
+            self.assertIn(text, reason)
+        self.assertEqual(len(reasons), len(texts))
+        np.testing.assert_array_equal(got["fail"][1][1], llr[0][:-1])
+        self.assertEqual(block.refused_packets(), len(texts))
+
+    def test_soft_and_packed_output(self):
+        info, words = made(WIFI, 3)
+        got, _ = self.decode(
+            [pdu(received(words), n=9)],
+            ("ok", "soft"),
+            2,
+            soft_output=True,
+            packed=True,
+            llr_positive=0,
+        )
+        np.testing.assert_array_equal(got["ok"][0][1], np.packbits(info, axis=1).ravel())
+        metadata, soft = got["soft"][0]
+        np.testing.assert_array_equal(soft < 0, info.ravel())
+        self.assertEqual((metadata["n"], metadata["ldpc_ok"]), (9, True))
+
+    def test_one_pdu_alone_is_decoded_at_once(self):
+        info, words = made(WIFI, 1)
+        got, _ = self.decode([pdu(received(words))], max_batch=1000)
+        np.testing.assert_array_equal(got["ok"][0][1], info[0])
+
+    def test_the_encoder(self):
+        for packed_in in (False, True):
+            for packed_out in (False, True):
+                messages, expected = [], []
+                for number in range(20):
+                    code, name = ((WIFI, WIFI.name), (LONG, "long"))[number % 3 == 0]
+                    info, words = made(code, 1 + number % 4, number)
+                    if packed_in:
+                        info = np.packbits(info, axis=1)
+                    messages.append(pdu(info, n=number, ldpc_code=name))
+                    words = np.packbits(words, axis=1) if packed_out else words
+                    expected.append(words.ravel())
+                messages.append(pdu(np.ones(5, "uint8"), n=20))
+                messages.append(pdu(np.ones(5, "float32"), n=21))
+                block = cudaphy.ldpc_encoder_pdu(
+                    WIFI,
+                    backend=BACKEND,
+                    codes={"long": LONG},
+                    packed_input=packed_in,
+                    packed_output=packed_out,
+                )
+                got = self.run_messages(block, messages, ("pdus", "fail"))
+                self.assertEqual([m["n"] for m, _ in got["pdus"]], list(range(20)))
+                for (_, vector), words in zip(got["pdus"], expected):
+                    np.testing.assert_array_equal(vector, words)
+                reasons = [m["reason"] for m, _ in got["fail"]]
+                self.assertIn("5 bytes", reasons[0])
+                self.assertIn("u8", reasons[1])
+                self.assertEqual(block.refused_packets(), 2)
+
+    def test_refuses_parameters_out_of_range(self):
+        for make in (cudaphy.ldpc_decoder_pdu, cudaphy.ldpc_encoder_pdu):
+            for value in (-1, (1 << 24) + 1):
+                with self.assert_refuses("max_batch", "16777216"):
+                    make(WIFI, backend=BACKEND, max_batch=value)
+            with self.assertRaises((ValueError, TypeError)):
+                make(None)
+        with self.assertRaisesRegex(TypeError, "length_tag_key"):
+            cudaphy.ldpc_decoder_pdu(WIFI, length_tag_key="packet_len")
+
+
+if __name__ == "__main__":
+    main()
