@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(min_sum_backends_follow_the_formulas_exactly)
         for (const auto rule : { rules::normalized_min_sum, rules::offset_min_sum }) {
             for (const auto schedule : { schedules::layered, schedules::flooding }) {
                 for (const bool early_stop : { true, false }) {
-                    auto llr = noisy(code, 37, eb_n0);
+                    auto llr = noisy(code, 18, eb_n0);
                     llr[3] = not_a_number;
                     llr[code->n() + 4] = infinity;
                     llr[2 * code->n() + 5] = -infinity;
@@ -178,10 +178,13 @@ BOOST_AUTO_TEST_CASE(sum_product_is_within_its_error_of_the_product_of_tangents)
 
 BOOST_AUTO_TEST_CASE(sum_product_of_llrs_of_every_magnitude_is_as_the_reference)
 {
+    if (tested_backend() == backend::reference) {
+        return;
+    }
     std::uniform_real_distribution<float> exponent(-7.0f, 4.5f);
     for (const auto& code :
          { ldpc_code::wifi(648, "1/2"), irregular_code(generator()), punctured_code() }) {
-        std::vector<float> llr(code->n() * 33);
+        std::vector<float> llr(code->n() * 17);
         for (auto& value : llr) {
             value = std::pow(10.0f, exponent(generator()));
             value = generator()() >> 31 ? value : -value;
@@ -200,8 +203,11 @@ BOOST_AUTO_TEST_CASE(sum_product_of_llrs_of_every_magnitude_is_as_the_reference)
 
 BOOST_AUTO_TEST_CASE(sum_product_decides_as_the_reference)
 {
+    if (tested_backend() == backend::reference) {
+        return;
+    }
     const auto code = ldpc_code::wifi(648, "1/2");
-    const size_t words = 200;
+    const size_t words = 100;
     const auto llr = noisy(code, words, 2.0);
     for (const auto schedule : { schedules::layered, schedules::flooding }) {
         const auto p = of(rules::sum_product, schedule, 40);
@@ -212,15 +218,15 @@ BOOST_AUTO_TEST_CASE(sum_product_decides_as_the_reference)
             different += got.ok[word] != expected.ok[word] ||
                          std::abs(got.iterations[word] - expected.iterations[word]) > 1;
         }
-        BOOST_TEST(different <= 4u);
-        BOOST_TEST(std::count(got.ok.begin(), got.ok.end(), 1) >= 185);
+        BOOST_TEST(different <= 3u);
+        BOOST_TEST(std::count(got.ok.begin(), got.ok.end(), 1) >= 90);
     }
 }
 
 BOOST_AUTO_TEST_CASE(flooding_takes_about_twice_the_iterations)
 {
     const auto code = ldpc_code::wifi(1944, "1/2");
-    const auto llr = noisy(code, 60, 2.0);
+    const auto llr = noisy(code, tested_backend() == backend::reference ? 10 : 60, 2.0);
     for (const auto rule : { rules::normalized_min_sum, rules::sum_product }) {
         const auto layered = decode(code, of(rule, schedules::layered, 100), llr);
         const auto flooding = decode(code, of(rule, schedules::flooding, 100), llr);
