@@ -304,6 +304,26 @@ BOOST_AUTO_TEST_CASE(codes_of_5g)
     encodes(ldpc_code::nr5g(1, 384, 4), { 0, 1, 33 });
 }
 
+BOOST_AUTO_TEST_CASE(codes_of_other_standards)
+{
+    for (const auto rate : { "1/2", "2/3", "4/5" }) {
+        encodes(ldpc_code::ccsds("ar4ja", 1024, rate), { 0, 1, 33 });
+    }
+    encodes(ldpc_code::ccsds("tc", 64), all_batches);
+    encodes(ldpc_code::ccsds("tc", 256), { 1, 65 });
+    encodes(ldpc_code::ccsds("c2", 7154), { 1, 33 });
+    encodes(ldpc_code::ccsds("c2", 7136), { 1, 33 });
+    for (const auto rate : { "1/2", "2/3A", "2/3B", "3/4A", "3/4B", "5/6" }) {
+        encodes(ldpc_code::wimax(576, rate), { 1, 65 });
+        encodes(ldpc_code::wimax(2304, rate), { 1, 33 });
+    }
+    encodes(ldpc_code::ten_gbase_t(), { 1, 65 });
+    encodes(ldpc_code::regular(), { 1, 65 });
+    encodes(ldpc_code::dvbs2x("short", "1/5 VL-SNR"), { 1, 33 });
+    encodes(ldpc_code::dvbs2x("short", "32/45"), { 1, 33 });
+    encodes(ldpc_code::dvbt2("short", "3/5"), { 1, 33 });
+}
+
 BOOST_AUTO_TEST_CASE(circulants_without_a_triangle)
 {
     // Two and three circulants a block, rows that depend on one another: information ends
