@@ -46,15 +46,10 @@ size_t frame_errors(const ldpc_code::sptr& code,
 
 //! Within a factor, and four standard deviations of the count.
 void check(const ldpc_code::sptr& code,
-           int iterations,
-           float scale,
+           const ldpc_decoder::parameters& p,
            const point& published,
            double factor)
 {
-    ldpc_decoder::parameters p;
-    p.max_iterations = iterations;
-    p.scale = scale;
-    p.whole_words = true;
     const double expected = published.rate * published.frames;
     const double most = factor * expected;
     const double least = expected / factor;
@@ -66,6 +61,19 @@ void check(const ldpc_code::sptr& code,
         BOOST_TEST(errors <= most + 4 * std::sqrt(most));
         BOOST_TEST(errors >= least - 4 * std::sqrt(least));
     }
+}
+
+void check(const ldpc_code::sptr& code,
+           int iterations,
+           float scale,
+           const point& published,
+           double factor)
+{
+    ldpc_decoder::parameters p;
+    p.max_iterations = iterations;
+    p.scale = scale;
+    p.whole_words = true;
+    check(code, p, published, factor);
 }
 
 bool slow() { return tested_backend() == backend::reference; }
@@ -97,6 +105,48 @@ BOOST_AUTO_TEST_CASE(dvbs2_short_rate_8_9_is_no_worse_than_published)
     const size_t frames = slow() ? 16 : 320;
     const double most = 1.5 * 7.17e-2 * frames;
     BOOST_TEST(frame_errors(code, p, 3.8, frames) <= most + 4 * std::sqrt(most));
+}
+
+// The same source: layered sum-product, 50 iterations.
+BOOST_AUTO_TEST_CASE(ccsds_128_64_has_the_published_frame_error_rate_of_sum_product)
+{
+    ldpc_decoder::parameters p;
+    p.max_iterations = 50;
+    p.rule = ldpc_decoder::check_rule::sum_product;
+    p.whole_words = true;
+    const auto code = ldpc_code::ccsds("tc", 64);
+    check(code, p, { 2.0, 3.33e-1, slow() ? 200u : 2000u }, 1.5);
+    if (!slow()) {
+        check(code, p, { 3.0, 4.96e-2, 4000 }, 1.5);
+        check(code, p, { 3.5, 1.03e-2, 8000 }, 1.5);
+    }
+}
+
+// At 1.0 dB and 50 iterations they fail in .31 (sum-product), .39 (offset .5), .42 (the
+// code's own factor) and .74 (no factor) of the frames.
+BOOST_AUTO_TEST_CASE(sum_product_fails_less_often_than_min_sum)
+{
+    if (slow()) {
+        return;
+    }
+    const auto code = ldpc_code::wifi(648, "1/2");
+    const size_t frames = 4000;
+    ldpc_decoder::parameters p;
+    p.max_iterations = 50;
+    p.whole_words = true;
+    const double scaled = frame_errors(code, p, 1.0, frames);
+    p.scale = 1;
+    const double plain = frame_errors(code, p, 1.0, frames);
+    p.rule = ldpc_decoder::check_rule::sum_product;
+    const double sum_product = frame_errors(code, p, 1.0, frames);
+    p.rule = ldpc_decoder::check_rule::offset_min_sum;
+    const double offset = frame_errors(code, p, 1.0, frames);
+    BOOST_TEST_MESSAGE("frame errors of " << frames << ": sum-product " << sum_product
+                                          << ", min-sum " << scaled << ", factor 1 "
+                                          << plain << ", offset .5 " << offset);
+    BOOST_TEST(sum_product < scaled);
+    BOOST_TEST(offset < plain);
+    BOOST_TEST(scaled < plain);
 }
 
 // Where a frame in a thousand or less fails with a good factor, a bad one fails often:
