@@ -54,6 +54,40 @@ std::vector<int> without(const std::vector<int>& all, const std::vector<int>& so
     return rest;
 }
 
+//! As ldpc_code::telling().
+std::vector<char> telling_checks(const ldpc_code_description& code,
+                                 const std::vector<int>& info)
+{
+    std::vector<char> telling(code.row_start.size() - 1, 1);
+    const auto& blocks = code.circulants;
+    const int z = blocks.lifting_size;
+    if (z == 0) {
+        return telling;
+    }
+    std::vector<char> carries(code.n);
+    for (const auto& columns : { info, code.shortened }) {
+        for (const int column : columns) {
+            carries[column] = 1;
+        }
+    }
+    std::vector<int> weight(blocks.block_columns);
+    for (const auto& circulant : blocks.all) {
+        weight[circulant.column] += circulant.missing < 0 ? 1 : 2;
+    }
+    for (const auto& circulant : blocks.all) {
+        bool own = weight[circulant.column] == 1;
+        for (int i = 0; i < z && own; ++i) {
+            const int bit = circulant.column * z + i;
+            own = !carries[blocks.bits.empty() ? bit : blocks.bits[bit]];
+        }
+        for (int i = 0; i < z && own; ++i) {
+            const int check = circulant.row * z + i;
+            telling[blocks.checks.empty() ? check : blocks.checks[check]] = 0;
+        }
+    }
+    return telling;
+}
+
 } // namespace
 
 void ldpc_code_description::add_row(std::vector<int> row)
@@ -108,6 +142,7 @@ ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
         refuse(from, "the matrix leaves no information bits: its rank is n");
     }
     code->d_layers = independent_layers(from, from.groups);
+    code->d_telling = telling_checks(from, code->d_info);
     code->d_name = std::move(from.name);
     code->d_variables = from.n;
     if (!from.punctured.empty() || !from.shortened.empty()) {
@@ -140,18 +175,35 @@ ldpc_code::sptr ldpc_code::from_rows(int n,
     return ldpc_code_builder::build(std::move(description));
 }
 
-bool ldpc_code::is_codeword(const uint8_t* columns) const
+namespace {
+
+bool fulfils(const ldpc_code& code, const uint8_t* columns, const std::vector<char>* wanted)
 {
-    for (int r = 0; r < checks(); ++r) {
+    for (int r = 0; r < code.checks(); ++r) {
+        if (wanted && !(*wanted)[r]) {
+            continue;
+        }
         unsigned sum = 0;
-        for (int e = d_row_start[r]; e < d_row_start[r + 1]; ++e) {
-            sum ^= columns[d_columns[e]];
+        for (int e = code.row_start()[r]; e < code.row_start()[r + 1]; ++e) {
+            sum ^= columns[code.columns()[e]];
         }
         if (sum & 1) {
             return false;
         }
     }
     return true;
+}
+
+} // namespace
+
+bool ldpc_code::is_codeword(const uint8_t* columns) const
+{
+    return fulfils(*this, columns, nullptr);
+}
+
+bool ldpc_code::is_decoded(const uint8_t* columns) const
+{
+    return fulfils(*this, columns, &d_telling);
 }
 
 } // namespace gr::cudaphy::kernels

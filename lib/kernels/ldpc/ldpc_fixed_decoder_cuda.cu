@@ -1,11 +1,145 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/cuda_program.cuh"
+#include "kernels/common/device_memory.cuh"
+#include "kernels/ldpc/ldpc_cuda_source.h"
 #include "kernels/ldpc/ldpc_decoder_makers.h"
 
 namespace gr::cudaphy::kernels {
+namespace {
 
-std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding&, int)
+int attribute(cudaDeviceAttr which, int device)
 {
-    throw std::invalid_argument("ldpc_decoder: int8 arithmetic is not offered on CUDA");
+    int value = 0;
+    cuda_check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
+    return value;
+}
+
+int capability_of(int device)
+{
+    return 10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+           attribute(cudaDevAttrComputeCapabilityMinor, device);
+}
+
+//! What ldpc_cuda_arguments::scales points to: the constant 0x38383838, each
+//! iteration's factor twice, and a word that is read ahead.
+std::vector<uint32_t> factors(const std::vector<float>& scales)
+{
+    std::vector<uint32_t> out{ 0x38383838 };
+    for (const float scale : scales) {
+        out.push_back(to_float16(scale) * 0x10001u);
+    }
+    out.push_back(0); // read ahead, not used
+    return out;
+}
+
+//! What ldpc_cuda_arguments::remainders points to.
+std::vector<uint32_t> remainders(const ldpc_decoder::crc& crc,
+                                 const std::vector<int>& info)
+{
+    std::vector<uint32_t> out(2 * info.size());
+    const uint32_t top = crc.bits > 0 ? 1u << (crc.bits - 1) : 0;
+    const uint32_t mask = top | (top - 1);
+    uint32_t power = 1; // x to the bit's distance from the end
+    for (size_t i = info.size(); i-- > 0;) {
+        out[2 * i] = info[i];
+        out[2 * i + 1] = power;
+        power = (power << 1 & mask) ^ (power & top ? crc.polynomial & mask : 0);
+    }
+    return out;
+}
+
+//! The tables and the kernel of one plan. Lives and dies with its device current.
+class cuda_tables
+{
+public:
+    cuda_tables(const ldpc_decoding& decoding, int device)
+        : d_plan(decoding, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device)),
+          d_scales(factors(decoding.scales)), d_sources(d_plan.sources),
+          d_outputs(d_plan.outputs),
+          d_remainders(remainders(decoding.parameters.stop_crc, d_plan.info)),
+          d_program(cuda_program::make(
+              ldpc_cuda_source(decoding, d_plan), "ldpc_decode", d_plan.shared_bytes))
+    {
+    }
+
+    void launch(const ldpc_decoder::received& llr,
+                const ldpc_decoder::results& to,
+                const ldpc_decoder::parameters& p,
+                cudaStream_t stream) const
+    {
+        const ldpc_cuda_arguments arguments{ llr.data,
+                                             to.bits.data(),
+                                             to.iterations.data(),
+                                             to.ok.data(),
+                                             to.soft.data(),
+                                             d_scales.data(),
+                                             d_sources.data(),
+                                             d_outputs.data(),
+                                             d_remainders.data(),
+                                             static_cast<uint32_t>(to.ok.size()),
+                                             p.llr_steps,
+                                             static_cast<uint32_t>(p.max_iterations) };
+        const size_t words = 2 * d_plan.pairs;
+        d_program->launch(static_cast<unsigned>((to.ok.size() + words - 1) / words),
+                          d_plan.threads,
+                          &arguments,
+                          sizeof arguments,
+                          stream);
+    }
+
+private:
+    ldpc_cuda_plan d_plan;
+    device_memory<uint32_t> d_scales;
+    device_memory<int> d_sources, d_outputs;
+    device_memory<uint32_t> d_remainders;
+    std::shared_ptr<cuda_program> d_program;
+};
+
+class ldpc_fixed_decoder_cuda : public ldpc_decoder
+{
+public:
+    ldpc_fixed_decoder_cuda(const ldpc_decoding& decoding, int device)
+        : d_decoding(decoding), d_device(device)
+    {
+        const cuda_device_scope scope(device);
+        d_tables = std::make_unique<cuda_tables>(decoding, device);
+    }
+    ~ldpc_fixed_decoder_cuda() override
+    {
+        const cuda_device_scope scope(d_device);
+        d_tables.reset();
+    }
+
+    arithmetic calculation() const override { return arithmetic::int8; }
+
+    void run(const received& llr, const results& to, queue& queue) override
+    {
+        if (d_decoding.batch(llr, to) > 0) {
+            const cuda_device_scope scope(d_device);
+            d_tables->launch(llr, to, d_decoding.parameters, stream_of(queue));
+        }
+    }
+
+private:
+    ldpc_decoding d_decoding;
+    int d_device;
+    std::unique_ptr<cuda_tables> d_tables;
+};
+
+} // namespace
+
+bool can_decode_fixed_on_cuda(const ldpc_decoding& decoding, int device)
+{
+    return capability_of(device) >= 86 &&
+           ldpc_cuda_plan::fits(
+               *decoding.code,
+               attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+}
+
+std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding& decoding,
+                                                           int device)
+{
+    return std::make_unique<ldpc_fixed_decoder_cuda>(decoding, device);
 }
 
 } // namespace gr::cudaphy::kernels

@@ -102,7 +102,7 @@ private:
                             l - old_r[e - base], d_limits.least_q, d_limits.greatest_q);
                         l = std::clamp(
                             rest + d_r[e], d_limits.least_l, d_limits.greatest_l);
-                        odd[c - first] ^= l < 0;
+                        odd[c - first] ^= d_schedule.telling[c] && l < 0;
                     }
                 }
             }
@@ -134,7 +134,7 @@ private:
         std::transform(d_l.begin(), d_l.end(), hard.begin(), [](int l) { return l < 0; });
         const auto& crc = d_decoding.parameters.stop_crc;
         return crc.bits > 0 ? passes(crc, d_code, hard.data())
-                            : d_code.is_codeword(hard.data());
+                            : d_code.is_decoded(hard.data());
     }
 
     void put(const results& to, size_t word) const

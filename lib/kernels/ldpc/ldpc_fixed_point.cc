@@ -35,6 +35,7 @@ ldpc_fixed_schedule::ldpc_fixed_schedule(const ldpc_code& code)
                      ++e) {
                     edges.push_back({ code.columns()[e], 0 });
                 }
+                telling.push_back(code.telling()[check]);
                 end_check();
             }
             end_group();
@@ -56,6 +57,9 @@ ldpc_fixed_schedule::ldpc_fixed_schedule(const ldpc_code& code)
                         { blocks.bits.empty() ? bit : blocks.bits[bit], turn });
                 }
             }
+            const int check = r * z + i;
+            telling.push_back(
+                code.telling()[blocks.checks.empty() ? check : blocks.checks[check]]);
             end_check();
         }
         end_group();

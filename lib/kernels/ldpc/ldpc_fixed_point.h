@@ -42,6 +42,7 @@ struct ldpc_fixed_schedule {
     std::vector<int> group_start; //!< group g: checks group_start[g] ... [g + 1] - 1
     std::vector<int> check_start; //!< check c: edges check_start[c] ... [c + 1] - 1
     std::vector<edge> edges;
+    std::vector<char> telling; //!< of each check, as ldpc_code::telling()
     int turns = 1; //!< most turns of a group
 };
 

@@ -206,6 +206,17 @@ public:
     //! Whether `columns` (variables() bits, one a byte) fulfil every parity check.
     bool is_codeword(const uint8_t* columns) const;
 
+    /*!
+     * The checks that tell whether decoding has succeeded: all, but for those block rows
+     * of a quasi-cyclic code whose checks each have a parity bit of their own, that no
+     * other check contains. Such a check holds for whatever the other bits are once its
+     * own bit is chosen to suit; as received, that bit says little. (Most rows of 5G NR's
+     * codes are such.) (checks), 1 or 0.
+     */
+    const std::vector<char>& telling() const { return d_telling; }
+    //! Whether `columns` fulfil every telling check.
+    bool is_decoded(const uint8_t* columns) const;
+
 private:
     ldpc_code() = default;
     friend class ldpc_code_builder;
@@ -215,6 +226,7 @@ private:
     std::vector<int> d_row_start, d_columns, d_info;
     std::vector<int> d_transmitted, d_punctured, d_shortened;
     ldpc_circulants d_circulants;
+    std::vector<char> d_telling;
     std::vector<std::vector<int>> d_layers;
     float d_scale = 0.75f;
 };

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/ldpc_cuda_plan.h"
+#include <algorithm>
+#include <set>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int warp = 32;
+constexpr int most_pairs = 16; // two bits each in a word
+constexpr int registers_a_processor = 65536;
+constexpr int most_registers = 255;
+constexpr int threads_a_processor = 512;
+const int temporaries = getenv("LDPC_TEMP0") ? atoi(getenv("LDPC_TEMP0")) : 34;      // XX
+const int temporaries_an_edge = getenv("LDPC_TEMP") ? atoi(getenv("LDPC_TEMP")) : 3; // XX
+
+int rounded_up(int value, int step) { return (value + step - 1) / step * step; }
+
+//! Pairs of codewords a block: as few as leave little of the last warp idle.
+int pairs_for(int lifting_size)
+{
+    int best = 1;
+    double best_share = 0;
+    for (int pairs = 1;
+         pairs == 1 || (pairs * lifting_size <= 256 && pairs <= most_pairs);
+         ++pairs) {
+        const int threads = pairs * lifting_size;
+        const double share = double(threads) / rounded_up(threads, warp);
+        if (share > best_share + 0.1) {
+            best = pairs;
+            best_share = share;
+        }
+    }
+    return best;
+}
+
+//! Columns in the order of the blocks, and the codeword bit of each, or -1, -2.
+std::vector<int> sources_of(const ldpc_code& code)
+{
+    std::vector<int> of_column(code.variables(), -1);
+    for (const int column : code.shortened()) {
+        of_column[column] = -2;
+    }
+    for (int i = 0; i < code.n(); ++i) {
+        of_column[code.transmitted().empty() ? i : code.transmitted()[i]] = i;
+    }
+    const auto& bits = code.circulants().bits;
+    std::vector<int> out(code.variables());
+    for (int i = 0; i < code.variables(); ++i) {
+        out[i] = of_column[bits.empty() ? i : bits[i]];
+    }
+    return out;
+}
+
+} // namespace
+
+bool ldpc_cuda_plan::fits(const ldpc_code& code, int shared_bytes_a_block)
+{
+    const int z = code.circulants().lifting_size;
+    return z > 0 && z <= 1024 && code.variables() * 4 <= shared_bytes_a_block;
+}
+
+ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a_block)
+{
+    const auto& code = *decoding.code;
+    const auto& blocks = code.circulants();
+    if (!fits(code, shared_bytes_a_block)) {
+        throw std::invalid_argument(
+            "ldpc_decoder: int8 arithmetic on CUDA takes a quasi-cyclic code of lifting "
+            "size up to 1024 whose columns fit into a block's shared memory; " +
+            code.name() + " is none");
+    }
+    pairs = pairs_for(blocks.lifting_size);
+    if (getenv("LDPC_PAIRS"))
+        pairs = atoi(getenv("LDPC_PAIRS")); // XX
+    while (pairs > 1 && code.variables() * 4 * pairs > shared_bytes_a_block / 2) {
+        --pairs;
+    }
+    z = blocks.lifting_size * pairs;
+    threads = rounded_up(z, warp);
+
+    sources = sources_of(code);
+    for (int i = 0; i < code.variables(); ++i) {
+        const bool goes_on =
+            !runs.empty() &&
+            (sources[i] < 0 ? runs.back().from == sources[i]
+                            : runs.back().from >= 0 &&
+                                  runs.back().from + runs.back().count == sources[i]);
+        if (goes_on) {
+            ++runs.back().count;
+        } else {
+            runs.push_back({ i, 1, sources[i] });
+        }
+    }
+
+    std::vector<int> weight(blocks.block_columns);
+    for (const auto& circulant : blocks.all) {
+        weight[circulant.column] += circulant.missing < 0 ? 1 : 2;
+    }
+    std::vector<char> open(code.variables(), 1); // neither information nor known
+    for (const int column : code.info_positions()) {
+        open[column] = 0;
+    }
+    for (const int column : code.shortened()) {
+        open[column] = 0;
+    }
+    is_private.resize(blocks.block_columns);
+    for (int c = 0; c < blocks.block_columns; ++c) {
+        is_private[c] = weight[c] == 1;
+        for (int i = c * blocks.lifting_size; i < (c + 1) * blocks.lifting_size; ++i) {
+            is_private[c] =
+                is_private[c] && open[blocks.bits.empty() ? i : blocks.bits[i]];
+        }
+    }
+
+    std::set<int> since_barrier;
+    auto circulant = blocks.all.begin();
+    int most_edges = 0;
+    for (int r = 0; r < blocks.block_rows; ++r) {
+        row now;
+        int before = -1, turn = 0;
+        for (; circulant != blocks.all.end() && circulant->row == r; ++circulant) {
+            turn = circulant->column == before ? turn + 1 : 0;
+            before = circulant->column;
+            const edge one{
+                circulant->column, circulant->shift * pairs, turn, circulant->missing
+            };
+            if (is_private[one.column] && now.own.column < 0) {
+                now.own = one;
+                continue;
+            }
+            is_private[one.column] = false;
+            now.edges.push_back(one);
+            now.turns = std::max(now.turns, turn + 1);
+            now.waits |= since_barrier.count(one.column) > 0;
+        }
+        if (now.waits) {
+            since_barrier.clear();
+        }
+        for (const auto& one : now.edges) {
+            since_barrier.insert(one.column);
+        }
+        most_edges = std::max(most_edges, static_cast<int>(now.edges.size()));
+        rows.push_back(std::move(now));
+    }
+
+    std::vector<int> place(code.variables());
+    for (int i = 0; i < code.variables(); ++i) {
+        const int column = blocks.bits.empty() ? i : blocks.bits[i];
+        place[column] = i | (is_private[i / blocks.lifting_size] ? private_flag : 0);
+    }
+    if (decoding.parameters.stop_crc.bits > 0) {
+        for (const int column : code.info_positions()) {
+            info.push_back(place[column]);
+        }
+    }
+    const auto positions = decoding.output_positions();
+    for (int i = 0; i < decoding.output_bits(); ++i) {
+        outputs.push_back(place[positions.empty() ? i : positions[i]]);
+        keeps_private |= outputs.back() >= private_flag;
+        outputs_in_order &= outputs.back() == outputs[0] + i;
+    }
+
+    // Enough warps to hide latencies, or else as many registers as there are.
+    const int resident = std::max(1, threads_a_processor / threads);
+    registers =
+        std::min(most_registers, registers_a_processor / (threads * resident) / 8 * 8);
+    if (getenv("LDPC_MAXREG"))
+        registers = atoi(getenv("LDPC_MAXREG")); // XX
+    const int room =
+        std::max(registers - temporaries_an_edge * most_edges - temporaries, 0);
+    place_messages(room);
+    shared_bytes = code.variables() * 4 * pairs + 4 * (words - register_words) * threads;
+    shared_bytes += 4 * (votes + 2 * pairs);
+    outputs_in_order &= !keeps_private;
+    if (shared_bytes > shared_bytes_a_block) {
+        throw std::invalid_argument("ldpc_decoder: " + code.name() +
+                                    " has too many ones for int8 arithmetic on CUDA");
+    }
+}
+
+//! Packed where they must be, from the first row on: unpacked messages cost an
+//! instruction and a half less an edge, but twice the registers.
+void ldpc_cuda_plan::place_messages(int room)
+{
+    int packed = 0;
+    for (const auto& row : rows) {
+        packed += row.words();
+    }
+    int spare = room - packed;
+    for (auto& row : rows) {
+        const int more = static_cast<int>(row.edges.size()) - row.words();
+        if (more <= spare) {
+            row.packed = false;
+            spare -= more;
+        }
+        row.first_word = words;
+        words += row.words();
+    }
+    register_words = std::min(words, room);
+}
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/ldpc/ldpc_fixed_point.h"
+
+namespace gr::cudaphy::kernels {
+
+/*!
+ * \brief Who does what, and where everything lies, in the CUDA kernel of int8 arithmetic
+ * for one quasi-cyclic code.
+ *
+ * A block of threads decodes `pairs` pairs of codewords; a thread takes check i of every
+ * block row for both codewords of its pair, in the two halves of its registers. So thread
+ * t is check t / pairs of pair t % pairs, and with all sizes multiplied by `pairs` the
+ * pairs look like one code of a larger lifting size.
+ *
+ * A column of H that only one check contains, as most of 5G NR's, is private: nobody else
+ * reads or writes its L, which is its received value plus one message.
+ */
+struct ldpc_cuda_plan {
+    struct edge {
+        int column;  //!< block column
+        int shift;   //!< in threads
+        int turn;    //!< as ldpc_fixed_schedule::edge
+        int missing; //!< check without this edge, or -1
+    };
+    struct row {
+        std::vector<edge> edges;  //!< that are not private
+        edge own{ -1, 0, 0, -1 }; //!< the private one; column -1: none
+        int turns = 1;
+        int first_word = 0; //!< of its messages
+        bool packed = true; //!< two edges a word, else one
+        int words() const
+        {
+            const int n = static_cast<int>(edges.size());
+            return packed ? (n + 1) / 2 : n;
+        }
+        bool waits = false; //!< a barrier before it
+    };
+
+    //! \throws std::invalid_argument where the code does not fit a block.
+    ldpc_cuda_plan(const ldpc_decoding&, int shared_bytes_a_block);
+
+    //! Whether there can be a plan for this code.
+    static bool fits(const ldpc_code&, int shared_bytes_a_block);
+
+    int z;       //!< lifting size times pairs: threads at work
+    int pairs;   //!< of codewords a block
+    int threads; //!< of a block, a multiple of 32
+    std::vector<row> rows;
+    std::vector<bool> is_private; //!< of each block column
+    //! Whether the messages to private columns are kept, because those go out.
+    bool keeps_private = false;
+    int words = 0;          //!< of messages a thread
+    int register_words = 0; //!< of these in registers, the rest in shared memory
+    int registers = 0;      //!< most a thread
+    int shared_bytes = 0;
+    //! Words behind all else in shared memory, and behind them two a pair.
+    static constexpr int votes = 4;
+
+    //! Where the received bits go: columns first ... first + count - 1 are codeword bits
+    //! from + 0, from + 1, ...; from -1: punctured, -2: shortened. In the order of the
+    //! blocks' columns.
+    struct run {
+        int first, count, from;
+    };
+    std::vector<run> runs;
+    std::vector<int> sources; //!< the same column by column
+
+    //! Where each bit that goes out stands among the blocks' columns; with
+    //! private_flag where its column is private.
+    std::vector<int> outputs;
+    static constexpr int private_flag = 1 << 30;
+    //! Of the information bits, whatever goes out; empty without stop_crc.
+    std::vector<int> info;
+    bool outputs_in_order = true; //!< one after the other, none private
+
+private:
+    void place_messages(int room);
+};
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/ldpc/ldpc_cuda_plan.h"
+#include <string>
+
+namespace gr::cudaphy::kernels {
+
+//! What the kernel is given, in this order and layout.
+struct ldpc_cuda_arguments {
+    const void* llr;        //!< (batch, n)
+    uint8_t* bits;          //!< as ldpc_decoder::results
+    int* iterations;        //!< (batch)
+    int* ok;                //!< (batch)
+    float* soft;            //!< or null
+    const uint32_t* scales; //!< 0x38383838, then a pair of equal binary16 an
+                            //!< iteration
+    const int* sources; //!< (variables): codeword bit of each column, -1, -2; by blocks
+    const int* outputs; //!< place among the blocks' columns of each bit that goes out
+    const uint32_t* remainders; //!< of stop_crc: of each information bit its place and
+                                //!< what a one there adds to the remainder, (k, 2)
+    uint32_t batch;
+    float steps; //!< a unit of LLR
+    uint32_t iteration_count;
+};
+
+/*!
+ * The kernel `ldpc_decode` for one code and set of parameters, in PTX.
+ *
+ * The code's structure is the program: each circulant is a few instructions with its
+ * column and shift as constants, and the messages, a byte each, stay in registers. This
+ * is why the kernel is written at run time, for any code, and translated by the driver.
+ */
+std::string ldpc_cuda_source(const ldpc_decoding&, const ldpc_cuda_plan&);
+
+} // namespace gr::cudaphy::kernels
