@@ -11,8 +11,8 @@ constexpr int most_pairs = 16; // two bits each in a word
 constexpr int registers_a_processor = 65536;
 constexpr int most_registers = 255;
 constexpr int threads_a_processor = 512;
-const int temporaries = getenv("LDPC_TEMP0") ? atoi(getenv("LDPC_TEMP0")) : 34;      // XX
-const int temporaries_an_edge = getenv("LDPC_TEMP") ? atoi(getenv("LDPC_TEMP")) : 3; // XX
+constexpr int temporaries = 34; // registers beside the messages
+constexpr int temporaries_an_edge = 3; // and of the busiest row
 
 int rounded_up(int value, int step) { return (value + step - 1) / step * step; }
 
@@ -71,8 +71,6 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
             code.name() + " is none");
     }
     pairs = pairs_for(blocks.lifting_size);
-    if (getenv("LDPC_PAIRS"))
-        pairs = atoi(getenv("LDPC_PAIRS")); // XX
     while (pairs > 1 && code.variables() * 4 * pairs > shared_bytes_a_block / 2) {
         --pairs;
     }
@@ -165,8 +163,6 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
     const int resident = std::max(1, threads_a_processor / threads);
     registers =
         std::min(most_registers, registers_a_processor / (threads * resident) / 8 * 8);
-    if (getenv("LDPC_MAXREG"))
-        registers = atoi(getenv("LDPC_MAXREG")); // XX
     const int room =
         std::max(registers - temporaries_an_edge * most_edges - temporaries, 0);
     place_messages(room);
