@@ -15,6 +15,11 @@ struct blocks_of {
             z = blocks.lifting_size;
             columns = blocks.block_columns;
             all = blocks.all;
+            for (int row = 0; row < blocks.block_rows; ++row) {
+                const int check = row * z;
+                telling.push_back(
+                    code.telling()[blocks.checks.empty() ? check : blocks.checks[check]]);
+            }
         } else {
             columns = code.variables();
             int row = 0;
@@ -24,6 +29,7 @@ struct blocks_of {
                          ++e) {
                         all.push_back({ row, code.columns()[e], 0 });
                     }
+                    telling.push_back(code.telling()[check]);
                     ++row;
                 }
             }
@@ -38,8 +44,9 @@ struct blocks_of {
 
     int z = 1, columns = 0;
     std::vector<ldpc_circulants::circulant> all;
-    std::vector<int> turn; //!< of each circulant in its block
-    bool several = false;  //!< circulants in a block
+    std::vector<int> turn;     //!< of each circulant in its block
+    std::vector<char> telling; //!< of each block row
+    bool several = false;      //!< circulants in a block
 };
 
 //! Where a column's bits stand: rotated by `shift` in one of its buffers.
@@ -150,6 +157,7 @@ private:
         row.at_once = static_cast<int>(std::count_if(
             order.begin(), order.end(), [&](size_t i) { return !d_blocks.turn[i]; }));
         row.vectors = d_vectors;
+        row.telling = d_blocks.telling[d_blocks.all[order[0]].row];
         row.first = static_cast<uint32_t>(out.edges.size());
         row.holes.first = static_cast<uint32_t>(out.holes.size());
         row.copies.first = static_cast<uint32_t>(out.copies.size());

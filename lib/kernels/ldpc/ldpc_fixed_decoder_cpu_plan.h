@@ -60,6 +60,7 @@ struct ldpc_fixed_plan {
         int degree;
         int at_once;    //!< of these edges, the first ones, are the first of their block
         int vectors;    //!< of checks
+        bool telling;   //!< ldpc_code::telling(), which a block row's checks share
         uint32_t first; //!< edge 0 of vector 0; the edges of a vector stand side by side
         range holes, copies, late;
         bool is_plain() const

@@ -159,7 +159,8 @@ struct work {
     int8_t* HWY_RESTRICT r; //!< the row's first
     fixed_tile& tile;
     const message_table& table;
-    const int8_t* tail; //!< the lanes that are checks: of a vector, then of the last one
+    //! The lanes whose parity counts: of a vector, then of the last one.
+    const int8_t* tail;
 };
 
 HWY_INLINE vector checks_of(const work& w, int v, vector parity)
@@ -348,17 +349,19 @@ void sweep(const ldpc_fixed_plan& plan,
            fixed_tile& tile,
            int8_t* odd)
 {
-    HWY_ALIGN int8_t tail[2 * lanes];
-    std::fill_n(tail, 2 * lanes, int8_t{ -1 });
-    std::fill(tail + lanes + plan.tail, tail + 2 * lanes, int8_t{ 0 });
+    HWY_ALIGN int8_t tail[4 * lanes] = {}; // of rows that tell, then of others
+    std::fill_n(tail, lanes + plan.tail, int8_t{ -1 });
     const message_table table(messages);
     int8_t* l = tile.l.get();
     auto sum = hn::Zero(di);
     for (const auto& row : order.rows) {
-        const work w{ row,  order.edges.data() + row.first,
-                      l,    tile.r.get() + size_t{ row.first } * lanes,
-                      tile, table,
-                      tail };
+        const work w{ row,
+                      order.edges.data() + row.first,
+                      l,
+                      tile.r.get() + size_t{ row.first } * lanes,
+                      tile,
+                      table,
+                      row.telling ? tail : tail + 2 * lanes };
         // A hole's bit stands aside, as if it were sure and had no message.
         HWY_ALIGN int8_t aside[lanes];
         const bool has_late = row.late.first != row.late.last;
@@ -427,6 +430,9 @@ void fixed_failures(const ldpc_fixed_plan& plan,
     const int8_t* l = tile.l.get();
     auto sum = hn::Zero(di);
     for (const auto& row : order.rows) {
+        if (!row.telling) {
+            continue;
+        }
         const uint32_t* end = order.ends.data() + row.first;
         for (int v = 0; v < row.vectors; ++v) {
             auto parity = hn::Zero(di);
