@@ -294,7 +294,10 @@ class qa_ldpc_functions(NumpyCase):
             ({"max_iterations": 0}, "0.*1.*1000"),
             ({"scale": 1.5}, "1.5.*0.*1"),
             ({"llr_positive": 3}, "3.*0.*1"),
-            ({"algorithm": "max_product"}, "max_product.*normalized_min_sum.*sum_product"),
+            (
+                {"algorithm": "max_product"},
+                "max_product.*normalized_min_sum.*sum_product",
+            ),
             ({"output": "bits"}, "bits.*info.*codeword"),
             ({"backend": "gpu"}, "gpu"),
         ):
