@@ -18,7 +18,8 @@ struct ldpc_code_description {
     //! elimination.
     bool systematic = false;
     float scale = 0.75f;
-    //! Columns that are not transmitted, ascending. Shortened ones carry no information.
+    //! Columns that are not transmitted, ascending, and not all of them. Shortened ones
+    //! carry no information.
     std::vector<int> punctured, shortened;
     //! Where the code is quasi-cyclic; describes the same H as the rows.
     ldpc_circulants circulants;
@@ -48,9 +49,9 @@ std::vector<std::vector<int>>
 independent_layers(const ldpc_code_description&,
                    const std::vector<std::vector<int>>& groups);
 
-//! The columns that are not among the rightmost independent ones; rank(H) = n - their
-//! number. \throws std::invalid_argument where what no substitution solves exceeds 2^31
-//! bits.
+//! The columns that are neither shortened nor among the rightmost independent ones of the
+//! others, as many as the rank of H without its shortened columns. \throws
+//! std::invalid_argument where what no substitution solves exceeds 2^31 bits.
 std::vector<int> free_columns(const ldpc_code_description&);
 
 } // namespace gr::cudaphy::kernels

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <istream>
 #include <numeric>
+#include <string_view>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -13,6 +14,9 @@ namespace {
 constexpr int64_t largest_n = int64_t{ 1 } << 20;
 constexpr int64_t most_edges = int64_t{ 1 } << 24;
 constexpr size_t largest_file = size_t{ 1 } << 29;
+//! Columns and ones that a byte of a quasi-cyclic file may stand for: a block of lifting
+//! size z takes two bytes or more, and the largest z in use is 2048 (CCSDS).
+constexpr int64_t most_a_byte = 4096;
 
 /*!
  * Reads whole numbers between blanks. Lines count from 1; '#' starts a comment.
@@ -42,14 +46,11 @@ public:
                               expected);
     }
 
-    //! The next number, which must lie in lowest..highest; `what` says what it is.
-    int64_t next(int64_t lowest, int64_t highest, const std::string& what)
+    //! What stands up to the next blank; expected() says what is wanted there.
+    template <typename Expected>
+    std::string_view token(Expected expected)
     {
         skip_blanks();
-        const auto expected = [&] {
-            return what + ", " + std::to_string(lowest) + " to " +
-                   std::to_string(highest);
-        };
         if (d_at == d_text.size()) {
             fail(expected() + ", found the end of the file");
         }
@@ -57,18 +58,65 @@ public:
         while (d_at < d_text.size() && !blank(d_text[d_at]) && d_text[d_at] != '#') {
             ++d_at;
         }
+        return std::string_view(d_text).substr(first, d_at - first);
+    }
+
+    [[noreturn]] void fail(const std::string& expected, std::string_view found) const
+    {
+        // Printable and short, whatever the file holds.
+        std::string shown(found.substr(0, 24));
+        std::replace_if(
+            shown.begin(), shown.end(), [](char c) { return c < 32 || c > 126; }, '?');
+        fail(expected + ", found \"" + shown + "\"");
+    }
+
+    //! The next number, which must lie in lowest..highest; `what` says what it is.
+    int64_t next(int64_t lowest, int64_t highest, const std::string& what)
+    {
+        const auto expected = [&] { return in_range(lowest, highest, what); };
+        const auto found = token(expected);
         int64_t value = 0;
-        if (!parse(first, value) || value < lowest || value > highest) {
-            // Printable and short, whatever the file holds.
-            auto found = d_text.substr(first, std::min<size_t>(d_at - first, 24));
-            std::replace_if(
-                found.begin(),
-                found.end(),
-                [](char c) { return c < 32 || c > 126; },
-                '?');
-            fail(expected() + ", found \"" + found + "\"");
+        if (!parse(found, value) || value < lowest || value > highest) {
+            fail(expected(), found);
         }
         return value;
+    }
+
+    //! The numbers of an entry such as "3/45", each in 0..highest and none twice; none
+    //! for "-1".
+    std::vector<int> next_shifts(int64_t highest, const std::string& what)
+    {
+        const auto expected = [&] { return in_range(-1, highest, what); };
+        const auto found = token(expected);
+        std::vector<int> all;
+        if (found == "-1") {
+            return all;
+        }
+        for (size_t at = 0; at <= found.size();) {
+            const size_t end = std::min(found.find('/', at), found.size());
+            int64_t value = 0;
+            if (!parse(found.substr(at, end - at), value) || value < 0 ||
+                value > highest) {
+                fail(expected(), found);
+            }
+            all.push_back(static_cast<int>(value));
+            at = end + 1;
+        }
+        std::sort(all.begin(), all.end());
+        if (std::adjacent_find(all.begin(), all.end()) != all.end()) {
+            fail(what + " to name each shift once", found);
+        }
+        return all;
+    }
+
+    //! Columns such as "7" or "0-767", first and last one, each in 0..highest.
+    static bool parse_range(std::string_view found, int64_t highest, int64_t range[2])
+    {
+        const size_t dash = found.find('-');
+        const auto from = found.substr(0, dash);
+        const auto to = dash == found.npos ? from : found.substr(dash + 1);
+        return parse(from, range[0]) && parse(to, range[1]) && range[0] >= 0 &&
+               range[0] <= range[1] && range[1] <= highest;
     }
 
     //! Whether only blanks and comments are left on this line.
@@ -84,10 +132,25 @@ public:
         return d_at == d_text.size();
     }
 
+    //! Zeros that fill the last list.
+    void skip_zeros()
+    {
+        while (!ends() && d_text[d_at] == '0' &&
+               (d_at + 1 == d_text.size() || blank(d_text[d_at + 1]) ||
+                d_text[d_at + 1] == '#')) {
+            ++d_at;
+        }
+    }
+
     int64_t bytes_left() const { return static_cast<int64_t>(d_text.size() - d_at); }
-    const std::string& name() const { return d_name; }
+    int64_t bytes() const { return static_cast<int64_t>(d_text.size()); }
 
 private:
+    static std::string in_range(int64_t lowest, int64_t highest, const std::string& what)
+    {
+        return what + ", " + std::to_string(lowest) + " to " + std::to_string(highest);
+    }
+
     static bool blank(char c) { return std::isspace(static_cast<unsigned char>(c)); }
 
     void skip_blanks_in_line()
@@ -111,18 +174,20 @@ private:
         }
     }
 
-    bool parse(size_t at, int64_t& value) const
+    //! A whole number of at most 18 digits.
+    static bool parse(std::string_view text, int64_t& value)
     {
-        const bool negative = d_text[at] == '-';
-        at += negative;
-        if (at == d_at || d_at - at > 18) {
+        const bool negative = !text.empty() && text[0] == '-';
+        text.remove_prefix(negative);
+        if (text.empty() || text.size() > 18) {
             return false;
         }
-        for (; at < d_at; ++at) {
-            if (d_text[at] < '0' || d_text[at] > '9') {
+        value = 0;
+        for (const char digit : text) {
+            if (digit < '0' || digit > '9') {
                 return false;
             }
-            value = 10 * value + (d_text[at] - '0');
+            value = 10 * value + (digit - '0');
         }
         value = negative ? -value : value;
         return true;
@@ -183,6 +248,53 @@ ones(number_reader& in, int count, int64_t highest, const std::string& what)
         in.fail(what + " once each, found " + std::to_string(*twice + 1) + " twice");
     }
     return all;
+}
+
+std::string in_file(bool of_this_length)
+{
+    return of_this_length ? " in a file of this length" : "";
+}
+
+//! What may stand behind the matrix: "punctured" and "shortened", each with its columns.
+void columns_not_sent(number_reader& in, ldpc_code_description& code)
+{
+    std::vector<char> named;
+    std::vector<int>* list = nullptr;
+    while (!in.ends()) {
+        const auto expected = [&] {
+            return list ? "columns such as 7 or 0-767, counted from 0, up to " +
+                              std::to_string(code.n - 1)
+                        : "nothing but \"punctured\" or \"shortened\" columns behind the "
+                          "matrix";
+        };
+        const auto found = in.token(expected);
+        if (found == "punctured" || found == "shortened") {
+            list = found == "punctured" ? &code.punctured : &code.shortened;
+            if (in.line_ends()) {
+                in.fail("columns behind \"" + std::string(found) + "\" on its line");
+            }
+            continue;
+        }
+        int64_t range[2];
+        if (!list || !number_reader::parse_range(found, code.n - 1, range)) {
+            in.fail(expected(), found);
+        }
+        named.resize(code.n);
+        for (int64_t c = range[0]; c <= range[1]; ++c) {
+            if (named[c]) {
+                in.fail(
+                    "each column once among the punctured and shortened ones, found " +
+                    std::to_string(c) + " twice");
+            }
+            named[c] = 1;
+            list->push_back(static_cast<int>(c));
+        }
+        if (code.punctured.size() + code.shortened.size() == named.size()) {
+            in.fail("at least one column that is neither punctured nor shortened");
+        }
+    }
+    std::sort(code.punctured.begin(), code.punctured.end());
+    std::sort(code.shortened.begin(), code.shortened.end());
 }
 
 } // namespace
@@ -249,9 +361,8 @@ ldpc_code::sptr ldpc_code::parse_alist(std::istream& text, const std::string& na
         }
         code.add_row(std::move(row));
     }
-    while (!in.ends()) {
-        in.next(0, 0, "nothing but zeros behind the last row");
-    }
+    in.skip_zeros();
+    columns_not_sent(in, code);
     return build(std::move(code));
 }
 
@@ -265,10 +376,12 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
         in.fail(
             "three numbers in the first line: block columns, block rows, lifting size");
     }
-    if (block_columns * lifting > largest_n) {
+    const auto most_columns = std::min(largest_n, most_a_byte * in.bytes());
+    const auto most_ones = std::min(most_edges, most_a_byte * in.bytes());
+    if (block_columns * lifting > most_columns) {
         in.fail("block columns times lifting size of at most " +
-                std::to_string(largest_n) + ", found " +
-                std::to_string(block_columns * lifting));
+                std::to_string(most_columns) + in_file(most_columns < largest_n) +
+                ", found " + std::to_string(block_columns * lifting));
     }
     if (block_columns * block_rows > in.bytes_left()) {
         in.fail(std::to_string(block_rows) + " rows of " + std::to_string(block_columns) +
@@ -291,9 +404,8 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
             if (c > 0 && in.line_ends()) {
                 in.fail(what + ", found the end of the line");
             }
-            const auto shift = in.next(-1, lifting - 1, what);
-            if (shift >= 0) {
-                blocks.all.push_back({ r, c, static_cast<int>(shift) });
+            for (const int shift : in.next_shifts(lifting - 1, what)) {
+                blocks.all.push_back({ r, c, shift });
             }
         }
         if (!in.line_ends()) {
@@ -305,13 +417,12 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
                     std::to_string(r + 1));
         }
         edges += static_cast<int64_t>(blocks.all.size() - before) * lifting;
-        if (edges > most_edges) {
-            in.fail("at most " + std::to_string(most_edges) + " ones in all");
+        if (edges > most_ones) {
+            in.fail("at most " + std::to_string(most_ones) + " ones in all" +
+                    in_file(most_ones < most_edges));
         }
     }
-    if (!in.ends()) {
-        in.fail("the end of the file behind block row " + std::to_string(block_rows));
-    }
+    columns_not_sent(in, code);
     code.add_rows_of_circulants();
     return build(std::move(code));
 }

@@ -89,14 +89,20 @@ std::vector<int> free_columns(const ldpc_code_description& code)
 {
     const column_lists lists(code);
     const int rows = static_cast<int>(code.row_start.size()) - 1;
-    std::vector<char> used(rows);
+    std::vector<char> used(rows), shortened(code.n);
     std::vector<int> free;
+    for (const int c : code.shortened) {
+        shortened[c] = 1; // 0 whatever the others are: as if H were without it
+    }
 
     // A staircase at the right end costs nothing: while at most one unused row meets the
     // column, that row is its pivot and no other row changes.
     int column = code.n - 1;
     int left = rows;
     for (; column >= 0; --column) {
+        if (shortened[column]) {
+            continue;
+        }
         int pivot = -1;
         int found = 0;
         for (int i = lists.start[column]; i < lists.start[column + 1]; ++i) {
@@ -142,6 +148,9 @@ std::vector<int> free_columns(const ldpc_code_description& code)
         open[i] = i;
     }
     for (; column >= 0; --column) {
+        if (shortened[column]) {
+            continue;
+        }
         const auto pivot = std::find_if(
             open.begin(), open.end(), [&](int r) { return dense.get(r, column); });
         if (pivot == open.end()) {

@@ -159,30 +159,50 @@ Raises ValueError with the allowed values; CodeFileError with the line of a malf
                 return mutable_pointer(ldpc_code::from_alist(path));
             },
             py::arg("path"),
-            "Reads MacKay's alist format. Raises CodeFileError with the file's name and "
-            "line.")
+            R"(Reads MacKay's alist format; '#' starts a comment. Lines behind the matrix may name columns that are not sent,
+counted from 0: 'punctured 0-767 800', 'shortened 8440-8447'. Raises CodeFileError with the file's name and line.)")
         .def_static(
             "from_qc",
             [](const std::string& path) {
                 return mutable_pointer(ldpc_code::from_qc(path));
             },
             py::arg("path"),
-            "Reads a quasi-cyclic matrix: a line 'columns rows lifting_size', then a "
-            "line of shifts a block row, -1 "
-            "for a zero block. Raises CodeFileError with the file's name and line.")
+            R"(Reads a quasi-cyclic matrix: a line 'columns rows lifting_size', counted in blocks, then a line a block row with
+the shift of each block: -1 for a zero block, 3/5 for the sum of two identities shifted right by 3 and by 5:
+
+    # 4 x 2 blocks of 8 x 8, the last 8 columns never sent
+    4 2 8
+    0 3/5 1 -1
+    6 2   0  0
+    punctured 24-31
+
+Punctured and shortened columns may follow as in from_alist. Raises CodeFileError with the file's name and line.)")
         .def_static("from_parity_check",
                     &from_parity_check,
                     py::arg("matrix"),
                     py::arg("name") = "parity-check matrix",
                     "From H, anything that scipy.sparse.csr_matrix takes; entries count "
                     "modulo 2.")
+        .def("to_alist",
+             py::overload_cast<const std::string&>(&ldpc_code::to_alist, py::const_),
+             py::arg("path"),
+             "Writes H as from_alist reads it. Raises CodeFileError where the file can't "
+             "be written.")
+        .def("to_qc",
+             py::overload_cast<const std::string&>(&ldpc_code::to_qc, py::const_),
+             py::arg("path"),
+             "Writes H as from_qc reads it. Raises ValueError for a code that is not "
+             "quasi-cyclic in its own order of rows and columns (DVB's, 10GBASE-T's, any "
+             "from alist), CodeFileError where the file can't be written.")
         .def("parity_check",
              &parity_check,
              "H, a scipy.sparse.csr_matrix of uint8, (checks, variables).")
         .def_property_readonly("name", &ldpc_code::name)
         .def_property_readonly("n", &ldpc_code::n, "bits of a codeword")
-        .def_property_readonly(
-            "k", &ldpc_code::k, "information bits, variables - rank(H) - shortened bits")
+        .def_property_readonly("k",
+                               &ldpc_code::k,
+                               "information bits: columns that are not shortened - the "
+                               "rank of H within them")
         .def_property_readonly("checks", &ldpc_code::checks, "rows of H")
         .def_property_readonly("edges", &ldpc_code::edges, "ones of H")
         .def_property_readonly("rate", &ldpc_code::rate, "k / n")

@@ -138,21 +138,50 @@ public:
      */
     static sptr nr5g(int base_graph, int lifting_size, int rows, int fillers = 0);
 
-    //! A matrix in MacKay's alist format, rows padded with zeros or not; where lines
-    //! break does not matter, '#' starts a comment. At most 2^20 columns and 2^24 ones,
-    //! as in from_qc. \throws code_file_error (a std::runtime_error) with the line's
-    //! number.
+    /*!
+     * A matrix in MacKay's alist format, lists padded with zeros or not; where lines
+     * break does not matter, '#' starts a comment. At most 2^20 columns and 2^24 ones.
+     * Lines behind the matrix may name columns that are not sent, counted from 0:
+     *
+     *     punctured 0-767 800
+     *     shortened 8440-8447
+     *
+     * \throws code_file_error (a std::runtime_error) with the line's number; without one
+     * where the matrix as a whole is no code.
+     */
     static sptr from_alist(const std::string& path);
     static sptr parse_alist(std::istream& text, const std::string& name);
 
     /*!
-     * A quasi-cyclic matrix: a first line "columns rows lifting_size", counted in blocks,
-     * then one line a block row with a shift for each block column, -1 for a zero block;
-     * blocks are identities shifted right. '#' starts a comment. \throws code_file_error
-     * with the line's number.
+     * A quasi-cyclic matrix: a first line "columns rows lifting_size", counted in blocks;
+     * then a line a block row with the shift of each block: -1 for a zero block, "3/45"
+     * for the sum of two identities shifted right by 3 and by 45, and so on. '#' starts a
+     * comment. Punctured and shortened columns may follow as in from_alist:
+     *
+     *     # 4 x 2 blocks of 8 x 8, the last 8 columns never sent
+     *     4 2 8
+     *     0 3/5 1 -1
+     *     6 2   0  0
+     *     punctured 24-31
+     *
+     * At most 2^20 columns and 2^24 ones, and 4096 of each a byte of the file; memory
+     * grows with these, but for the elimination that finds the rank (up to 256 MiB, see
+     * from_rows). \throws code_file_error as from_alist does.
      */
     static sptr from_qc(const std::string& path);
     static sptr parse_qc(std::istream& text, const std::string& name);
+
+    //! Writes H as from_alist reads it, lists padded with zeros as MacKay's; what is
+    //! punctured or shortened goes into lines behind the matrix, where other programs do
+    //! not look. \throws code_file_error where `path` can't be written.
+    void to_alist(const std::string& path) const;
+    void to_alist(std::ostream& text) const;
+
+    //! Writes H as from_qc reads it. \throws std::invalid_argument for a code that is not
+    //! quasi-cyclic as it stands: one without circulants(), and those of DVB, whose rows
+    //! and columns stand in another order; code_file_error where `path` can't be written.
+    void to_qc(const std::string& path) const;
+    void to_qc(std::ostream& text) const;
 
     //! From the columns of each row's ones. Rows may depend on one another. \throws
     //! std::invalid_argument for an empty matrix, a row without ones, a column out of
@@ -169,7 +198,7 @@ public:
     int k() const
     {
         return static_cast<int>(d_info.size());
-    } //!< information bits: variables() - rank(H) - shortened
+    } //!< information bits: columns that are not shortened - the rank of H within them
     int checks() const { return static_cast<int>(d_row_start.size()) - 1; }
     int edges() const { return static_cast<int>(d_columns.size()); }
     double rate() const { return static_cast<double>(k()) / n(); }
@@ -211,7 +240,8 @@ public:
      * of a quasi-cyclic code whose checks each have a parity bit of their own, that no
      * other check contains. Such a check holds for whatever the other bits are once its
      * own bit is chosen to suit; as received, that bit says little. (Most rows of 5G NR's
-     * codes are such.) (checks), 1 or 0.
+     * codes are such.) Where the others would leave an information bit out, all tell.
+     * (checks), 1 or 0.
      */
     const std::vector<char>& telling() const { return d_telling; }
     //! Whether `columns` fulfil every telling check.

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <algorithm>
+#include <fstream>
+#include <gnuradio/cudaphy/kernels/ldpc_code.h>
+#include <ostream>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+using lists = std::vector<std::vector<int>>;
+
+size_t heaviest(const lists& all)
+{
+    size_t most = 0;
+    for (const auto& list : all) {
+        most = std::max(most, list.size());
+    }
+    return most;
+}
+
+void write_weights(std::ostream& text, const lists& all)
+{
+    for (size_t i = 0; i < all.size(); ++i) {
+        text << (i ? " " : "") << all[i].size();
+    }
+    text << '\n';
+}
+
+//! A list a line, counted from 1, filled up with zeros.
+void write_lists(std::ostream& text, const lists& all)
+{
+    const size_t width = heaviest(all);
+    for (const auto& list : all) {
+        for (size_t i = 0; i < width; ++i) {
+            text << (i ? " " : "") << (i < list.size() ? list[i] + 1 : 0);
+        }
+        text << '\n';
+    }
+}
+
+//! A line such as "punctured 0-767 800", or nothing.
+void write_columns(std::ostream& text, const char* what, const std::vector<int>& columns)
+{
+    for (size_t i = 0; i < columns.size();) {
+        size_t last = i;
+        while (last + 1 < columns.size() && columns[last + 1] == columns[last] + 1) {
+            ++last;
+        }
+        text << (i ? "" : what) << ' ' << columns[i];
+        if (last > i) {
+            text << '-' << columns[last];
+        }
+        i = last + 1;
+    }
+    if (!columns.empty()) {
+        text << '\n';
+    }
+}
+
+void write_columns_not_sent(std::ostream& text, const ldpc_code& code)
+{
+    write_columns(text, "punctured", code.punctured());
+    write_columns(text, "shortened", code.shortened());
+}
+
+template <typename Write>
+void write_file(const std::string& path, Write write)
+{
+    std::ofstream file(path, std::ios::binary);
+    if (file) {
+        write(file);
+        file.close();
+    }
+    if (!file) {
+        throw code_file_error(path + ": expected a writable file");
+    }
+}
+
+} // namespace
+
+void ldpc_code::to_alist(std::ostream& text) const
+{
+    lists by_column(d_variables), by_row(checks());
+    for (int r = 0; r < checks(); ++r) {
+        for (int e = d_row_start[r]; e < d_row_start[r + 1]; ++e) {
+            by_row[r].push_back(d_columns[e]);
+            by_column[d_columns[e]].push_back(r);
+        }
+    }
+    text << d_variables << ' ' << checks() << '\n'
+         << heaviest(by_column) << ' ' << heaviest(by_row) << '\n';
+    write_weights(text, by_column);
+    write_weights(text, by_row);
+    write_lists(text, by_column);
+    write_lists(text, by_row);
+    write_columns_not_sent(text, *this);
+}
+
+void ldpc_code::to_qc(std::ostream& text) const
+{
+    const auto& blocks = d_circulants;
+    const bool whole =
+        std::all_of(blocks.all.begin(), blocks.all.end(), [](const auto& circulant) {
+            return circulant.missing < 0;
+        });
+    if (blocks.lifting_size == 0 || !blocks.checks.empty() || !blocks.bits.empty() ||
+        !whole) {
+        throw std::invalid_argument(
+            d_name +
+            ": H is not made of whole circulants in its own order of rows and columns; "
+            "write it as alist");
+    }
+    std::vector<std::vector<std::string>> entries(
+        blocks.block_rows, std::vector<std::string>(blocks.block_columns));
+    for (const auto& circulant : blocks.all) {
+        auto& entry = entries[circulant.row][circulant.column];
+        entry += (entry.empty() ? "" : "/") + std::to_string(circulant.shift);
+    }
+    auto name = d_name;
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    text << "# " << name << '\n'
+         << blocks.block_columns << ' ' << blocks.block_rows << ' ' << blocks.lifting_size
+         << '\n';
+    for (const auto& row : entries) {
+        for (size_t c = 0; c < row.size(); ++c) {
+            text << (c ? " " : "") << (row[c].empty() ? "-1" : row[c]);
+        }
+        text << '\n';
+    }
+    write_columns_not_sent(text, *this);
+}
+
+void ldpc_code::to_alist(const std::string& path) const
+{
+    write_file(path, [this](std::ostream& text) { to_alist(text); });
+}
+
+void ldpc_code::to_qc(const std::string& path) const
+{
+    write_file(path, [this](std::ostream& text) { to_qc(text); });
+}
+
+} // namespace gr::cudaphy::kernels
