@@ -11,7 +11,7 @@ constexpr int most_pairs = 16; // two bits each in a word
 constexpr int registers_a_processor = 65536;
 constexpr int most_registers = 255;
 constexpr int threads_a_processor = 512;
-constexpr int temporaries = 34; // registers beside the messages
+constexpr int temporaries = 34;        // registers beside the messages
 constexpr int temporaries_an_edge = 3; // and of the busiest row
 
 int rounded_up(int value, int step) { return (value + step - 1) / step * step; }

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/ldpc_cuda_writer.h"
+
+namespace gr::cudaphy::kernels {
+
+std::unique_ptr<kernel_writer::node> kernel_writer::tree(const std::vector<name>& q,
+                                                         const std::vector<int>& edges)
+{
+    auto out = std::make_unique<node>();
+    if (edges.size() == 1) {
+        out->edge = edges[0];
+        out->value = q[edges[0]];
+        return out;
+    }
+    const auto half = edges.begin() + edges.size() / 2;
+    return joined(tree(q, { edges.begin(), half }), tree(q, { half, edges.end() }));
+}
+std::unique_ptr<kernel_writer::node> kernel_writer::joined(std::unique_ptr<node> left,
+                                                           std::unique_ptr<node> right)
+{
+    auto out = std::make_unique<node>();
+    out->left = std::move(left);
+    out->right = std::move(right);
+    return out;
+}
+//! Of all leaves under a node; computed where it is first asked for.
+const kernel_writer::name& kernel_writer::least_of(node& at)
+{
+    if (at.value.empty()) {
+        at.value = less(least_of(*at.left), least_of(*at.right));
+    }
+    return at.value;
+}
+void kernel_writer::give_others(node& at, const name& outside, std::vector<name>& out)
+{
+    if (at.edge >= 0) {
+        out[at.edge] = outside;
+        return;
+    }
+    give_others(*at.left, less(least_of(*at.right), outside), out);
+    give_others(*at.right, less(least_of(*at.left), outside), out);
+}
+
+void kernel_writer::take(const ldpc_cuda_plan::row& row, int e, in_hand& now)
+{
+    const auto& edge = row.edges[e];
+    const int w = row.packed ? e / 2 : e;
+    if (now.words[w].empty()) {
+        const int word = row.first_word + w;
+        now.words[w] =
+            word < d_plan.register_words ? d_messages[word] : load(d_t4, word_at(word));
+    }
+    now.address[e] = place(edge.shift);
+    const name l = load(now.address[e], column_at(edge.column));
+    now.old[e] = row.packed ? unpacked(now.words[w], e % 2 * 2) : now.words[w];
+    now.q[e] = sub(l, now.old[e]);
+    if (edge.missing >= 0) {
+        const name here = guard_against(edge.missing);
+        const name kept = r();
+        say("selp.b32 %s, %s, 0x3c003c00, %s;", kept, now.q[e], here);
+        now.q[e] = kept;
+    }
+}
+
+//! Reads what nobody has written since the last barrier.
+kernel_writer::in_hand kernel_writer::prepare(const ldpc_cuda_plan::row& row,
+                                              const std::set<int>& written)
+{
+    const size_t n = row.edges.size();
+    in_hand now;
+    now.address.resize(n);
+    now.q.resize(n);
+    now.old.resize(n);
+    now.words.resize(row.words());
+    for (size_t e = 0; e < n; ++e) {
+        if (!written.count(row.edges[e].column)) {
+            take(row, static_cast<int>(e), now);
+            now.early.push_back(static_cast<int>(e));
+        }
+    }
+    if (!now.early.empty()) {
+        now.early_tree = tree(now.q, now.early);
+        least_of(*now.early_tree);
+    }
+    return now;
+}
+
+void kernel_writer::visit(const ldpc_cuda_plan::row& row, in_hand now)
+{
+    const int n = static_cast<int>(row.edges.size());
+    const bool watches = d_parameters.early_stop && !has_crc() && row.own.column < 0;
+    std::vector<int> late;
+    for (int e = 0; e < n; ++e) {
+        if (now.q[e].empty()) {
+            take(row, e, now);
+            late.push_back(e);
+        }
+    }
+    name own_at, own_word, own;
+    if (row.own.column >= 0) {
+        own_at = place(row.own.shift);
+        own_word = load(own_at, column_at(row.own.column));
+        own = sub(unpacked(own_word, 0), d_center);
+    }
+    if (row.turns > 1) {
+        say("bar.sync 0;"); // all have read before the first one writes
+    }
+    // A received value never exceeds the greatest message; all else may.
+    std::vector<name> least(n), message(n);
+    name for_own = d_most;
+    if (n > 0) {
+        auto all = late.empty() ? std::move(now.early_tree)
+                   : now.early.empty()
+                       ? tree(now.q, late)
+                       : joined(std::move(now.early_tree), tree(now.q, late));
+        give_others(*all, own.empty() ? d_most : own, least);
+        if (!own.empty() && d_plan.keeps_private) {
+            for_own = less(least_of(*all), d_most);
+        }
+    }
+    name parity;
+    for (int e = 0; e < n; ++e) {
+        message[e] = scaled(least[e]);
+        const auto& edge = row.edges[e];
+        if (edge.turn == 0) {
+            const name l = saturated_sum(now.q[e], message[e]);
+            store(now.address[e], column_at(edge.column), l, edge.missing);
+            if (watches) {
+                add_parity(parity, l, edge.missing);
+            }
+        }
+    }
+    if (!own.empty() && d_plan.keeps_private) {
+        const name to_own = scaled(for_own);
+        store(own_at,
+              column_at(row.own.column),
+              b32("prmt.b32", "%s, %s, 0x6410", own_word, to_own));
+    }
+    for (int turn = 1; turn < row.turns; ++turn) {
+        say("bar.sync 0;");
+        for (int e = 0; e < n; ++e) {
+            const auto& edge = row.edges[e];
+            if (edge.turn == turn) {
+                const int at = column_at(edge.column);
+                const name l =
+                    saturated_sum(load(now.address[e], at), sub(message[e], now.old[e]));
+                store(now.address[e], at, l, edge.missing);
+                if (watches) {
+                    add_parity(parity, l, edge.missing);
+                }
+            }
+        }
+    }
+    note_parity(parity);
+    for (int w = 0; w < row.words(); ++w) {
+        const int word = row.first_word + w;
+        const name packed = row.packed ? b32("prmt.b32",
+                                             "%s, %s, 0x6420",
+                                             message[2 * w],
+                                             message[std::min(2 * w + 1, n - 1)])
+                                       : message[w];
+        if (word < d_plan.register_words) {
+            say("mov.b32 %s, %s;", d_messages[word], packed);
+        } else {
+            say("st.shared.b32 [%s+%d], %s;", d_t4, word_at(word), packed);
+        }
+    }
+}
+
+//! All rows. A row reads what it can before the barrier that it waits at.
+void kernel_writer::visit_all()
+{
+    std::set<int> written;
+    for (const auto& row : d_plan.rows) {
+        in_hand now = prepare(row, written);
+        if (row.waits) {
+            say("bar.sync 0;");
+            written.clear();
+        }
+        visit(row, std::move(now));
+        for (const auto& edge : row.edges) {
+            written.insert(edge.column);
+        }
+    }
+}
+
+//! Bits that are known to be 0 before each iteration.
+void kernel_writer::shorten()
+{
+    if (d_code.shortened().empty()) {
+        return;
+    }
+    const int z = d_code.circulants().lifting_size;
+    const name greatest = b32("mov.b32", "0x3c003c00");
+    for (const auto& run : d_plan.runs) {
+        if (run.from != -2) {
+            continue;
+        }
+        for (int c = run.first / z; c * z < run.first + run.count; ++c) {
+            const int first = std::max(run.first - c * z, 0);
+            const int last = std::min(run.first + run.count - c * z, z);
+            const name offset = b32("sub.u32", "%s, %d", d_check, first);
+            const name inside = p();
+            say("setp.lt.u32 %s, %s, %d;", inside, offset, last - first);
+            if (!d_active.empty()) {
+                say("and.pred %s, %s, %s;", inside, inside, d_active);
+            }
+            say("@%s st.shared.b32 [%s+%d], %s;", inside, d_w, column_at(c), greatest);
+        }
+    }
+    say("bar.sync 0;");
+}
+
+} // namespace gr::cudaphy::kernels
