@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE ldpc_code_standards
 #include "kernels/common/testing.h"
+#include "kernels/ldpc/bit_matrix.h"
 #include "kernels/ldpc/ldpc_code_testing.h"
 #include "kernels/ldpc/ldpc_tables.h"
 #include "kernels/ldpc/ldpc_testing.h"
@@ -14,26 +15,78 @@ namespace {
 
 using weights = std::map<int, int>;
 
-//! Random words of the reference encoder fulfil every check and carry their information.
+//! Fills in the punctured columns, such that every check holds; false where nothing does.
+bool complete(const ldpc_code& code, std::vector<uint8_t>& columns)
+{
+    const auto& punctured = code.punctured();
+    const size_t unknown = punctured.size();
+    std::vector<int> place(code.variables(), -1);
+    for (size_t i = 0; i < unknown; ++i) {
+        place[punctured[i]] = static_cast<int>(i);
+    }
+    // A row a check: the punctured columns in it, then the sum of the others.
+    bit_matrix sums(code.checks(), unknown + 1);
+    for (int r = 0; r < code.checks(); ++r) {
+        unsigned known = 0;
+        for (int e = code.row_start()[r]; e < code.row_start()[r + 1]; ++e) {
+            const int column = code.columns()[e];
+            if (place[column] < 0) {
+                known ^= columns[column];
+            } else {
+                sums.set(r, place[column]);
+            }
+        }
+        if (known) {
+            sums.set(r, unknown);
+        }
+    }
+    std::vector<int> pivot(unknown, -1);
+    std::vector<char> taken(code.checks());
+    for (size_t c = 0; c < unknown; ++c) {
+        for (int r = 0; r < code.checks(); ++r) {
+            if (taken[r] || !sums.get(r, c)) {
+                continue;
+            }
+            if (pivot[c] < 0) {
+                pivot[c] = r;
+            } else {
+                sums.add(r, sums, pivot[c]);
+            }
+        }
+        if (pivot[c] >= 0) {
+            taken[pivot[c]] = 1;
+        }
+    }
+    for (size_t c = unknown; c-- > 0;) { // a column without a pivot is free: 0
+        bool sum = pivot[c] >= 0 && sums.get(pivot[c], unknown);
+        for (size_t other = c + 1; pivot[c] >= 0 && other < unknown; ++other) {
+            sum ^= sums.get(pivot[c], other) && columns[punctured[other]];
+        }
+        columns[punctured[c]] = sum;
+    }
+    return code.is_codeword(columns.data());
+}
+
+//! Random words of the reference encoder fulfil every check and carry their information;
+//! and with a wrong bit they do not.
 void encodes(const ldpc_code::sptr& code)
 {
     const auto info = random_bits(2 * static_cast<size_t>(code->k()));
     std::vector<uint8_t> words(2 * static_cast<size_t>(code->n()));
     auto here = queue::make(backend::reference);
     ldpc_encoder::make(code, backend::reference)->run(info, words, *here);
-    if (!code->punctured().empty()) {
-        return; // what is not sent is not here
-    }
     for (int w = 0; w < 2; ++w) {
         std::vector<uint8_t> columns(code->variables());
         for (int i = 0; i < code->n(); ++i) {
             columns[code->transmitted().empty() ? i : code->transmitted()[i]] =
                 words[w * code->n() + i];
         }
-        BOOST_TEST(code->is_codeword(columns.data()));
+        BOOST_TEST(complete(*code, columns));
         for (int i = 0; i < code->k(); ++i) {
             BOOST_REQUIRE(columns[code->info_positions()[i]] == info[w * code->k() + i]);
         }
+        columns[code->transmitted().empty() ? 0 : code->transmitted()[0]] ^= 1;
+        BOOST_TEST(!complete(*code, columns));
     }
 }
 

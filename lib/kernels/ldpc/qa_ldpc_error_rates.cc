@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE ldpc_error_rates
 #include "kernels/common/testing.h"
 #include "kernels/ldpc/ldpc_testing.h"
+#include <numeric>
 
 // Frame error rates over BPSK and white Gaussian noise against figures of others.
 
@@ -16,6 +17,27 @@ struct point {
     size_t frames;
 };
 
+//! Where in a codeword the bits stand that a decoder with these parameters puts out; all
+//! information bits must be transmitted.
+std::vector<int> places(const ldpc_code& code, const ldpc_decoder::parameters& p)
+{
+    std::vector<int> at(code.n());
+    std::iota(at.begin(), at.end(), 0);
+    if (!p.whole_words && code.transmitted().empty()) {
+        return code.info_positions();
+    }
+    if (!p.whole_words) {
+        const auto& sent = code.transmitted();
+        at.clear();
+        for (const int column : code.info_positions()) {
+            const auto found = std::lower_bound(sent.begin(), sent.end(), column);
+            BOOST_REQUIRE(*found == column);
+            at.push_back(static_cast<int>(found - sent.begin()));
+        }
+    }
+    return at;
+}
+
 size_t frame_errors(const ldpc_code::sptr& code,
                     const ldpc_decoder::parameters& p,
                     double eb_n0,
@@ -23,6 +45,7 @@ size_t frame_errors(const ldpc_code::sptr& code,
 {
     auto q = queue::make(tested_backend());
     auto decoder = ldpc_decoder::make(code, p, tested_backend());
+    const auto at = places(*code, p);
     size_t errors = 0;
     const size_t most = code->n() > 10000 ? 64 : 2000; // bounds the memory
     for (size_t done = 0; done < frames; done += most) {
@@ -30,15 +53,17 @@ size_t frame_errors(const ldpc_code::sptr& code,
         const auto sent = random_codewords(code, words, generator());
         const array<float> llr(
             *q, view<const float>(received_llrs(sent, code->rate(), eb_n0, generator())));
-        auto bits = poisoned<uint8_t>(*q, sent.size());
+        auto bits = poisoned<uint8_t>(*q, words * at.size());
         auto iterations = poisoned<int>(*q, words);
         auto ok = poisoned<int>(*q, words);
         decoder->run(llr, bits, iterations, ok, *q);
         const auto got = bits.to_host();
         for (size_t i = 0; i < words; ++i) {
-            errors += !std::equal(sent.begin() + i * code->n(),
-                                  sent.begin() + (i + 1) * code->n(),
-                                  got.begin() + i * code->n());
+            bool wrong = false;
+            for (size_t b = 0; b < at.size(); ++b) {
+                wrong |= got[i * at.size() + b] != sent[i * code->n() + at[b]];
+            }
+            errors += wrong;
         }
     }
     return errors;
@@ -102,9 +127,17 @@ BOOST_AUTO_TEST_CASE(dvbs2_short_rate_8_9_is_no_worse_than_published)
     p.max_iterations = 10;
     p.scale = 0.75f;
     p.whole_words = true;
-    const size_t frames = slow() ? 16 : 320;
-    const double most = 1.5 * 7.17e-2 * frames;
-    BOOST_TEST(frame_errors(code, p, 3.8, frames) <= most + 4 * std::sqrt(most));
+    for (const auto& [eb_n0, rate, frames] :
+         { point{ 3.8, 7.17e-2, slow() ? 16u : 320u }, { 3.9, 7.12e-3, 1280 } }) {
+        if (slow() && eb_n0 > 3.8) {
+            continue;
+        }
+        const double most = 1.5 * rate * frames;
+        const double errors = frame_errors(code, p, eb_n0, frames);
+        BOOST_TEST_MESSAGE(code->name() << ", " << eb_n0 << " dB: " << errors
+                                        << " errors, published " << rate * frames);
+        BOOST_TEST(errors <= most + 4 * std::sqrt(most));
+    }
 }
 
 // The same source: layered sum-product, 50 iterations.
@@ -119,6 +152,22 @@ BOOST_AUTO_TEST_CASE(ccsds_128_64_has_the_published_frame_error_rate_of_sum_prod
     if (!slow()) {
         check(code, p, { 3.0, 4.96e-2, 4000 }, 1.5);
         check(code, p, { 3.5, 1.03e-2, 8000 }, 1.5);
+        check(code, p, { 4.0, 1.52e-3, 16000 }, 1.5);
+    }
+}
+
+// Measured with AFF3CT 3.0.2: layered normalised min-sum of factor 0.75 in 16 bits, 50
+// iterations, over 32000 frames. Information bits count, as there; parity bits of checks
+// that do not tell whether decoding has succeeded may remain wrong.
+BOOST_AUTO_TEST_CASE(ar4ja_1024_rate_1_2_has_the_measured_frame_error_rate)
+{
+    ldpc_decoder::parameters p;
+    p.max_iterations = 50;
+    p.scale = .75f;
+    const auto code = ldpc_code::ccsds("ar4ja", 1024, "1/2");
+    check(code, p, { 1.25, 1.50e-1, slow() ? 60u : 1000u }, 1.5);
+    if (!slow()) {
+        check(code, p, { 1.5, 2.18e-2, 4000 }, 1.5);
     }
 }
 
@@ -167,8 +216,10 @@ BOOST_AUTO_TEST_CASE(each_code_has_a_factor_that_suits_it)
     if (slow()) {
         return;
     }
+    ldpc_decoder::parameters p;
+    p.whole_words = true;
     for (const auto& [code, eb_n0, frames] : cases) {
-        const double errors = frame_errors(code, { 20, 0, true, true, 0 }, eb_n0, frames);
+        const double errors = frame_errors(code, p, eb_n0, frames);
         BOOST_TEST(errors <= 0.01 * frames, code->name() << ": " << errors);
     }
 }
