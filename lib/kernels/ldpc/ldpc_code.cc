@@ -85,6 +85,22 @@ std::vector<char> telling_checks(const ldpc_code_description& code,
             telling[blocks.checks.empty() ? check : blocks.checks[check]] = 0;
         }
     }
+    // Errors in bits that none of them contains would go unnoticed.
+    std::vector<char> noticed(code.n);
+    for (size_t r = 0; r < telling.size(); ++r) {
+        for (int e = code.row_start[r]; telling[r] && e < code.row_start[r + 1]; ++e) {
+            noticed[code.columns[e]] = 1;
+        }
+    }
+    std::vector<char> in_a_check(code.n);
+    for (const int column : code.columns) {
+        in_a_check[column] = 1;
+    }
+    for (const int column : info) {
+        if (in_a_check[column] && !noticed[column]) {
+            return std::vector<char>(telling.size(), 1);
+        }
+    }
     return telling;
 }
 
@@ -177,7 +193,9 @@ ldpc_code::sptr ldpc_code::from_rows(int n,
 
 namespace {
 
-bool fulfils(const ldpc_code& code, const uint8_t* columns, const std::vector<char>* wanted)
+bool fulfils(const ldpc_code& code,
+             const uint8_t* columns,
+             const std::vector<char>* wanted)
 {
     for (int r = 0; r < code.checks(); ++r) {
         if (wanted && !(*wanted)[r]) {

@@ -33,8 +33,11 @@
 //   and a bit of q = 0 makes the messages to all others of its check 0; so a zero's sign
 //   reaches only signs of zeros. Hard decisions ask L < 0, for which both zeros are
 //   alike.
-// - L = 0 everywhere (nothing received) decides the zero word, which is a codeword: ok is
-//   1, iterations 0.
+// - Where nothing was received, L = 0 decides zeros, which fulfil every check and have
+// the
+//   remainder 0. Without the rule of the least L such a word would be ok; and so would 5G
+//   NR's parity bits alone, without information and core, since the checks that they
+//   contradict do not tell.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -99,6 +102,15 @@ std::vector<uint32_t> ldpc_decoding::crc_terms() const
     for (auto term = out.rbegin(); term != out.rend(); ++term) {
         *term = power;
         power = next_remainder(crc, power, 0);
+    }
+    return out;
+}
+
+ldpc_decoding ldpc_decoding::with_steps(float steps) const
+{
+    auto out = *this;
+    if (out.parameters.llr_steps == 0) {
+        out.parameters.llr_steps = steps;
     }
     return out;
 }
@@ -185,9 +197,9 @@ void check(const ldpc_decoder::parameters& wanted)
                 ", allowed is 0 or 1");
     require(wanted.offset >= 0 && wanted.offset <= ldpc_decoding::clamp,
             "offset is " + std::to_string(wanted.offset) + ", allowed is 0 to 1e4");
-    require(wanted.llr_steps > 0 && wanted.llr_steps <= 64,
+    require(wanted.llr_steps >= 0 && wanted.llr_steps <= 64,
             "llr_steps is " + std::to_string(wanted.llr_steps) +
-                ", allowed is above 0 to 64");
+                ", allowed is above 0 to 64, or 0 for the backend's own");
     require(wanted.stop_crc.bits >= 0 && wanted.stop_crc.bits <= 32,
             "stop_crc has " + std::to_string(wanted.stop_crc.bits) +
                 " bits, allowed is 1 to 32, or 0 for none");
@@ -228,16 +240,18 @@ std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
                 " information bits");
     const ldpc_decoding decoding{ code, wanted, ldpc_decoding::scales_of(*code, wanted) };
     if (resolved(wanted) == arithmetic::int8) {
+        const auto elsewhere = decoding.with_steps(ldpc_decoding::steps_elsewhere);
+        const auto on_cuda = decoding.with_steps(ldpc_decoding::steps_on_cuda);
         return dispatch(
             where,
             device,
-            [&] { return make_ldpc_fixed_decoder_reference(decoding); },
-            [&] { return make_ldpc_fixed_decoder_cpu(decoding); },
+            [&] { return make_ldpc_fixed_decoder_reference(elsewhere); },
+            [&] { return make_ldpc_fixed_decoder_cpu(elsewhere); },
             [&](int index) {
                 return wanted.calculation == arithmetic::automatic &&
                                !can_decode_fixed_on_cuda(decoding, index)
                            ? make_ldpc_decoder_cuda(decoding, index)
-                           : make_ldpc_fixed_decoder_cuda(decoding, index);
+                           : make_ldpc_fixed_decoder_cuda(on_cuda, index);
             });
     }
     return dispatch(

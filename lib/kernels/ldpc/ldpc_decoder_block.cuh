@@ -43,7 +43,9 @@ struct cuda_plan {
     const float* scales;       //!< of each iteration
     const int* information;    //!< columns, (k)
     const uint32_t* crc_terms; //!< (k); null: the parity checks decide
-    int check_count, layers, n, variables, output_bits, output_bytes, k, crc_bits;
+    const int* telling;        //!< checks, (telling_count); null: all of them
+    int check_count, telling_count, layers, n, variables, output_bits, output_bytes, k,
+        crc_bits;
     int max_iterations;
     float offset;
     bool early_stop, positive_is_one, packed;
@@ -207,11 +209,11 @@ __device__ void sum_product(const cuda_plan<Index>& plan,
     }
 }
 
-//! Whether an odd number of a check's bits decide 1.
+//! Whether an odd number of the bits of a telling check decide 1.
 template <typename Index>
 __device__ bool fails(const cuda_plan<Index>& plan, const float* l, int number)
 {
-    const check_entry check = plan.checks[number];
+    const check_entry check = plan.checks[plan.telling ? plan.telling[number] : number];
     const Index* __restrict__ column = plan.columns + check.first;
     bool parity = false;
 #pragma unroll 4
@@ -221,17 +223,18 @@ __device__ bool fails(const cuda_plan<Index>& plan, const float* l, int number)
     return parity;
 }
 
-//! Whether every check holds; the same answer for the whole block. A word that is not
-//! done mostly shows it in the first checks, one a thread, and pays for no others.
+//! Whether every telling check holds; the same answer for the whole block. A word that is
+//! not done mostly shows it in the first checks, one a thread, and pays for no others.
 template <typename Index>
-__device__ bool is_codeword(const cuda_plan<Index>& plan, const float* l)
+__device__ bool fulfils_checks(const cuda_plan<Index>& plan, const float* l)
 {
     int check = threadIdx.x;
-    if (__syncthreads_or(check < plan.check_count && fails(plan, l, check))) {
+    if (__syncthreads_or(check < plan.telling_count && fails(plan, l, check))) {
         return false;
     }
     bool failed = false;
-    for (check += blockDim.x; check < plan.check_count && !failed; check += blockDim.x) {
+    for (check += blockDim.x; check < plan.telling_count && !failed;
+         check += blockDim.x) {
         failed = fails(plan, l, check);
     }
     return !__syncthreads_or(failed);
@@ -252,6 +255,24 @@ __device__ bool passes_crc(const cuda_plan<Index>& plan, const float* l)
         }
     }
     return true;
+}
+
+//! Whether the information bits' least L is not 0; the same answer for the whole block.
+//! Most words show a one in the first bits.
+template <typename Index>
+__device__ bool is_decided(const cuda_plan<Index>& plan, const float* l)
+{
+    int i = threadIdx.x;
+    if (__syncthreads_or(i < plan.k && l[plan.information[i]] < 0.0f)) {
+        return true;
+    }
+    float least = ldpc_decoding::clamp;
+    for (; i < plan.k; i += blockDim.x) {
+        least = fminf(least, l[plan.information[i]]);
+    }
+    const bool one = __syncthreads_or(least < 0.0f);
+    const bool unknown = __syncthreads_or(least == 0.0f);
+    return one || !unknown;
 }
 
 template <typename Index>
@@ -360,7 +381,9 @@ __global__ void __launch_bounds__(most_threads)
         for (;; ++iteration) {
             const bool last = iteration == plan.max_iterations;
             if (last || plan.early_stop) {
-                good = plan.crc_terms ? passes_crc(plan, at.l) : is_codeword(plan, at.l);
+                good = (plan.crc_terms ? passes_crc(plan, at.l)
+                                       : fulfils_checks(plan, at.l)) &&
+                       is_decided(plan, at.l);
                 if (last || good) {
                     break;
                 }

@@ -38,15 +38,16 @@ void decide(const cpu_plan& plan, cpu_tile& tile)
     }
 }
 
-//! Those of `lanes` (a bit each) whose hard decisions fulfil every check.
-unsigned codewords(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
+//! Those of `lanes` (a bit each) whose hard decisions fulfil every telling check.
+unsigned fulfilling(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
 {
     const uint16_t* hard = tile.hard.data();
-    const int* column = plan.schedule.columns.data();
-    for (const auto& check : plan.schedule.checks) {
+    for (const int number : plan.schedule.telling) {
+        const auto& check = plan.schedule.checks[number];
+        const int* column = plan.schedule.columns.data() + check.first;
         unsigned parity = 0;
         for (int slot = 0; slot < check.degree; ++slot) {
-            parity ^= hard[*column++];
+            parity ^= hard[column[slot]];
         }
         lanes &= ~parity;
         if (!lanes) {
@@ -71,6 +72,27 @@ unsigned passing(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
     uint8_t mask[8] = {};
     hn::StoreMaskBits(du, hn::Eq(remainder, hn::Zero(du)), mask);
     return lanes & (mask[0] | mask[1] << 8);
+}
+
+//! Those of `lanes` whose information bits' least L is not 0.
+unsigned decided(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
+{
+    const auto& columns = plan.decoding.code->info_positions();
+    unsigned ones = 0;
+    for (size_t i = 0; i < columns.size() && (lanes & ~ones); ++i) {
+        ones |= tile.hard[columns[i]];
+    }
+    if (!(lanes & ~ones)) {
+        return lanes;
+    }
+    unsigned zeros = 0;
+    for (const int column : columns) {
+        uint8_t mask[8] = {};
+        const auto l = hn::Load(d, tile.l.get() + column * hn::Lanes(d));
+        hn::StoreMaskBits(d, hn::Eq(l, hn::Zero(d)), mask);
+        zeros |= mask[0] | mask[1] << 8;
+    }
+    return lanes & (ones | ~zeros);
 }
 
 void write_out(const cpu_plan& plan,
@@ -118,8 +140,9 @@ void decode_tile(const cpu_plan& plan, const cpu_words& words, cpu_tile& tile)
         const bool last = iteration == p.max_iterations;
         if (p.early_stop || last) {
             decide(plan, tile);
-            const unsigned ok = p.stop_crc.bits > 0 ? passing(plan, tile, running)
-                                                    : codewords(plan, tile, running);
+            unsigned ok = p.stop_crc.bits > 0 ? passing(plan, tile, running)
+                                              : fulfilling(plan, tile, running);
+            ok = decided(plan, tile, ok);
             const unsigned stops = last ? running : ok;
             for (size_t lane = 0; lane < words.count; ++lane) {
                 if (stops >> lane & 1) {

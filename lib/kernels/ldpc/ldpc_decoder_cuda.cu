@@ -37,6 +37,13 @@ std::vector<check_entry> entries(const ldpc_schedule& schedule, size_t& further_
     return out;
 }
 
+//! The telling checks; empty where all are, so that no index need be read.
+std::vector<int> telling_where_some(const ldpc_schedule& schedule)
+{
+    return schedule.telling.size() == schedule.checks.size() ? std::vector<int>()
+                                                             : schedule.telling;
+}
+
 //! A workspace of `items` for each of `blocks`; none where there are no items.
 template <typename T>
 std::unique_ptr<device_memory<T>> workspace(size_t blocks, size_t items)
@@ -56,7 +63,7 @@ public:
           d_columns(schedule.columns), d_sources(decoding.sources()),
           d_positions(decoding.output_positions()), d_scales(decoding.scales),
           d_information(decoding.code->info_positions()),
-          d_crc_terms(decoding.crc_terms())
+          d_crc_terms(decoding.crc_terms()), d_telling(telling_where_some(schedule))
     {
         const auto& p = decoding.parameters;
         const bool sum_product = decoding.sum_product();
@@ -92,7 +99,9 @@ public:
         d_plan.scales = d_scales.data();
         d_plan.information = d_information.data();
         d_plan.crc_terms = d_crc_terms.data();
+        d_plan.telling = d_telling.data();
         d_plan.check_count = static_cast<int>(checks);
+        d_plan.telling_count = static_cast<int>(schedule.telling.size());
         d_plan.layers = static_cast<int>(schedule.layer_start.size()) - 1;
         d_plan.n = decoding.code->n();
         d_plan.variables = static_cast<int>(variables);
@@ -195,7 +204,8 @@ private:
     device_memory<float> d_scales;
     device_memory<int> d_information;
     device_memory<uint32_t> d_crc_terms;
-    int d_room = 0; //!< shared memory that a block may have, bytes
+    device_memory<int> d_telling; //!< empty: all checks
+    int d_room = 0;               //!< shared memory that a block may have, bytes
     size_t d_shared_bytes = 0;
     kernel d_kernel = nullptr;
     int d_threads = 0;

@@ -194,14 +194,39 @@ private:
         return negative ? -magnitude : magnitude;
     }
 
+    bool fulfils_telling_checks(const std::vector<uint8_t>& hard) const
+    {
+        for (int check = 0; check < d_code.checks(); ++check) {
+            int ones = 0;
+            for (int e = d_code.row_start()[check]; e < d_code.row_start()[check + 1];
+                 ++e) {
+                ones += hard[d_code.columns()[e]];
+            }
+            if (ones % 2 == 1 && d_code.telling()[check]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     bool is_done() const
     {
         std::vector<uint8_t> hard(d_l.size());
         std::transform(
             d_l.begin(), d_l.end(), hard.begin(), [](Real l) { return l < 0; });
+        // Zeros that nothing speaks for are not decoded.
+        bool one = false;
+        bool unknown = false;
+        for (const int i : d_code.info_positions()) {
+            one |= d_l[i] < 0;
+            unknown |= d_l[i] == 0;
+        }
+        if (unknown && !one) {
+            return false;
+        }
         const int width = d_p.stop_crc.bits;
         if (width == 0) {
-            return d_code.is_codeword(hard.data());
+            return fulfils_telling_checks(hard);
         }
         std::vector<uint8_t> rest; // long division
         for (const int i : d_code.info_positions()) {

@@ -130,11 +130,15 @@ private:
 
     bool is_done() const
     {
+        int least = d_l[d_code.info_positions()[0]];
+        for (const int column : d_code.info_positions()) {
+            least = std::min(least, d_l[column]);
+        }
         std::vector<uint8_t> hard(d_l.size());
         std::transform(d_l.begin(), d_l.end(), hard.begin(), [](int l) { return l < 0; });
         const auto& crc = d_decoding.parameters.stop_crc;
-        return crc.bits > 0 ? passes(crc, d_code, hard.data())
-                            : d_code.is_decoded(hard.data());
+        return least != 0 && (crc.bits > 0 ? passes(crc, d_code, hard.data())
+                                           : d_code.is_decoded(hard.data()));
     }
 
     void put(const results& to, size_t word) const

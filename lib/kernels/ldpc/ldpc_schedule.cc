@@ -31,6 +31,9 @@ ldpc_schedule::ldpc_schedule(const ldpc_code& code, layout order)
                     columns[here.first + slot * here.stride] =
                         code.columns()[row_start[rows[first + i]] + slot];
                 }
+                if (code.telling()[rows[first + i]]) {
+                    telling.push_back(static_cast<int>(checks.size()));
+                }
                 checks.push_back(here);
             }
             max_degree = std::max(max_degree, bits);

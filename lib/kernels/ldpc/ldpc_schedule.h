@@ -33,6 +33,7 @@ struct ldpc_schedule {
 
     std::vector<int> layer_start; //!< layer i: checks layer_start[i] ... [i + 1] - 1
     std::vector<check> checks;
+    std::vector<int> telling; //!< those of ldpc_code::telling(), ascending
     std::vector<int> columns;
     int max_degree = 0;
     int max_layer = 0; //!< most checks of a layer
@@ -75,6 +76,10 @@ struct ldpc_decoding {
     //! Which received bit each column of H begins with, (variables), or `punctured` or
     //! `shortened`; empty if column i begins with bit i.
     std::vector<int> sources() const;
+
+    //! The same with parameters::llr_steps as it is, or where that is 0 as `steps`.
+    ldpc_decoding with_steps(float steps) const;
+    static constexpr float steps_on_cuda = 8, steps_elsewhere = 4;
 
     //! Which columns of H go out, in order; empty if they are its first output_bits()
     //! ones.

@@ -121,10 +121,17 @@ BOOST_AUTO_TEST_CASE(a_codeword_of_a_punctured_code_comes_out_as_sent)
             auto p = whole_words(50);
             p.rule = rule;
             p.schedule = schedule;
+            p.early_stop = false; // which leaves parity bits in one check as they are
             const auto got = decode(code, p, llr);
             BOOST_TEST((got.bits == sent));
             BOOST_TEST(got.ok == std::vector<int>(50, 1),
                        boost::test_tools::per_element());
+            p.whole_words = false;
+            const auto information = decode(code, p, llr).bits;
+            p.early_stop = true;
+            const auto early = decode(code, p, llr);
+            BOOST_TEST((early.bits == information));
+            BOOST_TEST(early.ok == got.ok, boost::test_tools::per_element());
         }
     }
 }
@@ -246,6 +253,11 @@ BOOST_AUTO_TEST_CASE(parameters_out_of_range_are_refused_with_the_range)
     p = {};
     p.llr_positive = 2;
     BOOST_TEST(refusal(code, p).find("0 or 1") != std::string::npos);
+    for (const float wrong : { -1.0f, 64.5f, not_a_number }) {
+        p = {};
+        p.llr_steps = wrong;
+        BOOST_TEST(refusal(code, p).find("above 0 to 64, or 0") != std::string::npos);
+    }
     p = {};
     p.rule = rules::offset_min_sum;
     for (const float wrong : { -0.5f, 1.1e4f, not_a_number, infinity }) {

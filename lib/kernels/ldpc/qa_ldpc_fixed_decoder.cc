@@ -24,6 +24,7 @@ parameters fixed_point()
     p.calculation = ldpc_decoder::arithmetic::int8;
     p.max_iterations = 10;
     p.whole_words = true;
+    p.llr_steps = 4;
     return p;
 }
 

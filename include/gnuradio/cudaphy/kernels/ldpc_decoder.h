@@ -27,9 +27,16 @@ namespace gr::cudaphy::kernels {
  *   Trans. Commun. 53(8), 2005.)
  * - sum-product: r_n = 2 artanh ∏ tanh(q_n' / 2). (Gallager, 1963.)
  *
- * Decoding of a codeword stops when the hard decisions of L fulfil every parity check, or
- * after `max_iterations`. A bit of L = ±0 decides 0. LLRs are clamped to ±1e4; NaN counts
- * as 0, an erasure. Punctured bits begin with L = 0, shortened ones with L = 1e4.
+ * LLRs are clamped to ±1e4; NaN counts as 0, an erasure. Punctured bits begin with L = 0,
+ * shortened ones with L = 1e4. A bit of L = ±0 decides 0. Decoding stops when the word is
+ * decoded, or after `max_iterations`. A word is **decoded** where both hold:
+ * - the hard decisions of L fulfil every telling check (ldpc_code::telling(): all, but
+ * for those with a parity bit of their own, most of 5G NR's, whose bits may still be
+ * wrong in a decoded word that is put out whole); or with `stop_crc`, instead, the
+ *   information bits end with their remainder;
+ * - the least L of the information bits, where positive means 0, is not 0: zeros need an
+ *   L above 0 each. What was not received decides 0, and zeros fulfil every check and
+ *   every CRC.
  *
  * **Arithmetic.** In float32, CPU and CUDA compute in the same order, without fused
  * operations: with min-sum they give the same bits and the same iterations. Sum-product
@@ -44,8 +51,9 @@ namespace gr::cudaphy::kernels {
  *   be clamped to that (a backend's own limits, which its tests name), so CPU and CUDA
  *   may differ for strong LLRs;
  * - shortened bits are set to the greatest L before every iteration;
- * - at least one iteration runs, and decoding stops after the first at whose checks'
- *   visits each left its own bits with even parity and whose end fulfils every check.
+ * - at least one iteration runs; without `stop_crc`, decoding stops after the first in
+ *   which each telling check's visit left its bits with even parity, and whose end finds
+ *   the word decoded.
  */
 class CUDAPHY_API ldpc_decoder
 {
@@ -78,13 +86,13 @@ public:
         number llr = number::float32; //!< what run() is given
         arithmetic calculation = arithmetic::automatic;
         //! Steps of int8 arithmetic in a unit of LLR, for LLRs of floating point; above 0
-        //! to 64.
-        float llr_steps = 4;
+        //! to 64; 0: 8 on CUDA, whose L holds more steps, 4 elsewhere.
+        float llr_steps = 0;
         //! Put out eight bits a byte, the first one highest; a word's last byte is filled
         //! with zeros.
         bool packed = false;
-        //! Stop where the information bits pass this check; `ok` then tells so. Needs
-        //! more than crc.bits information bits.
+        //! Stop where the information bits pass this check instead of the parity checks;
+        //! `ok` then tells so. Needs more than crc.bits information bits.
         crc stop_crc;
     };
 
@@ -93,10 +101,10 @@ public:
         //! Hard decisions, a byte each, 0 or 1: (batch, k), or (batch, n) with
         //! whole_words; packed: (batch, ⌈that / 8⌉).
         view<uint8_t> bits;
-        //! Run for each codeword, 0..max_iterations: 0 where the LLRs' signs are a
-        //! codeword already, early_stop is set and arithmetic is float32, (batch).
+        //! Run for each codeword, 0..max_iterations: 0 where it is decoded as received,
+        //! early_stop is set and arithmetic is float32, (batch).
         view<int> iterations;
-        //! 1 where every parity check holds (or stop_crc where given), else 0, (batch).
+        //! 1 for a word that ended decoded, in the sense above, else 0, (batch).
         view<int> ok;
         //! Empty, or the L in the end, in units of the LLR (steps for int8 LLRs) and
         //! with its sign convention: (batch, k), or (batch, n) with whole_words.
