@@ -34,10 +34,9 @@
 //   reaches only signs of zeros. Hard decisions ask L < 0, for which both zeros are
 //   alike.
 // - Where nothing was received, L = 0 decides zeros, which fulfil every check and have
-// the
-//   remainder 0. Without the rule of the least L such a word would be ok; and so would 5G
-//   NR's parity bits alone, without information and core, since the checks that they
-//   contradict do not tell.
+//   the remainder 0. Without the rule of the least L such a word would be ok; and so
+//   would one of which 5G NR's parity bits alone arrived, neither information nor core:
+//   the checks that they contradict do not tell.
 
 namespace gr::cudaphy::kernels {
 namespace {

@@ -30,9 +30,9 @@ namespace gr::cudaphy::kernels {
  * LLRs are clamped to ±1e4; NaN counts as 0, an erasure. Punctured bits begin with L = 0,
  * shortened ones with L = 1e4. A bit of L = ±0 decides 0. Decoding stops when the word is
  * decoded, or after `max_iterations`. A word is **decoded** where both hold:
- * - the hard decisions of L fulfil every telling check (ldpc_code::telling(): all, but
- * for those with a parity bit of their own, most of 5G NR's, whose bits may still be
- * wrong in a decoded word that is put out whole); or with `stop_crc`, instead, the
+ * - the hard decisions of L fulfil every telling check (ldpc_code::telling(): all,
+ *   except those with a parity bit of their own, most of 5G NR's; in a decoded word that
+ *   is put out whole, such bits may still be wrong); or with `stop_crc`, instead, the
  *   information bits end with their remainder;
  * - the least L of the information bits, where positive means 0, is not 0: zeros need an
  *   L above 0 each. What was not received decides 0, and zeros fulfil every check and
