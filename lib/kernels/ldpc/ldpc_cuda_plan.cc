@@ -13,11 +13,13 @@ constexpr int most_registers = 255;
 constexpr int threads_a_processor = 512;
 constexpr int temporaries = 34;        // registers beside the messages
 constexpr int temporaries_an_edge = 3; // and of the busiest row
+constexpr int temporaries_ahead = 24;  // and words on their way from the device
 
 int rounded_up(int value, int step) { return (value + step - 1) / step * step; }
 
-//! Pairs of codewords a block: as few as leave little of the last warp idle.
-int pairs_for(int lifting_size)
+//! Pairs of codewords a block: as few as leave little of the last warp idle. Where
+//! codewords may stop early, fewer: a block waits for its last one.
+int pairs_for(int lifting_size, bool early_stop)
 {
     int best = 1;
     double best_share = 0;
@@ -26,7 +28,7 @@ int pairs_for(int lifting_size)
          ++pairs) {
         const int threads = pairs * lifting_size;
         const double share = double(threads) / rounded_up(threads, warp);
-        if (share > best_share + 0.1) {
+        if (share > best_share + (early_stop ? 0.25 : 0.1)) {
             best = pairs;
             best_share = share;
         }
@@ -54,29 +56,61 @@ std::vector<int> sources_of(const ldpc_code& code)
 
 } // namespace
 
-bool ldpc_cuda_plan::fits(const ldpc_code& code, int shared_bytes_a_block)
-{
-    const int z = code.circulants().lifting_size;
-    return z > 0 && z <= 1024 && code.variables() * 4 <= shared_bytes_a_block;
-}
-
 ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a_block)
 {
     const auto& code = *decoding.code;
     const auto& blocks = code.circulants();
-    if (!fits(code, shared_bytes_a_block)) {
+    const auto refuse = [&] {
         throw std::invalid_argument(
             "ldpc_decoder: int8 arithmetic on CUDA takes a quasi-cyclic code of lifting "
             "size up to 1024 whose columns fit into a block's shared memory; " +
             code.name() + " is none");
+    };
+    if (blocks.lifting_size < 1 || blocks.lifting_size > 1024) {
+        refuse();
     }
-    pairs = pairs_for(blocks.lifting_size);
+    pairs = pairs_for(blocks.lifting_size, decoding.parameters.early_stop);
     while (pairs > 1 && code.variables() * 4 * pairs > shared_bytes_a_block / 2) {
         --pairs;
     }
     z = blocks.lifting_size * pairs;
     threads = rounded_up(z, warp);
 
+    list_sources(code);
+    find_private(code);
+    make_rows(code);
+    int most_edges = 0, messages = 0;
+    for (const auto& row : rows) {
+        most_edges = std::max(most_edges, static_cast<int>(row.edges.size()));
+        messages += row.words();
+    }
+    // Enough warps to hide latencies, or else as many registers as there are.
+    const int resident = std::max(1, threads_a_processor / threads);
+    registers =
+        std::min(most_registers, registers_a_processor / (threads * resident) / 8 * 8);
+    int room = std::max(registers - temporaries_an_edge * most_edges - temporaries, 0);
+    const int others = 4 * (votes + 2 * pairs);
+    kept.assign(blocks.block_columns, -1);
+    if (4 * (code.variables() * pairs + (messages - room) * threads) + others >
+        shared_bytes_a_block) {
+        find_kept(decoding);
+        make_rows(code);
+        room = std::max(room - temporaries_ahead, 0);
+    }
+    for (int c = 0; c < blocks.block_columns; ++c) {
+        position.push_back(kept[c] < 0 ? shared_columns++ : -1);
+    }
+    const int shared_room = shared_bytes_a_block - others - 4 * z * shared_columns;
+    if (shared_room < 0) {
+        refuse();
+    }
+    place_words(room, shared_room / (4 * threads));
+    shared_bytes = 4 * z * shared_columns + 4 * threads * shared_words + others;
+    list_outputs(decoding);
+}
+
+void ldpc_cuda_plan::list_sources(const ldpc_code& code)
+{
     sources = sources_of(code);
     for (int i = 0; i < code.variables(); ++i) {
         const bool goes_on =
@@ -90,17 +124,21 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
             runs.push_back({ i, 1, sources[i] });
         }
     }
+}
 
+//! Columns of one check that carry no information and are not known beforehand.
+void ldpc_cuda_plan::find_private(const ldpc_code& code)
+{
+    const auto& blocks = code.circulants();
     std::vector<int> weight(blocks.block_columns);
     for (const auto& circulant : blocks.all) {
         weight[circulant.column] += circulant.missing < 0 ? 1 : 2;
     }
-    std::vector<char> open(code.variables(), 1); // neither information nor known
-    for (const int column : code.info_positions()) {
-        open[column] = 0;
-    }
-    for (const int column : code.shortened()) {
-        open[column] = 0;
+    std::vector<char> open(code.variables(), 1);
+    for (const auto* columns : { &code.info_positions(), &code.shortened() }) {
+        for (const int column : *columns) {
+            open[column] = 0;
+        }
     }
     is_private.resize(blocks.block_columns);
     for (int c = 0; c < blocks.block_columns; ++c) {
@@ -110,19 +148,59 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
                 is_private[c] && open[blocks.bits.empty() ? i : blocks.bits[i]];
         }
     }
+}
 
+//! Columns of two circulants of the same shift, none of whose bits go out or are known
+//! beforehand. Gives them words 0, 1, ...
+void ldpc_cuda_plan::find_kept(const ldpc_decoding& decoding)
+{
+    const auto& code = *decoding.code;
+    const auto& blocks = code.circulants();
+    const int lifting = blocks.lifting_size;
+    std::vector<char> wanted(code.variables());
+    for (const auto* columns : { &code.info_positions(), &code.shortened() }) {
+        for (const int column : *columns) {
+            wanted[column] = 1;
+        }
+    }
+    const auto positions = decoding.output_positions();
+    for (int i = 0; i < decoding.output_bits(); ++i) {
+        wanted[positions.empty() ? i : positions[i]] = 1;
+    }
+    std::vector<std::vector<const ldpc_circulants::circulant*>> of(blocks.block_columns);
+    for (const auto& circulant : blocks.all) {
+        of[circulant.column].push_back(&circulant);
+    }
+    for (int c = 0; c < blocks.block_columns; ++c) {
+        bool keeps = of[c].size() == 2 && of[c][0]->row != of[c][1]->row &&
+                     of[c][0]->shift == of[c][1]->shift && of[c][0]->missing < 0 &&
+                     of[c][1]->missing < 0;
+        for (int i = c * lifting; i < (c + 1) * lifting; ++i) {
+            keeps = keeps && !wanted[blocks.bits.empty() ? i : blocks.bits[i]];
+        }
+        if (keeps) {
+            kept[c] = words++;
+        }
+    }
+}
+
+void ldpc_cuda_plan::make_rows(const ldpc_code& code)
+{
+    const auto& blocks = code.circulants();
+    rows.clear();
     std::set<int> since_barrier;
     auto circulant = blocks.all.begin();
-    int most_edges = 0;
     for (int r = 0; r < blocks.block_rows; ++r) {
         row now;
         int before = -1, turn = 0;
         for (; circulant != blocks.all.end() && circulant->row == r; ++circulant) {
             turn = circulant->column == before ? turn + 1 : 0;
             before = circulant->column;
-            const edge one{
-                circulant->column, circulant->shift * pairs, turn, circulant->missing
-            };
+            const edge one{ circulant->column,
+                            circulant->shift * pairs,
+                            turn,
+                            circulant->missing,
+                            kept.empty() ? -1 : kept[circulant->column] };
             if (is_private[one.column] && now.own.column < 0) {
                 now.own = one;
                 continue;
@@ -136,16 +214,48 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
             since_barrier.clear();
         }
         for (const auto& one : now.edges) {
-            since_barrier.insert(one.column);
+            if (one.word < 0) {
+                since_barrier.insert(one.column);
+            }
         }
-        most_edges = std::max(most_edges, static_cast<int>(now.edges.size()));
         rows.push_back(std::move(now));
     }
+}
 
+//! Messages are packed where they must be, from the first row on: unpacked ones cost an
+//! instruction and a half less an edge, but twice the registers.
+void ldpc_cuda_plan::place_words(int register_room, int shared_room)
+{
+    int packed = words;
+    for (const auto& row : rows) {
+        packed += row.words();
+    }
+    int spare = register_room - packed;
+    for (auto& row : rows) {
+        const int more = static_cast<int>(row.edges.size()) - row.words();
+        if (more <= spare) {
+            row.packed = false;
+            spare -= more;
+        }
+        row.first_word = words;
+        words += row.words();
+    }
+    register_words = std::min(words, register_room);
+    shared_words = std::min(words - register_words, shared_room);
+    device_words = words - register_words - shared_words;
+}
+
+void ldpc_cuda_plan::list_outputs(const ldpc_decoding& decoding)
+{
+    const auto& code = *decoding.code;
+    const auto& blocks = code.circulants();
+    const int lifting = blocks.lifting_size;
     std::vector<int> place(code.variables());
     for (int i = 0; i < code.variables(); ++i) {
-        const int column = blocks.bits.empty() ? i : blocks.bits[i];
-        place[column] = i | (is_private[i / blocks.lifting_size] ? private_flag : 0);
+        const int block = i / lifting;
+        place[blocks.bits.empty() ? i : blocks.bits[i]] =
+            (position[block] * lifting + i % lifting) |
+            (is_private[block] ? private_flag : 0);
     }
     if (decoding.parameters.stop_crc.bits > 0) {
         for (const int column : code.info_positions()) {
@@ -158,42 +268,7 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
         keeps_private |= outputs.back() >= private_flag;
         outputs_in_order &= outputs.back() == outputs[0] + i;
     }
-
-    // Enough warps to hide latencies, or else as many registers as there are.
-    const int resident = std::max(1, threads_a_processor / threads);
-    registers =
-        std::min(most_registers, registers_a_processor / (threads * resident) / 8 * 8);
-    const int room =
-        std::max(registers - temporaries_an_edge * most_edges - temporaries, 0);
-    place_messages(room);
-    shared_bytes = code.variables() * 4 * pairs + 4 * (words - register_words) * threads;
-    shared_bytes += 4 * (votes + 2 * pairs);
     outputs_in_order &= !keeps_private;
-    if (shared_bytes > shared_bytes_a_block) {
-        throw std::invalid_argument("ldpc_decoder: " + code.name() +
-                                    " has too many ones for int8 arithmetic on CUDA");
-    }
-}
-
-//! Packed where they must be, from the first row on: unpacked messages cost an
-//! instruction and a half less an edge, but twice the registers.
-void ldpc_cuda_plan::place_messages(int room)
-{
-    int packed = 0;
-    for (const auto& row : rows) {
-        packed += row.words();
-    }
-    int spare = room - packed;
-    for (auto& row : rows) {
-        const int more = static_cast<int>(row.edges.size()) - row.words();
-        if (more <= spare) {
-            row.packed = false;
-            spare -= more;
-        }
-        row.first_word = words;
-        words += row.words();
-    }
-    register_words = std::min(words, room);
 }
 
 } // namespace gr::cudaphy::kernels

@@ -15,14 +15,20 @@ namespace gr::cudaphy::kernels {
  * pairs look like one code of a larger lifting size.
  *
  * A column of H that only one check contains, as most of 5G NR's, is private: nobody else
- * reads or writes its L, which is its received value plus one message.
+ * reads or writes its L, which is its received value plus one message. A column of two
+ * checks that are the same thread's, as most of a staircase's, is kept: that thread has
+ * its L to itself.
+ *
+ * What a thread has to itself, messages and kept L, are its words: as many as there is
+ * room for in registers, then in shared memory, the rest in device memory.
  */
 struct ldpc_cuda_plan {
     struct edge {
-        int column;  //!< block column
-        int shift;   //!< in threads
-        int turn;    //!< as ldpc_fixed_schedule::edge
-        int missing; //!< check without this edge, or -1
+        int column;    //!< block column
+        int shift;     //!< in threads
+        int turn;      //!< as ldpc_fixed_schedule::edge
+        int missing;   //!< check without this edge, or -1
+        int word = -1; //!< of a kept column's L, or -1
     };
     struct row {
         std::vector<edge> edges;  //!< that are not private
@@ -41,9 +47,6 @@ struct ldpc_cuda_plan {
     //! \throws std::invalid_argument where the code does not fit a block.
     ldpc_cuda_plan(const ldpc_decoding&, int shared_bytes_a_block);
 
-    //! Whether there can be a plan for this code.
-    static bool fits(const ldpc_code&, int shared_bytes_a_block);
-
     int z;       //!< lifting size times pairs: threads at work
     int pairs;   //!< of codewords a block
     int threads; //!< of a block, a multiple of 32
@@ -51,9 +54,14 @@ struct ldpc_cuda_plan {
     std::vector<bool> is_private; //!< of each block column
     //! Whether the messages to private columns are kept, because those go out.
     bool keeps_private = false;
-    int words = 0;          //!< of messages a thread
-    int register_words = 0; //!< of these in registers, the rest in shared memory
-    int registers = 0;      //!< most a thread
+    std::vector<int> kept;     //!< word of each block column's L, or -1
+    std::vector<int> position; //!< of each other one in shared memory
+    int shared_columns = 0;    //!< block columns there
+    int words = 0;             //!< a thread
+    int register_words = 0;    //!< the first of them
+    int shared_words = 0;      //!< the next
+    int device_words = 0;      //!< the rest
+    int registers = 0;         //!< most a thread
     int shared_bytes = 0;
     //! Words behind all else in shared memory, and behind them two a pair.
     static constexpr int votes = 4;
@@ -76,7 +84,12 @@ struct ldpc_cuda_plan {
     bool outputs_in_order = true; //!< one after the other, none private
 
 private:
-    void place_messages(int room);
+    void find_private(const ldpc_code&);
+    void find_kept(const ldpc_decoding&);
+    void make_rows(const ldpc_code&);
+    void place_words(int register_room, int shared_room);
+    void list_sources(const ldpc_code&);
+    void list_outputs(const ldpc_decoding&);
 };
 
 } // namespace gr::cudaphy::kernels

@@ -35,10 +35,15 @@ void kernel_writer::receive()
         for (size_t i = 0; i < arrivals.size(); ++i) {
             const int c = begin + static_cast<int>(i);
             const name both = in_place(arrivals[i]);
-            store(d_w,
-                  column_at(c),
-                  d_plan.is_private[c] ? b32("prmt.b32", "%s, 0x00008080, 0x5420", both)
-                                       : both);
+            if (d_plan.kept[c] >= 0) {
+                set_word(d_plan.kept[c], both);
+            } else {
+                store(d_w,
+                      column_at(c),
+                      d_plan.is_private[c]
+                          ? b32("prmt.b32", "%s, 0x00008080, 0x5420", both)
+                          : both);
+            }
         }
     }
 }

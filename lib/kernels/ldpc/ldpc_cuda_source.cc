@@ -7,13 +7,15 @@ namespace gr::cudaphy::kernels {
 std::string kernel_writer::text()
 {
     begin();
-    receive();
+    take_slot();
     clear_messages();
+    receive();
     iterate();
+    leave_slot();
     say("ret;");
     return ".version 7.2\n.target sm_86\n.address_size 64\n"
            ".extern .shared .align 16 .b8 memory[];\n"
-           ".visible .entry ldpc_decode(.param .align 8 .b8 arguments[88])\n"
+           ".visible .entry ldpc_decode(.param .align 8 .b8 arguments[104])\n"
            ".maxntid " +
            std::to_string(d_plan.threads) + ", 1, 1\n.maxnreg " +
            std::to_string(d_plan.registers) + "\n{\n" + declared_text() + "}\n";
@@ -46,6 +48,9 @@ void kernel_writer::begin()
     d_batch = argument32("u32", 72);
     d_steps = argument32("f32", 76);
     d_most_iterations = argument32("u32", 80);
+    d_slot_count = argument32("u32", 84);
+    d_workspace = argument64(88);
+    d_slots = argument64(96);
 
     d_t = b32("mov.u32", "%tid.x");
     d_memory = b32("mov.u32", "memory");
@@ -94,17 +99,74 @@ void kernel_writer::begin()
 //! All messages to 0.
 void kernel_writer::clear_messages()
 {
+    for (int w = 0; w < d_plan.register_words; ++w) {
+        d_registers.push_back(r());
+    }
     for (const auto& row : d_plan.rows) {
-        const char* zero = row.packed ? "0x80808080" : center;
+        const name zero = b32("mov.b32", "%s", row.packed ? "0x80808080" : center);
         for (int w = row.first_word; w < row.first_word + row.words(); ++w) {
-            const name value = b32("mov.b32", "%s", zero);
-            if (w < d_plan.register_words) {
-                d_messages.push_back(value);
-            } else {
-                say("st.shared.b32 [%s+%d], %s;", d_t4, word_at(w), value);
-            }
+            set_word(w, zero);
         }
     }
+}
+
+//! Finds a place for this block's words on the device that no other block uses.
+void kernel_writer::take_slot()
+{
+    if (d_plan.device_words == 0) {
+        return;
+    }
+    const name search = label(), found = label(), past = label();
+    const name others = p(), free = p(), wraps = p();
+    const name slot = r(), before = r(), following = r();
+    const name block = b32("mov.u32", "%ctaid.x");
+    const name in_memory = b32("add.u32", "%s, %d", d_memory, flags_at() + 12);
+    say("setp.ne.u32 %s, %s, 0;", others, d_t);
+    say("@%s bra %s;", others, past);
+    say("rem.u32 %s, %s, %s;", slot, block, d_slot_count);
+    say("%s:", search);
+    const name at = d();
+    say("mad.wide.u32 %s, %s, 4, %s;", at, slot, d_slots);
+    say("atom.global.cas.b32 %s, [%s], 0, 1;", before, at);
+    say("setp.eq.b32 %s, %s, 0;", free, before);
+    say("@%s bra %s;", free, found);
+    say("add.u32 %s, %s, 1;", following, slot);
+    say("setp.eq.u32 %s, %s, %s;", wraps, following, d_slot_count);
+    say("selp.b32 %s, 0, %s, %s;", slot, following, wraps);
+    say("bra %s;", search);
+    say("%s:", found);
+    say("membar.gl;");
+    say("st.shared.b32 [%s], %s;", in_memory, slot);
+    say("%s:", past);
+    say("bar.sync 0;");
+    d_slot = load(in_memory, 0);
+    say("bar.sync 0;");
+    const name zero = b32("mov.b32", "0");
+    say("@!%s st.shared.b32 [%s], %s;", others, in_memory, zero);
+    const name base = d();
+    d_device = d();
+    say("mad.wide.u32 %s, %s, %d, %s;",
+        base,
+        d_slot,
+        4 * d_plan.threads * d_plan.device_words,
+        d_workspace);
+    say("mad.wide.u32 %s, %s, 4, %s;", d_device, d_t, base);
+}
+
+void kernel_writer::leave_slot()
+{
+    if (d_plan.device_words == 0) {
+        return;
+    }
+    const name others = p(), at = d(), before = r();
+    const name past = label();
+    say("bar.sync 0;");
+    say("setp.ne.u32 %s, %s, 0;", others, d_t);
+    say("@%s bra %s;", others, past);
+    say("membar.gl;");
+    say("mad.wide.u32 %s, %s, 4, %s;", at, d_slot, d_slots);
+    say("atom.global.exch.b32 %s, [%s], 0;", before, at);
+    say("%s:", past);
 }
 
 void kernel_writer::iterate()

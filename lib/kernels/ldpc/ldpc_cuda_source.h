@@ -22,6 +22,9 @@ struct ldpc_cuda_arguments {
     uint32_t batch;
     float steps; //!< a unit of LLR
     uint32_t iteration_count;
+    uint32_t slot_count; //!< blocks that find room in `workspace`
+    uint32_t* workspace; //!< (slot_count, device_words, threads)
+    uint32_t* slots;     //!< of each, whether a block uses it; 0 before and after
 };
 
 /*!

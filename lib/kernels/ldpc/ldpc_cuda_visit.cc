@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_cuda_writer.h"
+#include <algorithm>
 
 namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr size_t ahead = 2; // rows that words from the device are sent for beforehand
+
+} // namespace
 
 std::unique_ptr<kernel_writer::node> kernel_writer::tree(const std::vector<name>& q,
                                                          const std::vector<int>& edges)
@@ -46,12 +52,15 @@ void kernel_writer::take(const ldpc_cuda_plan::row& row, int e, in_hand& now)
     const auto& edge = row.edges[e];
     const int w = row.packed ? e / 2 : e;
     if (now.words[w].empty()) {
-        const int word = row.first_word + w;
-        now.words[w] =
-            word < d_plan.register_words ? d_messages[word] : load(d_t4, word_at(word));
+        now.words[w] = word(row.first_word + w);
     }
-    now.address[e] = place(edge.shift);
-    const name l = load(now.address[e], column_at(edge.column));
+    name l;
+    if (edge.word >= 0) {
+        l = word(edge.word);
+    } else {
+        now.address[e] = place(edge.shift);
+        l = load(now.address[e], column_at(edge.column));
+    }
     now.old[e] = row.packed ? unpacked(now.words[w], e % 2 * 2) : now.words[w];
     now.q[e] = sub(l, now.old[e]);
     if (edge.missing >= 0) {
@@ -85,8 +94,9 @@ kernel_writer::in_hand kernel_writer::prepare(const ldpc_cuda_plan::row& row,
     return now;
 }
 
-void kernel_writer::visit(const ldpc_cuda_plan::row& row, in_hand now)
+void kernel_writer::visit(size_t number, in_hand now)
 {
+    const auto& row = d_plan.rows[number];
     const int n = static_cast<int>(row.edges.size());
     const bool watches = d_parameters.early_stop && !has_crc() && row.own.column < 0;
     std::vector<int> late;
@@ -124,7 +134,11 @@ void kernel_writer::visit(const ldpc_cuda_plan::row& row, in_hand now)
         const auto& edge = row.edges[e];
         if (edge.turn == 0) {
             const name l = saturated_sum(now.q[e], message[e]);
-            store(now.address[e], column_at(edge.column), l, edge.missing);
+            if (edge.word >= 0) {
+                keep(number, edge, l);
+            } else {
+                store(now.address[e], column_at(edge.column), l, edge.missing);
+            }
             if (watches) {
                 add_parity(parity, l, edge.missing);
             }
@@ -153,16 +167,62 @@ void kernel_writer::visit(const ldpc_cuda_plan::row& row, in_hand now)
     }
     note_parity(parity);
     for (int w = 0; w < row.words(); ++w) {
-        const int word = row.first_word + w;
-        const name packed = row.packed ? b32("prmt.b32",
-                                             "%s, %s, 0x6420",
-                                             message[2 * w],
-                                             message[std::min(2 * w + 1, n - 1)])
-                                       : message[w];
-        if (word < d_plan.register_words) {
-            say("mov.b32 %s, %s;", d_messages[word], packed);
-        } else {
-            say("st.shared.b32 [%s+%d], %s;", d_t4, word_at(word), packed);
+        const name value = row.packed ? b32("prmt.b32",
+                                            "%s, %s, 0x6420",
+                                            message[2 * w],
+                                            message[std::min(2 * w + 1, n - 1)])
+                                      : message[w];
+        set_word(row.first_word + w, value);
+        d_in_hand.erase(row.first_word + w);
+    }
+}
+
+//! The new L of a kept column. Where the next row is its other one, it stays in hand.
+void kernel_writer::keep(size_t row, const ldpc_cuda_plan::edge& edge, const name& l)
+{
+    const auto holds = [&](const ldpc_cuda_plan::edge& other) {
+        return other.word == edge.word;
+    };
+    if (edge.word >= d_plan.register_words && row + 1 < d_plan.rows.size()) {
+        const auto& next = d_plan.rows[row + 1].edges;
+        if (std::any_of(next.begin(), next.end(), holds)) {
+            d_in_hand[edge.word] = l;
+            return;
+        }
+    }
+    set_word(edge.word, l);
+    d_in_hand.erase(edge.word);
+}
+
+//! Sends for a row's words on the device.
+void kernel_writer::fetch_ahead(size_t number)
+{
+    if (number >= d_plan.rows.size()) {
+        return;
+    }
+    const auto& row = d_plan.rows[number];
+    const auto fetch = [&](int word) {
+        if (is_on_device(word) && !d_in_hand.count(word)) {
+            d_in_hand[word] = load_from_device(word);
+        }
+    };
+    for (int w = 0; w < row.words(); ++w) {
+        fetch(row.first_word + w);
+    }
+    // Not what the rows between are still to write.
+    const auto is_written = [&](int word) {
+        for (size_t r = number < ahead ? 0 : number - ahead; r < number; ++r) {
+            for (const auto& edge : d_plan.rows[r].edges) {
+                if (edge.word == word) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    };
+    for (const auto& edge : row.edges) {
+        if (edge.word >= 0 && !is_written(edge.word)) {
+            fetch(edge.word);
         }
     }
 }
@@ -171,17 +231,25 @@ void kernel_writer::visit(const ldpc_cuda_plan::row& row, in_hand now)
 void kernel_writer::visit_all()
 {
     std::set<int> written;
-    for (const auto& row : d_plan.rows) {
+    for (size_t r = 0; r < ahead; ++r) {
+        fetch_ahead(r);
+    }
+    for (size_t r = 0; r < d_plan.rows.size(); ++r) {
+        const auto& row = d_plan.rows[r];
+        fetch_ahead(r + ahead);
         in_hand now = prepare(row, written);
         if (row.waits) {
             say("bar.sync 0;");
             written.clear();
         }
-        visit(row, std::move(now));
+        visit(r, std::move(now));
         for (const auto& edge : row.edges) {
-            written.insert(edge.column);
+            if (edge.word < 0) {
+                written.insert(edge.column);
+            }
         }
     }
+    d_in_hand.clear();
 }
 
 //! Bits that are known to be 0 before each iteration.

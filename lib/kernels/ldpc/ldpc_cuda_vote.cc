@@ -32,8 +32,10 @@ void kernel_writer::check_all()
         }
         name parity;
         for (const auto& edge : row.edges) {
-            add_parity(
-                parity, load(place(edge.shift), column_at(edge.column)), edge.missing);
+            const name l = edge.word >= 0
+                               ? word(edge.word)
+                               : load(place(edge.shift), column_at(edge.column));
+            add_parity(parity, l, edge.missing);
         }
         note_parity(parity);
     }

@@ -3,6 +3,7 @@
 
 #include "kernels/ldpc/ldpc_cuda_plan.h"
 #include "kernels/ldpc/ptx_writer.h"
+#include <map>
 #include <memory>
 #include <set>
 
@@ -55,11 +56,45 @@ private:
         const name least = b32("min.u32", "%s, %s", beyond, within);
         return b32("add.u32", "%s, %s", least, d_memory);
     }
-    int column_at(int column) const { return 4 * d_plan.z * column; }
+    int column_at(int column) const { return 4 * d_plan.z * d_plan.position[column]; }
     int word_at(int word) const
     {
-        return 4 * (d_code.variables() * d_plan.pairs +
+        return 4 * (d_plan.z * d_plan.shared_columns +
                     (word - d_plan.register_words) * d_plan.threads);
+    }
+    int flags_at() const { return word_at(d_plan.register_words + d_plan.shared_words); }
+    //! One of this thread's words, wherever it is.
+    name word(int number)
+    {
+        const auto here = d_in_hand.find(number);
+        if (here != d_in_hand.end()) {
+            return here->second;
+        }
+        return number < d_plan.register_words ? d_registers[number]
+               : is_on_device(number)         ? load_from_device(number)
+                                              : load(d_t4, word_at(number));
+    }
+    void set_word(int number, const name& value)
+    {
+        if (number < d_plan.register_words) {
+            say("mov.b32 %s, %s;", d_registers[number], value);
+        } else if (is_on_device(number)) {
+            say("st.global.b32 [%s+%d], %s;", d_device, device_at(number), value);
+        } else {
+            say("st.shared.b32 [%s+%d], %s;", d_t4, word_at(number), value);
+        }
+    }
+    bool is_on_device(int word) const
+    {
+        return word >= d_plan.register_words + d_plan.shared_words;
+    }
+    int device_at(int word) const
+    {
+        return 4 * d_plan.threads * (word - d_plan.register_words - d_plan.shared_words);
+    }
+    name load_from_device(int word)
+    {
+        return b32("ld.global.b32", "[%s+%d]", d_device, device_at(word));
     }
 
     // Pieces of arithmetic.
@@ -120,6 +155,8 @@ private:
     name argument32(const char* type, int offset);
     void begin();
     void clear_messages();
+    void take_slot();
+    void leave_slot();
     void iterate();
 
     // Receiving.
@@ -160,7 +197,9 @@ private:
 
     void take(const ldpc_cuda_plan::row& row, int e, in_hand& now);
     in_hand prepare(const ldpc_cuda_plan::row& row, const std::set<int>& written);
-    void visit(const ldpc_cuda_plan::row& row, in_hand now);
+    void visit(size_t number, in_hand now);
+    void keep(size_t row, const ldpc_cuda_plan::edge& edge, const name& l);
+    void fetch_ahead(size_t row);
     void visit_all();
     void shorten();
 
@@ -170,7 +209,6 @@ private:
     void note_parity(const name& parity);
     void check_all();
     void raise(const name& address);
-    int flags_at() const { return word_at(d_plan.words); }
     name check_crc();
     void clear_remainders();
     name is_set(const name& mask, int lane);
@@ -207,14 +245,16 @@ private:
 
     name d_llr, d_bits, d_iterations, d_ok, d_soft, d_scales, d_sources, d_places,
         d_remainders;
-    name d_batch, d_steps, d_most_iterations;
+    name d_batch, d_steps, d_most_iterations, d_slot_count, d_workspace, d_slots;
     name d_t, d_t4, d_i4, d_w, d_check, d_pair, d_active, d_memory;
     name d_of_pair, d_lane_shift, d_flag; //!< flag: address of the next vote's word
     name d_first_word, d_present; //!< the pair's first codeword; bits of those that exist
     name d_exists[2], d_received[2]; //!< the pair's codewords
     name d_own_received[2];          //!< from this thread's check on
     name d_upper, d_center, d_most, d_least, d_scale, d_odd, d_running, d_iteration;
-    std::vector<name> d_messages;
+    name d_device, d_slot; //!< this thread's words on the device; the block's place there
+    std::vector<name> d_registers; //!< words in registers
+    std::map<int, name> d_in_hand; //!< words elsewhere that are loaded already
 };
 
 } // namespace gr::cudaphy::kernels

@@ -3,6 +3,7 @@
 #include "kernels/common/device_memory.cuh"
 #include "kernels/ldpc/ldpc_cuda_source.h"
 #include "kernels/ldpc/ldpc_decoder_makers.h"
+#include <algorithm>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -48,15 +49,33 @@ std::vector<uint32_t> remainders(const ldpc_decoder::crc& crc,
     return out;
 }
 
+ldpc_cuda_plan plan_for(const ldpc_decoding& decoding, int device)
+{
+    return { decoding, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device) };
+}
+
+//! Blocks that may run side by side, where they need room in device memory.
+uint32_t slots_for(const ldpc_cuda_plan& plan, int device)
+{
+    if (plan.device_words == 0) {
+        return 0;
+    }
+    const int blocks = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) /
+                       plan.shared_bytes;
+    return attribute(cudaDevAttrMultiProcessorCount, device) * std::max(blocks, 1);
+}
+
 //! The tables and the kernel of one plan. Lives and dies with its device current.
 class cuda_tables
 {
 public:
     cuda_tables(const ldpc_decoding& decoding, int device)
-        : d_plan(decoding, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device)),
+        : d_plan(plan_for(decoding, device)), d_slot_count(slots_for(d_plan, device)),
           d_scales(factors(decoding.scales)), d_sources(d_plan.sources),
           d_outputs(d_plan.outputs),
           d_remainders(remainders(decoding.parameters.stop_crc, d_plan.info)),
+          d_workspace(size_t(d_slot_count) * d_plan.device_words * d_plan.threads),
+          d_slots(std::vector<uint32_t>(d_slot_count)),
           d_program(cuda_program::make(
               ldpc_cuda_source(decoding, d_plan), "ldpc_decode", d_plan.shared_bytes))
     {
@@ -78,7 +97,10 @@ public:
                                              d_remainders.data(),
                                              static_cast<uint32_t>(to.ok.size()),
                                              p.llr_steps,
-                                             static_cast<uint32_t>(p.max_iterations) };
+                                             static_cast<uint32_t>(p.max_iterations),
+                                             d_slot_count,
+                                             d_workspace.data(),
+                                             d_slots.data() };
         const size_t words = 2 * d_plan.pairs;
         d_program->launch(static_cast<unsigned>((to.ok.size() + words - 1) / words),
                           d_plan.threads,
@@ -89,9 +111,10 @@ public:
 
 private:
     ldpc_cuda_plan d_plan;
+    uint32_t d_slot_count;
     device_memory<uint32_t> d_scales;
     device_memory<int> d_sources, d_outputs;
-    device_memory<uint32_t> d_remainders;
+    device_memory<uint32_t> d_remainders, d_workspace, d_slots;
     std::shared_ptr<cuda_program> d_program;
 };
 
@@ -130,10 +153,12 @@ private:
 
 bool can_decode_fixed_on_cuda(const ldpc_decoding& decoding, int device)
 {
-    return capability_of(device) >= 86 &&
-           ldpc_cuda_plan::fits(
-               *decoding.code,
-               attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    try {
+        plan_for(decoding, device);
+        return capability_of(device) >= 86;
+    } catch (const std::invalid_argument&) {
+        return false;
+    }
 }
 
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding& decoding,

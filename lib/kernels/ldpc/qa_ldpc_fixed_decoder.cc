@@ -152,6 +152,22 @@ BOOST_AUTO_TEST_CASE(standard_codes_at_the_edge_of_what_they_correct)
     check(dvb, fixed_point(), noisy(dvb, 5, 1.3));
 }
 
+BOOST_AUTO_TEST_CASE(frames_too_long_for_shared_memory)
+{
+    // On a GPU, what a thread has to itself then lies in device memory, too.
+    for (const char* rate : { "1/2", "1/4", "8/9" }) {
+        const auto code = ldpc_code::dvbs2("normal", rate);
+        auto p = fixed_point();
+        p.whole_words = false;
+        const double eb_n0 = std::string(rate) == "8/9" ? 3.6 : 1.1;
+        check(code, p, noisy(code, 3, eb_n0));
+        p.early_stop = false;
+        p.packed = true;
+        p.max_iterations = 3;
+        check(code, p, noisy(code, 3, eb_n0));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(batches_of_every_odd_size)
 {
     const auto code = ldpc_code::wifi(1296, "3/4");
