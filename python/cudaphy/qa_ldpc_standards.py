@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """DVB's codes against the words of GNU Radio's own DVB encoder, which shares nothing with this module."""
 
+import pathlib
+import tempfile
 import unittest
 
 import numpy as np
@@ -108,6 +110,56 @@ class qa_ldpc_standards(unittest.TestCase):
                 bits, _, ok = cudaphy.ldpc_decode(code, 8.0 - 16.0 * words)
                 np.testing.assert_array_equal(bits, info)
                 self.assertTrue(ok.all())
+
+    def test_codes_come_back_from_the_files_that_they_write(self):
+        code = cudaphy.ldpc_code
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(pathlib.Path(folder) / "code")
+            for one, quasi_cyclic in (
+                (code("nr5g", base_graph=2, lifting_size=8, rows=12, fillers=5), True),
+                (code("ccsds", family="c2", k=7136), True),
+                (code("ccsds", family="ar4ja", k=1024, rate="2/3"), True),
+                (code("dvbs2x", frame="short", rate="1/5 VL-SNR"), False),
+                (code("10gbase-t"), False),
+            ):
+                info = np.random.default_rng().integers(0, 2, (2, one.k), np.uint8)
+                words = cudaphy.ldpc_encode(one, info)
+                for write, read, possible in (
+                    (one.to_alist, code.from_alist, True),
+                    (one.to_qc, code.from_qc, quasi_cyclic),
+                ):
+                    with self.subTest(code=one.name, write=write):
+                        if not possible:
+                            with self.assertRaisesRegex(ValueError, "alist"):
+                                write(path)
+                            continue
+                        write(path)
+                        again = read(path)
+                        self.assertEqual(again.name, path)
+                        np.testing.assert_array_equal(again.punctured, one.punctured)
+                        np.testing.assert_array_equal(again.shortened, one.shortened)
+                        self.assertEqual(
+                            (again.parity_check() != one.parity_check()).nnz, 0
+                        )
+                        np.testing.assert_array_equal(
+                            cudaphy.ldpc_encode(again, info), words
+                        )
+                with self.assertRaisesRegex(cudaphy.CodeFileError, "no/such"):
+                    one.to_alist(str(pathlib.Path(folder) / "no/such/file"))
+
+    def test_the_example_of_a_quasi_cyclic_file(self):
+        parts = cudaphy.ldpc_code.from_qc.__doc__.split("\n\n")
+        (example,) = [part for part in parts if "punctured 24-31" in part]
+        with tempfile.NamedTemporaryFile("w", suffix=".qc") as file:
+            file.write(example)
+            file.flush()
+            code = cudaphy.ldpc_code.from_qc(file.name)
+        self.assertEqual(
+            (code.variables, code.checks, code.n, code.k), (32, 16, 24, 16)
+        )
+        np.testing.assert_array_equal(code.punctured, np.arange(24, 32))
+        first_row = code.parity_check()[0].indices
+        np.testing.assert_array_equal(first_row, [0, 8 + 3, 8 + 5, 16 + 1])
 
     def test_arguments_that_do_not_fit_are_named(self):
         for family, arguments, text in (
