@@ -68,9 +68,11 @@ std::string damaged(std::string text, dice& roll)
         case 3:
             text[at] = byte;
             break;
-        case 4: // a piece of it once more
-            text.insert(at, text.substr(roll.below(text.size()), roll.below(16)));
+        case 4: { // a piece of it once more
+            const size_t from = roll.below(text.size());
+            text.insert(at, text.substr(from, roll.below(16)));
             break;
+        }
         default: // another word
             if (!words.empty()) {
                 const auto [first, end] = words[roll.below(words.size())];
