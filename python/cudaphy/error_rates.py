@@ -90,7 +90,7 @@ _OURS = ("code", "llr", "output", "llr_positive", "backend", "device")
 _OURS += ("packed", "soft", "stop_crc")
 
 
-def decoder_settings(given):
+def decoder_settings(given, backend):
     """The settings of ldpc_decode that matter, as text: those given and the others' defaults."""
     settings = {
         name: given.get(name, parameter.default)
@@ -103,6 +103,8 @@ def decoder_settings(given):
         settings.pop("offset", None)
     if settings.get("arithmetic") != "int8":
         settings.pop("llr_steps", None)
+    elif not settings["llr_steps"]:  # points of different steps do not mix
+        settings["llr_steps"] = {"cuda": 8.0, "auto": "auto"}.get(backend, 4.0)
     if settings.get("arithmetic") == "auto":
         settings["arithmetic"] = "float32"  # of LLRs in float32
     return " ".join(f"{name}={value}" for name, value in settings.items())
@@ -183,7 +185,7 @@ class error_rate_simulation:
             "max_log" if link.max_log else "exact",
             ""
             if isinstance(self.code, uncoded)
-            else decoder_settings(dict(link.decoder)),
+            else decoder_settings(dict(link.decoder), link.backend),
             link.data,
         )
 

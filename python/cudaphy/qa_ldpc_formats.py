@@ -158,6 +158,7 @@ class qa_ldpc_formats(FlowgraphCase):
             {"schedule": "flooding", "max_iterations": 50},
             {"algorithm": "sum_product", "schedule": "flooding", "max_iterations": 50},
             {"arithmetic": "int8", "llr_steps": 6},
+            {"arithmetic": "int8"},
         ):
             with self.subTest(**options):
                 (sink,), block = self.decode(llr, **options)
@@ -238,7 +239,8 @@ class qa_ldpc_formats(FlowgraphCase):
             ({"arithmetic": "int4"}, ("int4", "auto", "float32", "int8")),
             ({"arithmetic": "int8", "schedule": "flooding"}, ("int8", "layered")),
             ({"offset": -1}, ("offset", "1e4")),
-            ({"llr_steps": 0}, ("llr_steps", "64")),
+            ({"llr_steps": -1}, ("llr_steps", "64")),
+            ({"llr_steps": 65}, ("llr_steps", "64")),
             ({"stop_crc": "32"}, ("32", "24A", "16")),
         ):
             with self.subTest(**options), self.assert_refuses(*texts):

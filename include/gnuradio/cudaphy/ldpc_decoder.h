@@ -14,8 +14,9 @@ namespace gr::cudaphy {
  * each: the k information bits of a codeword, or all n; packed, eight bits a byte, each
  * word's last byte filled with zeros. Out 1, with soft_output: floats, the LLR of each of
  * these bits after decoding. On the first item of each word stand the tags `iterations`
- * (pmt long) and `ldpc_ok` (pmt bool: every parity check holds, or stop_crc). A packet is
- * any number of whole codewords. Algorithm and sources: kernels/ldpc_decoder.h.
+ * (pmt long) and `ldpc_ok` (pmt bool: the word is decoded, every telling parity check
+ * holds, or stop_crc). A packet is any number of whole codewords. Algorithm and sources:
+ * kernels/ldpc_decoder.h.
  *
  * With several codes (ldpc_block_options::codes) each packet names its own by a tag on
  * its first item. Packets of one code that follow each other are decoded in one launch;

@@ -16,7 +16,7 @@ namespace gr::cudaphy {
 struct CUDAPHY_API ldpc_decoder_options {
     int max_iterations = 20; //!< 1..1000
     float scale = 0;         //!< fixed factor of min-sum; 0: rising from the code's own
-    bool early_stop = true;  //!< stop each codeword as soon as its checks hold
+    bool early_stop = true;  //!< stop each codeword as soon as it is decoded
     std::string output = "info"; //!< "info": the k information bits; "codeword": all n
     int llr_positive = 0;        //!< the bit that a positive LLR means
     std::string type = "float";  //!< of the LLRs: "float", "float16" or "int8"
@@ -25,10 +25,11 @@ struct CUDAPHY_API ldpc_decoder_options {
     float offset = 0.5f;              //!< of offset_min_sum
     std::string schedule = "layered"; //!< or "flooding"
     std::string arithmetic = "auto";  //!< "auto", "float32" or "int8"
-    float llr_steps = 4; //!< steps of int8 arithmetic in a unit of floating-point LLR
+    //! Steps of int8 arithmetic in a unit of floating-point LLR; 0: the backend's own.
+    float llr_steps = 0;
     bool packed = false; //!< put out eight bits a byte, the first one highest
     //! Stop where the information bits pass this check of 3GPP TS 38.212, 5.1: "24A",
-    //! "24B", "24C", "16", "11" or "6"; empty: where the parity checks hold.
+    //! "24B", "24C", "16", "11" or "6"; empty: where the telling parity checks hold.
     std::string stop_crc = "";
 
     //! \throws std::invalid_argument for a name that is none of these.
