@@ -110,7 +110,10 @@ def parser():
     decoder.add_argument("--offset", type=float, help="of offset min-sum")
     decoder.add_argument("--arithmetic", choices=("float32", "int8"))
     decoder.add_argument(
-        "--llr-steps", type=float, metavar="S", help="int8: steps in a unit of LLR; default: 8 on CUDA, else 4"
+        "--llr-steps",
+        type=float,
+        metavar="S",
+        help="int8: steps in a unit of LLR; default: 8 on CUDA, else 4",
     )
     decoder.add_argument(
         "--no-early-stop",
