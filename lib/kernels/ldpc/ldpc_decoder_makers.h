@@ -13,7 +13,7 @@ std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding&, int d
 // In int8 arithmetic. The reference takes any backend's limits, to be its oracle.
 std::unique_ptr<ldpc_decoder>
 make_ldpc_fixed_decoder_reference(const ldpc_decoding&,
-                                  const ldpc_fixed_limits& = ldpc_fixed_limits());
+                                  const ldpc_fixed_limits& = ldpc_fixed_limits::cpu());
 //! `side_by_side`: codewords decoded together, a power of two; 0: what is fastest.
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cpu(const ldpc_decoding&,
                                                           int side_by_side = 0);

@@ -150,12 +150,8 @@ public:
           d_crc(decoding.parameters.stop_crc)
     {
         for (const float scale : decoding.scales) {
-            const auto table = ldpc_fixed_messages(scale);
-            const int most = ldpc_fixed_limits::cpu().greatest_r;
-            std::transform(table.begin(),
-                           table.end(),
-                           d_messages.emplace_back().of,
-                           [most](int r) { return std::min(r, most); });
+            const auto table = ldpc_fixed_messages(scale, ldpc_fixed_limits::cpu());
+            std::copy(table.begin(), table.end(), d_messages.emplace_back().of);
         }
     }
 
@@ -236,7 +232,7 @@ private:
             for (const auto& run : plan.before[t % 2].shortened) {
                 std::fill_n(tile.l.get() + run.at,
                             size_t{ run.count } * plan.words,
-                            int8_t{ 127 });
+                            int8_t{ ldpc_fixed_limits::cpu().greatest_l });
             }
             lane_set odd;
             fixed_sweep(plan, order, d_messages[t], t == 0, tile, odd.of);
@@ -296,12 +292,33 @@ private:
         }
     }
 
-    //! Of the words asked for, those that decoding may stop at after iteration t.
-    lane_set those_done(const ldpc_fixed_plan& plan,
-                        int t,
-                        fixed_tile& tile,
-                        const lane_set& asked) const
+    //! Words of zeros of which a bit's L is 0.
+    lane_set unknown(const ldpc_fixed_plan& plan,
+                     const ldpc_fixed_plan::places& where,
+                     const fixed_tile& tile) const
     {
+        lane_set least, zero, negative;
+        fixed_least(plan, where.info, tile, least.of);
+        for (int lane = 0; lane < d_lanes; ++lane) {
+            zero.of[lane] = -(least.of[lane] == 0);
+            negative.of[lane] = -(least.of[lane] < 0);
+        }
+        zero.spread(plan.words);
+        negative.spread(plan.words);
+        for (int lane = 0; lane < most_lanes; ++lane) {
+            zero.of[lane] &= ~negative.of[lane];
+        }
+        return zero;
+    }
+
+    //! Of the words asked for, those that are decoded after iteration t.
+    lane_set
+    those_done(const ldpc_fixed_plan& plan, int t, fixed_tile& tile, lane_set asked) const
+    {
+        const auto not_known = unknown(plan, plan.before[(t + 1) % 2], tile);
+        for (int lane = 0; lane < most_lanes; ++lane) {
+            asked.of[lane] &= ~not_known.of[lane];
+        }
         lane_set out;
         if (d_decoding.parameters.stop_crc.bits == 0) {
             lane_set failed;

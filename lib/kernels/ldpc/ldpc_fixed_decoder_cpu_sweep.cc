@@ -134,20 +134,44 @@ struct minima {
     }
 };
 
-//! Messages to the bit of the least magnitude and to all others, before each one's sign.
+constexpr auto limits = ldpc_fixed_limits::cpu();
+static_assert(limits.least_l == -limits.greatest_l && limits.keeps_change);
+static_assert(limits.greatest_l + limits.greatest_r <= 127); // q = L - r is a byte
+
+//! Messages to the bit of the least magnitude and to all others, before each one's sign,
+//! and so much above them that |q| + r saturates where L does.
 struct answers {
-    vector to_least, to_others;
+    static constexpr int above = 255 - limits.greatest_l;
+    magnitudes to_least, to_others;
 
     HWY_INLINE answers(const minima& found, const message_table& table)
-        : to_least(with_sign_of(found.signs, table(found.second))),
-          to_others(with_sign_of(found.signs, table(found.least)))
+        : to_least(raised(with_sign_of(found.signs, table(found.second)))),
+          to_others(raised(with_sign_of(found.signs, table(found.least))))
     {
     }
-    HWY_INLINE vector to(vector q, magnitudes magnitude, magnitudes least) const
+    static HWY_INLINE magnitudes raised(vector r)
+    {
+        return hn::Add(hn::BitCast(du, r), hn::Set(du, above));
+    }
+    static HWY_INLINE vector lowered(magnitudes r)
+    {
+        return hn::BitCast(di, hn::Sub(r, hn::Set(du, above)));
+    }
+    HWY_INLINE magnitudes chosen(magnitudes magnitude, magnitudes least) const
     {
         const auto is_least = hn::Eq(hn::BitCast(di, magnitude), hn::BitCast(di, least));
-        const auto chosen = hn::IfThenElse(is_least, to_least, to_others);
-        return with_sign_of(q, chosen);
+        return hn::IfThenElse(hn::RebindMask(du, is_least), to_least, to_others);
+    }
+    //! The message alone.
+    HWY_INLINE vector to(vector q, magnitudes magnitude, magnitudes least) const
+    {
+        return with_sign_of(q, lowered(chosen(magnitude, least)));
+    }
+    //! L = q + r.
+    HWY_INLINE vector sum(vector q, magnitudes magnitude, magnitudes least) const
+    {
+        return with_sign_of(
+            q, lowered(hn::SaturatedAdd(magnitude, chosen(magnitude, least))));
     }
 };
 
@@ -189,7 +213,7 @@ HWY_INLINE magnitudes magnitude_of(vector q)
 template <bool First>
 HWY_INLINE vector less_message(vector l, const int8_t* r)
 {
-    return First ? l : hn::SaturatedSub(l, hn::Load(di, r));
+    return First ? l : hn::Sub(l, hn::Load(di, r));
 }
 
 //! Rows of few edges keep q and |q| in registers.
@@ -208,9 +232,8 @@ void visit_unrolled(const work& w, vector& odd, std::index_sequence<I...>)
         const answers answer(found, w.table);
         auto parity = hn::Zero(di);
         const auto give = [&](size_t i) INLINE_LAMBDA {
-            const auto message = answer.to(q[i], magnitude[i], found.least);
-            const auto next = hn::SaturatedAdd(q[i], message);
-            hn::Store(message, di, r + i * lanes);
+            const auto next = answer.sum(q[i], magnitude[i], found.least);
+            hn::Store(hn::Sub(next, q[i]), di, r + i * lanes);
             hn::Store(next, di, l + edge[i].store);
             parity = hn::Xor(parity, next);
         };
@@ -239,10 +262,9 @@ void visit_unrolled_long(const work& w, vector& odd, std::index_sequence<I...>)
         const answers answer(found, w.table);
         auto parity = hn::Zero(di);
         const auto give = [&](size_t i) INLINE_LAMBDA {
-            const auto message =
-                answer.to(q[i], hn::BitCast(du, hn::Abs(q[i])), found.least);
-            const auto next = hn::SaturatedAdd(q[i], message);
-            hn::Store(message, di, r + i * lanes);
+            const auto next =
+                answer.sum(q[i], hn::BitCast(du, hn::Abs(q[i])), found.least);
+            hn::Store(hn::Sub(next, q[i]), di, r + i * lanes);
             hn::Store(next, di, l + edge[i].store);
             parity = hn::Xor(parity, next);
         };
@@ -289,9 +311,8 @@ void visit_many(const work& w, vector& odd)
         for (int i = 0; i < at_once; ++i) {
             const auto here = hn::Load(di, q + i * lanes);
             const auto absolute = hn::Load(di, magnitude + i * lanes);
-            const auto message = answer.to(here, hn::BitCast(du, absolute), found.least);
-            const auto next = hn::SaturatedAdd(here, message);
-            hn::Store(message, di, r + i * lanes);
+            const auto next = answer.sum(here, hn::BitCast(du, absolute), found.least);
+            hn::Store(hn::Sub(next, here), di, r + i * lanes);
             hn::Store(next, di, l + edge[i].store);
             parity = hn::Xor(parity, next);
         }
@@ -324,8 +345,10 @@ void visit_late(const work& w,
         int8_t* sum = w.tile.parity.get() + v * lanes;
         const auto message = hn::Load(di, w.tile.news.get() + late.news + v * lanes);
         const auto q = less_message<First>(hn::LoadU(di, w.l + edge->load), r);
-        const auto next = hn::SaturatedAdd(q, message);
-        hn::Store(message, di, r);
+        const auto most = hn::Set(di, limits.greatest_l);
+        const auto next =
+            hn::Max(hn::Min(hn::SaturatedAdd(q, message), most), hn::Neg(most));
+        hn::Store(hn::Sub(next, q), di, r);
         hn::Store(next, di, w.l + edge->store);
         hn::Store(hn::Xor(hn::Load(di, sum), next), di, sum);
     }

@@ -88,6 +88,12 @@ void fixed_failures(const ldpc_fixed_plan&,
                     fixed_tile&,
                     int8_t* failed);
 
+//! The least L of the bits of `runs` in each lane; a word's lanes may differ.
+void fixed_least(const ldpc_fixed_plan&,
+                 const std::vector<ldpc_fixed_plan::run>&,
+                 const fixed_tile&,
+                 int8_t* least);
+
 //! `words` received codewords from `first` on in steps, into tile.lines.
 void fixed_convert(const ldpc_decoding&,
                    const ldpc_decoder::received&,

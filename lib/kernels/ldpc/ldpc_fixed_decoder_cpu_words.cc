@@ -2,6 +2,7 @@
 // LLRs to steps, codewords to bytes side by side and back, L to bits.
 #include "kernels/common/highway_targets.h"
 #include "kernels/ldpc/ldpc_fixed_decoder_cpu_tile.h"
+#include "kernels/ldpc/ldpc_fixed_point.h"
 #include <algorithm>
 #include <cstring>
 
@@ -23,7 +24,7 @@ constexpr float_tag df;
 using byte_tag = hn::CappedTag<int8_t, 64>;
 constexpr byte_tag db;
 
-constexpr float most = 127;
+constexpr int most = ldpc_fixed_limits::cpu().greatest_llr;
 
 HWY_INLINE float_vector value_of(const float* at) { return hn::LoadU(df, at); }
 
@@ -78,7 +79,8 @@ void convert_line(const Llr* from, size_t count, float steps, bool negate, int8_
 
 HWY_INLINE void convert_some(const int8_t* from, bool negate, int8_t* to)
 {
-    const auto value = hn::Max(hn::LoadU(db, from), hn::Set(db, -127));
+    const auto value =
+        hn::Max(hn::Min(hn::LoadU(db, from), hn::Set(db, most)), hn::Set(db, -most));
     hn::StoreU(negate ? hn::Neg(value) : value, db, to);
 }
 
@@ -263,6 +265,29 @@ const int8_t* fixed_separate(fixed_tile& tile,
     return lines;
 }
 
+void fixed_least(const ldpc_fixed_plan& plan,
+                 const std::vector<ldpc_fixed_plan::run>& runs,
+                 const fixed_tile& tile,
+                 int8_t* least)
+{
+    constexpr size_t lanes = hn::MaxLanes(db);
+    auto sum = hn::Set(db, most);
+    for (const auto& run : runs) {
+        const size_t bytes = size_t{ run.count } * plan.words;
+        const int8_t* l = tile.l.get() + run.at;
+        for (size_t i = 0; i + lanes <= bytes; i += lanes) {
+            sum = hn::Min(sum, hn::LoadU(db, l + i));
+        }
+        if (bytes % lanes != 0) {
+            HWY_ALIGN int8_t last[lanes];
+            const size_t rest = bytes % lanes;
+            std::fill(std::copy_n(l + bytes - rest, rest, last), last + lanes, most);
+            sum = hn::Min(sum, hn::Load(db, last));
+        }
+    }
+    hn::StoreU(sum, db, least);
+}
+
 void fixed_keep(fixed_tile& tile, size_t bytes, const int8_t* set)
 {
     const auto mask = hn::MaskFromVec(hn::LoadU(db, set));
@@ -343,6 +368,7 @@ namespace gr::cudaphy::kernels {
 HWY_EXPORT(fixed_convert);
 HWY_EXPORT(fixed_interleave);
 HWY_EXPORT(fixed_separate);
+HWY_EXPORT(fixed_least);
 HWY_EXPORT(fixed_keep);
 HWY_EXPORT(fixed_bits);
 HWY_EXPORT(fixed_packed_bits);
@@ -366,6 +392,14 @@ const int8_t* fixed_separate(
     fixed_tile& tile, const int8_t* from, size_t stride, size_t bits, int words)
 {
     return HWY_DYNAMIC_DISPATCH(fixed_separate)(tile, from, stride, bits, words);
+}
+
+void fixed_least(const ldpc_fixed_plan& plan,
+                 const std::vector<ldpc_fixed_plan::run>& runs,
+                 const fixed_tile& tile,
+                 int8_t* least)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_least)(plan, runs, tile, least);
 }
 
 void fixed_keep(fixed_tile& tile, size_t bytes, const int8_t* set)

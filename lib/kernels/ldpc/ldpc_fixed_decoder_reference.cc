@@ -16,10 +16,7 @@ public:
           d_schedule(*decoding.code), d_positions(decoding.output_positions())
     {
         for (const float scale : decoding.scales) {
-            auto& messages = d_messages.emplace_back(ldpc_fixed_messages(scale));
-            for (auto& message : messages) {
-                message = static_cast<int8_t>(std::min<int>(message, limits.greatest_r));
-            }
+            d_messages.push_back(ldpc_fixed_messages(scale, limits));
         }
     }
 
@@ -45,7 +42,7 @@ private:
         for (int i = 0; i < d_code.n(); ++i) {
             const size_t at = word * d_code.n() + i;
             const int column = d_code.transmitted().empty() ? i : d_code.transmitted()[i];
-            d_l[column] =
+            const int steps =
                 llr.type == number::int8
                     ? ldpc_fixed_steps(static_cast<const int8_t*>(llr.data)[at], p)
                 : llr.type == number::float32
@@ -53,6 +50,8 @@ private:
                     : ldpc_fixed_steps(
                           from_float16(static_cast<const float16*>(llr.data)[at].bits),
                           p);
+            d_l[column] =
+                std::clamp(steps, -d_limits.greatest_llr, d_limits.greatest_llr);
         }
     }
 
@@ -84,9 +83,7 @@ private:
         const std::vector<int> old_r(d_r.begin() + base, d_r.begin() + end);
         std::vector<int> q(end - base);
         for (int e = base; e < end; ++e) {
-            q[e - base] = std::clamp(d_l[d_schedule.edges[e].column] - d_r[e],
-                                     d_limits.least_q,
-                                     d_limits.greatest_q);
+            q[e - base] = d_l[d_schedule.edges[e].column] - d_r[e];
         }
         for (int c = first; c < last; ++c) {
             give_messages(c, q.data() - base, messages);
@@ -98,10 +95,12 @@ private:
                      ++e) {
                     if (d_schedule.edges[e].turn == turn) {
                         int& l = d_l[d_schedule.edges[e].column];
-                        const int rest = std::clamp(
-                            l - old_r[e - base], d_limits.least_q, d_limits.greatest_q);
+                        const int rest = l - old_r[e - base];
                         l = std::clamp(
                             rest + d_r[e], d_limits.least_l, d_limits.greatest_l);
+                        if (d_limits.keeps_change) {
+                            d_r[e] = l - rest;
+                        }
                         odd[c - first] ^= d_schedule.telling[c] && l < 0;
                     }
                 }

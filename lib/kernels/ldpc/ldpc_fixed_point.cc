@@ -77,12 +77,16 @@ int ldpc_fixed_steps(int8_t llr, const ldpc_decoder::parameters& p)
     return clamped(llr, p);
 }
 
-std::vector<int8_t> ldpc_fixed_messages(float scale)
+std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits& limits)
 {
     const double factor = from_float16(to_float16(scale));
     std::vector<int8_t> messages(ldpc_fixed_greatest_message + 1);
     for (size_t m = 0; m < messages.size(); ++m) {
-        messages[m] = static_cast<int8_t>(std::nearbyint(m * factor));
+        const double product = m * factor;
+        const double rounded = limits.rounding == 0.5
+                                   ? std::nearbyint(product)
+                                   : std::floor(product + limits.rounding);
+        messages[m] = static_cast<int8_t>(std::min<double>(rounded, limits.greatest_r));
     }
     return messages;
 }

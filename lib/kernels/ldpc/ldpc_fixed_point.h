@@ -7,19 +7,36 @@
 
 namespace gr::cudaphy::kernels {
 
-//! Where a backend's registers end, in steps.
+//! What a backend makes of its registers, in steps.
 struct ldpc_fixed_limits {
-    int least_l = -128, greatest_l = 127; //!< L saturates here after each message
-    int least_q = -128, greatest_q = 127; //!< and q = L - r here
-    //! Greatest message. Where L saturates it forgets a part of its messages, and
-    //! subtracting one then leaves too little: with messages of up to 127 steps a decoded
-    //! word comes undone within a few iterations. At 47, one of a saturated L leaves 80,
-    //! whose answer is 47 again for every factor above 0.59.
-    int greatest_r = 47;
+    int greatest_llr;        //!< of received values, either sign
+    int least_l, greatest_l; //!< L saturates here after each message
+    int greatest_r;          //!< of messages, either sign
+    //! What is added to the product of a magnitude and the factor before its fraction is
+    //! cut off; 0.5: to the nearest, ties to even.
+    double rounding;
+    //! Whether a message is kept as what it changed L by, and so smaller where L
+    //! saturates. Then L is always the received value and all kept messages added up. If
+    //! not, a saturated L forgets a part of its messages, and taking one off it leaves
+    //! too little.
+    bool keeps_change;
 
-    static ldpc_fixed_limits cpu() { return {}; }
-    //! L keeps within the binary16 numbers of one exponent; q never saturates.
-    static ldpc_fixed_limits cuda() { return { -1152, 896, -32768, 32767, 127 }; }
+    /*!
+     * Whatever L saturates by, q = L - r fits a byte, and a message can outweigh every
+     * received value: no sum is ever wrong, and a decoded word does not come undone.
+     *
+     * Most messages of a low rate are of a few steps, and min-sum's error is that they
+     * are too great: rounded to the nearest, too many of them stay so. Rounded down, a
+     * chain of bits with two checks each loses a step at each, and converges late. With a
+     * quarter added, factors from 3/4 on leave one step one and smaller ones make it
+     * none.
+     */
+    static constexpr ldpc_fixed_limits cpu() { return { 63, -63, 63, 63, 0.25, true }; }
+    //! L keeps within the binary16 numbers of one exponent.
+    static constexpr ldpc_fixed_limits cuda()
+    {
+        return { 127, -1152, 896, 127, 0.5, false };
+    }
 };
 
 /*!
@@ -43,7 +60,7 @@ struct ldpc_fixed_schedule {
     std::vector<int> check_start; //!< check c: edges check_start[c] ... [c + 1] - 1
     std::vector<edge> edges;
     std::vector<char> telling; //!< of each check, as ldpc_code::telling()
-    int turns = 1; //!< most turns of a group
+    int turns = 1;             //!< most turns of a group
 };
 
 //! A received float or binary16 in steps, -127 to 127; positive for the bit 0.
@@ -53,7 +70,7 @@ int ldpc_fixed_steps(int8_t llr, const ldpc_decoder::parameters&);
 
 //! The message r of each least magnitude 0..127 of the other bits, in steps: the product
 //! with the factor, which is first rounded to binary16, to the nearest, ties to even.
-std::vector<int8_t> ldpc_fixed_messages(float scale);
+std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits&);
 
 //! A float rounded to the nearest binary16, and what a binary16 means.
 uint16_t to_float16(float);
