@@ -257,10 +257,9 @@ void ldpc_cuda_plan::list_outputs(const ldpc_decoding& decoding)
             (position[block] * lifting + i % lifting) |
             (is_private[block] ? private_flag : 0);
     }
-    if (decoding.parameters.stop_crc.bits > 0) {
-        for (const int column : code.info_positions()) {
-            info.push_back(place[column]);
-        }
+    for (const int column : code.info_positions()) {
+        info.push_back(place[column]);
+        info_in_order &= info.back() == info[0] + static_cast<int>(info.size()) - 1;
     }
     const auto positions = decoding.output_positions();
     for (int i = 0; i < decoding.output_bits(); ++i) {

@@ -63,8 +63,10 @@ struct ldpc_cuda_plan {
     int device_words = 0;      //!< the rest
     int registers = 0;         //!< most a thread
     int shared_bytes = 0;
-    //! Words behind all else in shared memory, and behind them two a pair.
-    static constexpr int votes = 4;
+    //! Words behind all else in shared memory: three that iterations vote in, in turn;
+    //! what the checks, and two questions about the information bits, come to; behind
+    //! them two a pair.
+    static constexpr int check = 3, negative = 4, zero = 5, votes = 6;
 
     //! Where the received bits go: columns first ... first + count - 1 are codeword bits
     //! from + 0, from + 1, ...; from -1: punctured, -2: shortened. In the order of the
@@ -79,8 +81,8 @@ struct ldpc_cuda_plan {
     //! private_flag where its column is private.
     std::vector<int> outputs;
     static constexpr int private_flag = 1 << 30;
-    //! Of the information bits, whatever goes out; empty without stop_crc.
-    std::vector<int> info;
+    std::vector<int> info;        //!< the same of the information bits, whatever goes out
+    bool info_in_order = true;    //!< one after the other
     bool outputs_in_order = true; //!< one after the other, none private
 
 private:

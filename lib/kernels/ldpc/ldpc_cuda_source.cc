@@ -44,7 +44,7 @@ void kernel_writer::begin()
     d_scales = argument64(40);
     d_sources = argument64(48);
     d_places = argument64(56);
-    d_remainders = argument64(64);
+    d_info = argument64(64);
     d_batch = argument32("u32", 72);
     d_steps = argument32("f32", 76);
     d_most_iterations = argument32("u32", 80);
@@ -89,10 +89,7 @@ void kernel_writer::begin()
     d_scale = b32("mov.b32", "0");
     d_running = b32("mov.b32", "%s", d_present);
     d_flag = b32("add.u32", "%s, %d", d_memory, flags_at());
-    const name zeroes = p();
-    say("setp.lt.u32 %s, %s, %d;", zeroes, d_t, ldpc_cuda_plan::votes);
-    say("@%s st.shared.b32 [%s+%d], 0;", zeroes, d_t4, flags_at());
-    clear_remainders();
+    clear_votes(0);
     d_iteration = b32("mov.b32", "0");
 }
 
@@ -195,7 +192,7 @@ void kernel_writer::iterate()
     } else if (d_parameters.early_stop) {
         // Three words take turns: one is voted in, the next one is cleared, and the one
         // before may still be read.
-        raise(d_flag);
+        raise(d_flag, 0, signs_of(d_odd));
         const name following = b32("add.u32", "%s, 4", d_flag);
         const name wraps = p(), clears = p();
         say("setp.eq.u32 %s, %s, %s;", wraps, following, check_flag);
@@ -216,26 +213,15 @@ void kernel_writer::iterate()
         say("@!%s bra %s;", last, again);
         say("mov.b32 %s, %s;", open, d_running);
     }
-    name bad;
-    if (has_crc()) {
-        bad = check_crc();
-    } else {
-        check_all();
-        raise(check_flag);
-        say("bar.sync 0;");
-        bad = load(check_flag, 0);
-    }
-    const name good = b32("not.b32", "%s", bad);
+    const name good = b32("not.b32", "%s", find_bad());
     const name ended = r();
     say("selp.b32 %s, -1, %s, %s;", ended, good, last);
     const name which = b32("and.b32", "%s, %s", open, ended);
     put_out(which, good);
     say("xor.b32 %s, %s, %s;", d_running, d_running, which);
-    const name goes_on = p(), clears = p();
-    say("bar.sync 0;"); // the outputs are read, and the vote
-    say("setp.eq.u32 %s, %s, 0;", clears, d_t);
-    say("@%s st.shared.b32 [%s], 0;", clears, check_flag);
-    clear_remainders();
+    const name goes_on = p();
+    say("bar.sync 0;"); // the outputs are read, and the votes
+    clear_votes(ldpc_cuda_plan::check);
     say("setp.ne.b32 %s, %s, 0;", goes_on, d_running);
     say("@%s bra %s;", goes_on, again);
 }

@@ -15,10 +15,10 @@ struct ldpc_cuda_arguments {
     float* soft;            //!< or null
     const uint32_t* scales; //!< 0x38383838, then a pair of equal binary16 an
                             //!< iteration
-    const int* sources; //!< (variables): codeword bit of each column, -1, -2; by blocks
-    const int* outputs; //!< place among the blocks' columns of each bit that goes out
-    const uint32_t* remainders; //!< of stop_crc: of each information bit its place and
-                                //!< what a one there adds to the remainder, (k, 2)
+    const int* sources;   //!< (variables): codeword bit of each column, -1, -2; by blocks
+    const int* outputs;   //!< place among the blocks' columns of each bit that goes out
+    const uint32_t* info; //!< of each information bit its place and what a one there
+                          //!< adds to stop_crc's remainder, (k, 2)
     uint32_t batch;
     float steps; //!< a unit of LLR
     uint32_t iteration_count;

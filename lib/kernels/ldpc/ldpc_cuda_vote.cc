@@ -41,14 +41,19 @@ void kernel_writer::check_all()
     }
 }
 
-//! Adds this thread's `odd` to flag word `flag` (a register or number): two bits a
-//! pair, the first codeword's lower.
-void kernel_writer::raise(const name& address)
+//! The sign bits of both halves, as bits 0 and 1.
+kernel_writer::name kernel_writer::signs_of(const name& halves)
 {
-    const name low = b32("bfe.u32", "%s, 15, 1", d_odd);
-    const name high = b32("shr.u32", "%s, 31", d_odd);
-    const name both = b32("mad.lo.u32", "%s, 2, %s", high, low);
-    name mine = b32("shl.b32", "%s, %s", both, d_lane_shift);
+    const name low = b32("bfe.u32", "%s, 15, 1", halves);
+    const name high = b32("shr.u32", "%s, 31", halves);
+    return b32("mad.lo.u32", "%s, 2, %s", high, low);
+}
+
+//! Ors this thread's two bits, the first codeword's lower, into a vote's word: two bits a
+//! pair.
+void kernel_writer::raise(const name& address, int offset, const name& bits)
+{
+    name mine = b32("shl.b32", "%s, %s", bits, d_lane_shift);
     if (!d_active.empty()) {
         const name kept = r();
         say("selp.b32 %s, %s, 0, %s;", kept, mine, d_active);
@@ -59,41 +64,84 @@ void kernel_writer::raise(const name& address)
     const name lane = b32("and.b32", "%s, 31", d_t);
     say("setp.eq.u32 %s, %s, 0;", first, lane);
     say("setp.ne.and.b32 %s, %s, 0, %s;", first, all, first);
-    say("@%s red.shared.or.b32 [%s], %s;", first, address, all);
+    say("@%s red.shared.or.b32 [%s+%d], %s;", first, address, offset, all);
 }
 
-//! Ors into a new mask the bits of the block's codewords that do not end with their
-//! remainder: the sum of the remainders of the powers at which they have a one.
-kernel_writer::name kernel_writer::check_crc()
+//! Looks at the information bits: votes whether any L is below 0, and whether any is 0;
+//! with stop_crc, adds the remainders of the powers at which they have a one into the
+//! words behind the votes. All loads at once, to hide their latencies.
+void kernel_writer::look_at_information()
 {
-    const int z = d_code.circulants().lifting_size;
+    const int lifting = d_code.circulants().lifting_size;
+    const int turns = (d_code.k() + lifting - 1) / lifting;
+    const name table = d();
+    say("mad.wide.u32 %s, %s, 8, %s;", table, d_check, d_info);
     const name sums[2] = { b32("mov.b32", "0"), b32("mov.b32", "0") };
-    const name loop = label(), past = label();
-    const name item = b32("mov.b32", "%s", d_check);
-    const name over = p();
-    say("%s:", loop);
-    say("setp.ge.u32 %s, %s, %d;", over, item, d_code.k());
-    say("@%s bra %s;", over, past);
-    const name at = d();
-    say("mad.wide.u32 %s, %s, 8, %s;", at, item, d_remainders);
-    const name column = r(), remainder = r();
-    say("ld.global.nc.v2.b32 {%s, %s}, [%s];", column, remainder, at);
-    const name place =
-        b32("mad.lo.u32", "%s, %d, %s", column, 4 * d_plan.pairs, d_of_pair);
-    const name value = sub(load(place, 0), d_center);
-    const name upper = b32("shl.b32", "%s, 16", value);
-    for (int lane = 0; lane < 2; ++lane) {
-        const name sign = b32("shr.s32", "%s, 31", (lane == 0 ? upper : value));
-        const name term = b32("and.b32", "%s, %s", sign, remainder);
-        say("xor.b32 %s, %s, %s;", sums[lane], sums[lane], term);
+    name least = b32("mov.b32", "0x3c003c00");
+    for (int i = 0; i < turns; ++i) {
+        name exists = d_active;
+        if ((i + 1) * lifting > d_code.k()) {
+            exists = p();
+            const name item = b32("add.u32", "%s, %d", d_check, i * lifting);
+            say("setp.lt.u32 %s, %s, %d;", exists, item, d_code.k());
+            if (!d_active.empty()) {
+                say("and.pred %s, %s, %s;", exists, exists, d_active);
+            }
+        }
+        const name guard = exists.empty() ? name() : '@' + exists + ' ';
+        const name l = b32("mov.b32", "0x3c003c00");
+        if (d_plan.info_in_order) {
+            const int at = 4 * d_plan.pairs * (d_plan.info[0] + i * lifting);
+            say("%sld.shared.b32 %s, [%s+%d];", guard, l, d_w, at);
+        } else {
+            const name column = b32("mov.b32", "0");
+            say("%sld.global.nc.b32 %s, [%s+%d];", guard, column, table, 8 * i * lifting);
+            const name place =
+                b32("mad.lo.u32", "%s, %d, %s", column, 4 * d_plan.pairs, d_of_pair);
+            say("%sld.shared.b32 %s, [%s];", guard, l, place);
+        }
+        least = b32("min.f16x2", "%s, %s", least, l);
+        if (has_crc()) {
+            const name remainder = b32("mov.b32", "0");
+            say("%sld.global.nc.b32 %s, [%s+%d];",
+                guard,
+                remainder,
+                table,
+                8 * i * lifting + 4);
+            const name value = sub(l, d_center);
+            const name upper = b32("shl.b32", "%s, 16", value);
+            for (int lane = 0; lane < 2; ++lane) {
+                const name sign = b32("shr.s32", "%s, 31", lane == 0 ? upper : value);
+                const name term = b32("and.b32", "%s, %s", sign, remainder);
+                say("xor.b32 %s, %s, %s;", sums[lane], sums[lane], term);
+            }
+        }
     }
-    say("add.u32 %s, %s, %d;", item, item, z);
-    say("bra %s;", loop);
-    say("%s:", past);
+    for (const bool zero : { false, true }) {
+        const name low = p(), high = p();
+        say("setp.%s.f16x2 %s|%s, %s, %s;",
+            zero ? "eq" : "lt",
+            low,
+            high,
+            least,
+            d_center);
+        const name one = r(), two = r();
+        say("selp.b32 %s, 1, 0, %s;", one, low);
+        say("selp.b32 %s, 2, 0, %s;", two, high);
+        raise(d_memory,
+              flags_at() + 4 * (zero ? ldpc_cuda_plan::zero : ldpc_cuda_plan::negative),
+              b32("or.b32", "%s, %s", one, two));
+    }
+    if (has_crc()) {
+        add_remainders(sums);
+    }
+}
+
+void kernel_writer::add_remainders(const name (&sums)[2])
+{
     const name lane_index = b32("and.b32", "%s, 31", d_t);
     const name first = p();
     say("setp.eq.u32 %s, %s, 0;", first, lane_index);
-    const int words_at = flags_at() + 4 * ldpc_cuda_plan::votes;
     for (int word = 0; word < 2 * d_plan.pairs; ++word) {
         const name mine = p(), kept = r();
         say("setp.eq.u32 %s, %s, %d;", mine, d_pair, word / 2);
@@ -105,29 +153,51 @@ kernel_writer::name kernel_writer::check_crc()
         say("@%s red.shared.xor.b32 [%s+%d], %s;",
             first,
             d_memory,
-            words_at + 4 * word,
+            flags_at() + 4 * (ldpc_cuda_plan::votes + word),
             all);
     }
+}
+
+//! The bits of the block's codewords that are not decoded.
+kernel_writer::name kernel_writer::find_bad()
+{
+    if (!has_crc()) {
+        check_all();
+        raise(d_memory, flags_at() + 4 * ldpc_cuda_plan::check, signs_of(d_odd));
+    }
+    look_at_information();
     say("bar.sync 0;");
-    name bad = b32("mov.b32", "0");
+    const name negative = load(d_memory, flags_at() + 4 * ldpc_cuda_plan::negative);
+    const name zero = load(d_memory, flags_at() + 4 * ldpc_cuda_plan::zero);
+    const name unknown = b32("not.b32", "%s", negative);
+    name bad = b32("and.b32", "%s, %s", zero, unknown);
+    if (!has_crc()) {
+        const name odd = load(d_memory, flags_at() + 4 * ldpc_cuda_plan::check);
+        return b32("or.b32", "%s, %s", bad, odd);
+    }
     for (int word = 0; word < 2 * d_plan.pairs; ++word) {
-        const name rest = load(d_memory, words_at + 4 * word), bit = r();
-        const name fails = p();
+        const name rest = load(d_memory, flags_at() + 4 * (ldpc_cuda_plan::votes + word));
+        const name fails = p(), bit = r();
         say("setp.ne.b32 %s, %s, 0;", fails, rest);
         say("selp.b32 %s, 0x%x, 0, %s;", bit, 1u << word, fails);
         bad = b32("or.b32", "%s, %s", bad, bit);
     }
     return bad;
 }
-//! Clears the words behind the votes; a barrier before it.
-void kernel_writer::clear_remainders()
+
+//! Clears all words of votes from `first` on; a barrier before and after it.
+void kernel_writer::clear_votes(int first)
 {
-    const name clears = p();
-    say("setp.lt.u32 %s, %s, %d;", clears, d_t, 2 * d_plan.pairs);
-    say("@%s st.shared.b32 [%s+%d], 0;",
-        clears,
-        d_t4,
-        flags_at() + 4 * ldpc_cuda_plan::votes);
+    const int count = ldpc_cuda_plan::votes + 2 * d_plan.pairs - first;
+    for (int begin = 0; begin < count; begin += d_plan.threads) {
+        const name clears = p(), zero = b32("mov.b32", "0");
+        say("setp.lt.u32 %s, %s, %d;", clears, d_t, count - begin);
+        say("@%s st.shared.b32 [%s+%d], %s;",
+            clears,
+            d_t4,
+            flags_at() + 4 * (first + begin),
+            zero);
+    }
 }
 
 //! Bit `lane` of this thread's pair in a mask of the block's codewords, as a predicate.

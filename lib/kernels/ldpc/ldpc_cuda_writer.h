@@ -208,9 +208,12 @@ private:
     void add_parity(name& parity, const name& l, int missing = -1);
     void note_parity(const name& parity);
     void check_all();
-    void raise(const name& address);
-    name check_crc();
-    void clear_remainders();
+    name signs_of(const name& halves);
+    void raise(const name& address, int offset, const name& bits);
+    void look_at_information();
+    void add_remainders(const name (&sums)[2]);
+    name find_bad();
+    void clear_votes(int first);
     name is_set(const name& mask, int lane);
 
     // Putting out.
@@ -243,8 +246,7 @@ private:
     const int d_outputs;
     const int d_bytes;
 
-    name d_llr, d_bits, d_iterations, d_ok, d_soft, d_scales, d_sources, d_places,
-        d_remainders;
+    name d_llr, d_bits, d_iterations, d_ok, d_soft, d_scales, d_sources, d_places, d_info;
     name d_batch, d_steps, d_most_iterations, d_slot_count, d_workspace, d_slots;
     name d_t, d_t4, d_i4, d_w, d_check, d_pair, d_active, d_memory;
     name d_of_pair, d_lane_shift, d_flag; //!< flag: address of the next vote's word

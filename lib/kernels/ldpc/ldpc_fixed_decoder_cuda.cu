@@ -33,8 +33,8 @@ std::vector<uint32_t> factors(const std::vector<float>& scales)
     return out;
 }
 
-//! What ldpc_cuda_arguments::remainders points to.
-std::vector<uint32_t> remainders(const ldpc_decoder::crc& crc,
+//! What ldpc_cuda_arguments::info points to.
+std::vector<uint32_t> info_table(const ldpc_decoder::crc& crc,
                                  const std::vector<int>& info)
 {
     std::vector<uint32_t> out(2 * info.size());
@@ -73,7 +73,7 @@ public:
         : d_plan(plan_for(decoding, device)), d_slot_count(slots_for(d_plan, device)),
           d_scales(factors(decoding.scales)), d_sources(d_plan.sources),
           d_outputs(d_plan.outputs),
-          d_remainders(remainders(decoding.parameters.stop_crc, d_plan.info)),
+          d_info(info_table(decoding.parameters.stop_crc, d_plan.info)),
           d_workspace(size_t(d_slot_count) * d_plan.device_words * d_plan.threads),
           d_slots(std::vector<uint32_t>(d_slot_count)),
           d_program(cuda_program::make(
@@ -94,7 +94,7 @@ public:
                                              d_scales.data(),
                                              d_sources.data(),
                                              d_outputs.data(),
-                                             d_remainders.data(),
+                                             d_info.data(),
                                              static_cast<uint32_t>(to.ok.size()),
                                              p.llr_steps,
                                              static_cast<uint32_t>(p.max_iterations),
@@ -114,7 +114,7 @@ private:
     uint32_t d_slot_count;
     device_memory<uint32_t> d_scales;
     device_memory<int> d_sources, d_outputs;
-    device_memory<uint32_t> d_remainders, d_workspace, d_slots;
+    device_memory<uint32_t> d_info, d_workspace, d_slots;
     std::shared_ptr<cuda_program> d_program;
 };
 
