@@ -165,8 +165,8 @@ public:
      *     punctured 24-31
      *
      * At most 2^20 columns and 2^24 ones, and 4096 of each a byte of the file; memory
-     * grows with these, but for the elimination that finds the rank (up to 256 MiB, see
-     * from_rows). \throws code_file_error as from_alist does.
+     * grows with these, but for the elimination that finds the rank (up to 256 MiB and
+     * about a minute; see from_rows). \throws code_file_error as from_alist does.
      */
     static sptr from_qc(const std::string& path);
     static sptr parse_qc(std::istream& text, const std::string& name);
