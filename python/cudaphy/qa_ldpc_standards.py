@@ -71,9 +71,7 @@ class qa_ldpc_standards(unittest.TestCase):
                     words = encoded(family, frame, rate, info)
                     self.assertEqual(len(words), 2 * code.n)
                     words = words.reshape(2, code.n)
-                    np.testing.assert_array_equal(
-                        words, cudaphy.ldpc_encode(code, info)
-                    )
+                    np.testing.assert_array_equal(words, cudaphy.ldpc_encode(code, info))
                     if len(code.punctured) == 0:
                         columns = np.zeros((code.variables, 2), np.uint8)
                         columns[code.transmitted] = words.T
@@ -102,9 +100,7 @@ class qa_ldpc_standards(unittest.TestCase):
                 self.assertEqual(matrix.shape, (code.checks, code.variables))
                 absent = np.concatenate([code.punctured, code.shortened])
                 present = np.concatenate([code.transmitted, absent])
-                np.testing.assert_array_equal(
-                    np.sort(present), np.arange(code.variables)
-                )
+                np.testing.assert_array_equal(np.sort(present), np.arange(code.variables))
                 info = np.random.default_rng().integers(0, 2, (3, k), np.uint8)
                 words = cudaphy.ldpc_encode(code, info)
                 bits, _, ok = cudaphy.ldpc_decode(code, 8.0 - 16.0 * words)
@@ -154,9 +150,7 @@ class qa_ldpc_standards(unittest.TestCase):
             file.write(example)
             file.flush()
             code = cudaphy.ldpc_code.from_qc(file.name)
-        self.assertEqual(
-            (code.variables, code.checks, code.n, code.k), (32, 16, 24, 16)
-        )
+        self.assertEqual((code.variables, code.checks, code.n, code.k), (32, 16, 24, 16))
         np.testing.assert_array_equal(code.punctured, np.arange(24, 32))
         first_row = code.parity_check()[0].indices
         np.testing.assert_array_equal(first_row, [0, 8 + 3, 8 + 5, 16 + 1])
