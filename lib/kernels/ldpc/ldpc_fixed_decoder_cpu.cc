@@ -282,9 +282,18 @@ private:
         for (int word = static_cast<int>(count); word < plan.words; ++word) {
             std::fill_n(tile.lines.get() + word * stride, stride, int8_t{ 0 });
         }
-        const int8_t* line =
-            fixed_interleave(tile, stride, d_decoding.code->n(), plan.words);
         int8_t* l = tile.l.get();
+        const size_t n = d_decoding.code->n();
+        const auto& received = plan.before[0].received;
+        const bool as_they_come =
+            received.size() == 1 && received[0].bit == 0 && received[0].step == 1 &&
+            size_t{ received[0].count } * plan.words == plan.l_bytes;
+        if (as_they_come && plan.words > 1) {
+            fixed_interleave(tile, stride, n, plan.words, l);
+            return;
+        }
+        const int8_t* line =
+            fixed_interleave(tile, stride, n, plan.words, tile.line.get());
         std::fill_n(l, plan.l_bytes, int8_t{ 0 });
         scatter(plan.before[0].received, line, plan.words, l);
         for (const uint32_t column : plan.first_copies) {

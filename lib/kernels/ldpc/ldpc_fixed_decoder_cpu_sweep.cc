@@ -41,6 +41,17 @@ constexpr signed_tag di;
 constexpr unsigned_tag du;
 constexpr size_t lanes = hn::MaxLanes(di);
 
+//! As it is; but the compiler won't take next - (L - r) for (next + r) - L, which is one
+//! operation more, L - r being at hand.
+template <typename Vector>
+HWY_INLINE Vector settled(Vector x)
+{
+#if HWY_TARGET <= HWY_AVX3 && defined(__GNUC__)
+    __asm__("" : "+v"(x.raw));
+#endif
+    return x;
+}
+
 //! -r where q < 0.
 HWY_INLINE vector with_sign_of(vector q, vector r)
 {
@@ -132,6 +143,20 @@ struct minima {
         second = hn::Min(second, hn::Max(least, magnitude));
         least = hn::Min(least, magnitude);
     }
+    //! The same where i bits have been added, known when this is compiled.
+    HWY_INLINE void add(size_t i, vector q, magnitudes magnitude)
+    {
+        if (i == 0) {
+            signs = q;
+            least = magnitude;
+        } else if (i == 1) {
+            signs = hn::Xor(signs, q);
+            second = hn::Max(least, magnitude);
+            least = hn::Min(least, magnitude);
+        } else {
+            add(q, magnitude);
+        }
+    }
 };
 
 constexpr auto limits = ldpc_fixed_limits::cpu();
@@ -151,7 +176,7 @@ struct answers {
     }
     static HWY_INLINE magnitudes raised(vector r)
     {
-        return hn::Add(hn::BitCast(du, r), hn::Set(du, above));
+        return settled(hn::Add(hn::BitCast(du, r), hn::Set(du, above)));
     }
     static HWY_INLINE vector lowered(magnitudes r)
     {
@@ -213,7 +238,7 @@ HWY_INLINE magnitudes magnitude_of(vector q)
 template <bool First>
 HWY_INLINE vector less_message(vector l, const int8_t* r)
 {
-    return First ? l : hn::Sub(l, hn::Load(di, r));
+    return First ? l : settled(hn::Sub(l, hn::Load(di, r)));
 }
 
 //! Rows of few edges keep q and |q| in registers.
@@ -228,7 +253,7 @@ void visit_unrolled(const work& w, vector& odd, std::index_sequence<I...>)
                                                  r + I * lanes)... };
         const magnitudes magnitude[] = { hn::BitCast(du, hn::Abs(q[I]))... };
         minima found;
-        (found.add(q[I], magnitude[I]), ...);
+        (found.add(I, q[I], magnitude[I]), ...);
         const answers answer(found, w.table);
         auto parity = hn::Zero(di);
         const auto give = [&](size_t i) INLINE_LAMBDA {
@@ -256,7 +281,7 @@ void visit_unrolled_long(const work& w, vector& odd, std::index_sequence<I...>)
         minima found;
         const auto take = [&](size_t i) INLINE_LAMBDA {
             q[i] = less_message<First>(hn::LoadU(di, l + edge[i].load), r + i * lanes);
-            found.add(q[i], magnitude_of(q[i]));
+            found.add(i, q[i], magnitude_of(q[i]));
         };
         (take(I), ...);
         const answers answer(found, w.table);

@@ -51,7 +51,7 @@ struct fixed_tile {
 
     void fit(const ldpc_fixed_plan& plan, const ldpc_decoding& decoding)
     {
-        l.resize(plan.l_bytes);
+        l.resize(plan.l_bytes + size_t{ 15 } * plan.words); // fixed_interleave()
         r.resize(plan.edge_vectors * plan.lanes);
         q.resize(size_t{ 2 } * plan.max_degree * plan.lanes);
         news.resize(plan.news_bytes);
@@ -100,9 +100,10 @@ void fixed_convert(const ldpc_decoding&,
                    size_t first,
                    size_t words,
                    fixed_tile&);
-//! tile.lines to tile.line (or the lines themselves, if there is one word): `words` a
-//! power of two.
-const int8_t* fixed_interleave(fixed_tile&, size_t stride, size_t bits, int words);
+//! tile.lines bit by bit to `out`, up to 15 bits more than there are (or nowhere: the
+//! lines themselves, if there is one word): `words` a power of two.
+const int8_t*
+fixed_interleave(fixed_tile&, size_t stride, size_t bits, int words, int8_t* out);
 //! The words of tile.line that `set` names, into tile.decided.
 void fixed_keep(fixed_tile&, size_t bytes, const int8_t* set);
 //! `from`, bit by bit, to tile.lines.

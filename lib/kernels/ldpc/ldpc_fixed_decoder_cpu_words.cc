@@ -46,6 +46,28 @@ HWY_INLINE float_vector value_of(const float16* at)
     return hn::IfThenElseZero(hn::RebindMask(df, is_number), number);
 }
 
+#if HWY_TARGET <= HWY_AVX3
+//! Four vectors' worth at once, which come to bytes in four shuffles; `steps` below 0
+//! negates.
+template <typename Llr>
+HWY_INLINE void convert_four(const Llr* from, float steps, int8_t* to)
+{
+    const auto some = [&](int i) HWY_ATTR {
+        const auto llr = value_of(from + 16 * i);
+        const auto value =
+            _mm512_maskz_mul_ps(hn::Eq(llr, llr).raw, llr.raw, _mm512_set1_ps(steps));
+        const auto clamped = hn::Max(hn::Min(float_vector{ value }, hn::Set(df, most)),
+                                     hn::Set(df, -most));
+        return _mm512_cvtps_epi32(clamped.raw); // to the nearest, ties to even
+    };
+    const auto packed = _mm512_packs_epi16(_mm512_packs_epi32(some(0), some(1)),
+                                           _mm512_packs_epi32(some(2), some(3)));
+    const auto order =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    _mm512_storeu_si512(to, _mm512_permutexvar_epi32(order, packed));
+}
+#endif
+
 //! One vector's worth.
 template <typename Llr>
 HWY_INLINE void convert_some(const Llr* from, float steps, bool negate, int8_t* to)
@@ -67,6 +89,11 @@ void convert_line(const Llr* from, size_t count, float steps, bool negate, int8_
 {
     constexpr size_t lanes = hn::MaxLanes(df);
     size_t i = 0;
+#if HWY_TARGET <= HWY_AVX3
+    for (; i + 4 * lanes <= count; i += 4 * lanes) {
+        convert_four(from + i, negate ? -steps : steps, to + i);
+    }
+#endif
     for (; i + lanes <= count; i += lanes) {
         convert_some(from + i, steps, negate, to + i);
     }
@@ -214,10 +241,10 @@ void fixed_convert(const ldpc_decoding& decoding,
 const int8_t* fixed_interleave(fixed_tile& tile,
                                [[maybe_unused]] size_t stride,
                                [[maybe_unused]] size_t bits,
-                               int words)
+                               int words,
+                               int8_t* out)
 {
     const int8_t* lines = tile.lines.get();
-    int8_t* out = tile.line.get();
     switch (words) {
     case 1:
         return lines;
@@ -278,11 +305,12 @@ void fixed_least(const ldpc_fixed_plan& plan,
         for (size_t i = 0; i + lanes <= bytes; i += lanes) {
             sum = hn::Min(sum, hn::LoadU(db, l + i));
         }
-        if (bytes % lanes != 0) {
-            HWY_ALIGN int8_t last[lanes];
-            const size_t rest = bytes % lanes;
-            std::fill(std::copy_n(l + bytes - rest, rest, last), last + lanes, most);
-            sum = hn::Min(sum, hn::Load(db, last));
+        if (bytes >= lanes) {
+            sum = hn::Min(sum, hn::LoadU(db, l + bytes - lanes));
+        } else {
+            HWY_ALIGN int8_t few[lanes];
+            std::fill(std::copy_n(l, bytes, few), few + lanes, most);
+            sum = hn::Min(sum, hn::Load(db, few));
         }
     }
     hn::StoreU(sum, db, least);
@@ -383,9 +411,10 @@ void fixed_convert(const ldpc_decoding& decoding,
     HWY_DYNAMIC_DISPATCH(fixed_convert)(decoding, llr, first, words, tile);
 }
 
-const int8_t* fixed_interleave(fixed_tile& tile, size_t stride, size_t bits, int words)
+const int8_t*
+fixed_interleave(fixed_tile& tile, size_t stride, size_t bits, int words, int8_t* out)
 {
-    return HWY_DYNAMIC_DISPATCH(fixed_interleave)(tile, stride, bits, words);
+    return HWY_DYNAMIC_DISPATCH(fixed_interleave)(tile, stride, bits, words, out);
 }
 
 const int8_t* fixed_separate(
