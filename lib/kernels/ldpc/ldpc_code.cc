@@ -54,6 +54,8 @@ std::vector<int> without(const std::vector<int>& all, const std::vector<int>& so
     return rest;
 }
 
+constexpr int fewest_telling = 32;
+
 //! As ldpc_code::telling().
 std::vector<char> telling_checks(const ldpc_code_description& code,
                                  const std::vector<int>& info)
@@ -85,6 +87,13 @@ std::vector<char> telling_checks(const ldpc_code_description& code,
             telling[blocks.checks.empty() ? check : blocks.checks[check]] = 0;
         }
     }
+    // Few checks hold by chance before decoding is done: with 8 or 16 of them (5G NR of
+    // lifting size 2 or 4), 2.0 and 0.08 % more of the words end wrong at an error rate
+    // of 5.6 and 1.2 %; with 32 none of 20000 does.
+    const std::vector<char> all(telling.size(), 1);
+    if (std::count(telling.begin(), telling.end(), 1) < fewest_telling) {
+        return all;
+    }
     // Errors in bits that none of them contains would go unnoticed.
     std::vector<char> noticed(code.n);
     for (size_t r = 0; r < telling.size(); ++r) {
@@ -98,7 +107,7 @@ std::vector<char> telling_checks(const ldpc_code_description& code,
     }
     for (const int column : info) {
         if (in_a_check[column] && !noticed[column]) {
-            return std::vector<char>(telling.size(), 1);
+            return all;
         }
     }
     return telling;

@@ -126,13 +126,17 @@ void ldpc_cuda_plan::list_sources(const ldpc_code& code)
     }
 }
 
-//! Columns of one check that carry no information and are not known beforehand.
+//! Columns of one check, which does not tell, that carry no information and are not known
+//! beforehand.
 void ldpc_cuda_plan::find_private(const ldpc_code& code)
 {
     const auto& blocks = code.circulants();
     std::vector<int> weight(blocks.block_columns);
     for (const auto& circulant : blocks.all) {
-        weight[circulant.column] += circulant.missing < 0 ? 1 : 2;
+        const int check = circulant.row * blocks.lifting_size;
+        const bool tells =
+            code.telling()[blocks.checks.empty() ? check : blocks.checks[check]];
+        weight[circulant.column] += circulant.missing < 0 && !tells ? 1 : 2;
     }
     std::vector<char> open(code.variables(), 1);
     for (const auto* columns : { &code.info_positions(), &code.shortened() }) {

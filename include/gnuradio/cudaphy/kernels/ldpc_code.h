@@ -240,8 +240,8 @@ public:
      * of a quasi-cyclic code whose checks each have a parity bit of their own, that no
      * other check contains. Such a check holds for whatever the other bits are once its
      * own bit is chosen to suit; as received, that bit says little. (Most rows of 5G NR's
-     * codes are such.) Where the others would leave an information bit out, all tell.
-     * (checks), 1 or 0.
+     * codes are such.) Where the others are fewer than 32, or would leave an information
+     * bit out, all tell. (checks), 1 or 0.
      */
     const std::vector<char>& telling() const { return d_telling; }
     //! Whether `columns` fulfil every telling check.
