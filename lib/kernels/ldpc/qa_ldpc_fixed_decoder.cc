@@ -315,12 +315,52 @@ BOOST_AUTO_TEST_CASE(words_side_by_side_on_the_cpu)
 // Where L saturates, a word must not come undone as iterations go on.
 BOOST_AUTO_TEST_CASE(a_decoded_word_stays_decoded)
 {
-    for (const auto& code :
-         { ldpc_code::wifi(648, "1/2"), ldpc_code::wifi(1296, "3/4") }) {
+    for (const auto& code : { ldpc_code::wifi(648, "1/2"),
+                              ldpc_code::wifi(1296, "3/4"),
+                              ldpc_code::nr5g(1, 32, 10),
+                              ldpc_code::nr5g(1, 24, 46),
+                              ldpc_code::dvbs2("short", "8/9") }) {
+        const size_t words = code->n() > 10000 ? 2 : 40;
+        for (const double eb_n0 : { 5.0, 8.0 }) {
+            auto p = fixed_point();
+            p.early_stop = false;
+            p.max_iterations = 60;
+            const auto got = check(code, p, noisy(code, words, eb_n0));
+            BOOST_TEST(std::count(got.ok.begin(), got.ok.end(), 1) == words);
+        }
+    }
+}
+
+// The same words in float32 and in int8: no more than a few fail in int8 alone.
+BOOST_AUTO_TEST_CASE(as_few_errors_as_in_float32)
+{
+    if (tested_backend() == backend::reference) {
+        return; // what the others must match to the bit, and slow
+    }
+    struct point {
+        ldpc_code::sptr code;
+        double eb_n0;
+        int iterations;
+    };
+    for (const auto& at : { point{ ldpc_code::nr5g(1, 64, 46), 1.2, 10 },
+                            point{ ldpc_code::nr5g(2, 64, 42), 1.1, 10 },
+                            point{ ldpc_code::nr5g(1, 64, 4), 4.5, 10 },
+                            point{ ldpc_code::wifi(1944, "1/2"), 1.4, 20 } }) {
+        const size_t words = 320;
+        const auto llr = noisy(at.code, words, at.eb_n0);
         auto p = fixed_point();
-        p.early_stop = false;
-        p.max_iterations = 60;
-        const auto got = check(code, p, noisy(code, 40, 5.0));
-        BOOST_TEST(std::count(got.ok.begin(), got.ok.end(), 1) == 40);
+        p.max_iterations = at.iterations;
+        const auto failures = [&](ldpc_decoder::arithmetic calculation) {
+            p.calculation = calculation;
+            const auto decoder = ldpc_decoder::make(at.code, p, tested_backend());
+            const auto got = decode(*decoder, *at.code, p, llr, tested_backend());
+            return static_cast<double>(std::count(got.ok.begin(), got.ok.end(), 0));
+        };
+        const double wanted = failures(ldpc_decoder::arithmetic::float32);
+        const double got = failures(ldpc_decoder::arithmetic::int8);
+        // Their difference deviates by less than the root of their sum.
+        BOOST_TEST(got <= 1.15 * wanted + 4 * std::sqrt(wanted + 1),
+                   at.code->name() << ": " << got << " of " << words
+                                   << " words fail, in float32 " << wanted);
     }
 }

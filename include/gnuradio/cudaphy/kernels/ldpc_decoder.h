@@ -46,10 +46,11 @@ namespace gr::cudaphy::kernels {
  * (layered normalised min-sum only) every value is a whole number of steps:
  * - a received float is multiplied by `llr_steps` and rounded to the nearest (ties to
  *   even), an int8 is taken as it is; then it is clamped to ±127 steps;
- * - messages r are clamped to ±127 · s and rounded to the nearest (ties to even); L keeps
- *   at least −128 to 127 steps and saturates there or later, and messages beyond ±47 may
- *   be clamped to that (a backend's own limits, which its tests name), so CPU and CUDA
- *   may differ for strong LLRs;
+ * - messages r are clamped to ±127 · s and become whole numbers, L saturates;
+ * - how is a backend's own matter, so CPU and CUDA may differ. CUDA rounds messages to the
+ *   nearest (ties to even), and L holds −1152 to 896 steps. CPU and reference clamp
+ *   received values, messages and L to ±63 steps, round ⌊|r| + 1/4⌋, and keep of a message
+ *   only what it changed L by;
  * - shortened bits are set to the greatest L before every iteration;
  * - at least one iteration runs; without `stop_crc`, decoding stops after the first in
  *   which each telling check's visit left its bits with even parity, and whose end finds
@@ -86,7 +87,7 @@ public:
         number llr = number::float32; //!< what run() is given
         arithmetic calculation = arithmetic::automatic;
         //! Steps of int8 arithmetic in a unit of LLR, for LLRs of floating point; above 0
-        //! to 64; 0: 8 on CUDA, whose L holds more steps, 4 elsewhere.
+        //! to 64; 0: 8 on CUDA, whose L holds more steps, 6 elsewhere.
         float llr_steps = 0;
         //! Put out eight bits a byte, the first one highest; a word's last byte is filled
         //! with zeros.
