@@ -4,9 +4,9 @@
 // together from two magnitudes, an index and signs.
 //
 // AVX-512 does minima, saturated sums and |q| on one port, compares and permutations on
-// another, logic and blends on both. An edge takes six of the first kind (q = L - r, |q|,
-// three for the two minima, q + r), two compares, and four of either: six cycles for 64
-// edges where loads and stores keep up.
+// another, plain sums, logic and blends on both. An edge takes five of the first kind
+// (|q|, three for the two minima, |q| + r), two compares, and seven of either: seven
+// cycles for 64 edges where loads and stores keep up.
 #include "kernels/ldpc/ldpc_fixed_decoder_cpu_tile.h"
 #include "kernels/ldpc/ldpc_fixed_point.h"
 #include <algorithm>

@@ -47,10 +47,10 @@ namespace gr::cudaphy::kernels {
  * - a received float is multiplied by `llr_steps` and rounded to the nearest (ties to
  *   even), an int8 is taken as it is; then it is clamped to ±127 steps;
  * - messages r are clamped to ±127 · s and become whole numbers, L saturates;
- * - how is a backend's own matter, so CPU and CUDA may differ. CUDA rounds messages to the
- *   nearest (ties to even), and L holds −1152 to 896 steps. CPU and reference clamp
- *   received values, messages and L to ±63 steps, round ⌊|r| + 1/4⌋, and keep of a message
- *   only what it changed L by;
+ * - how is a backend's own matter, so CPU and CUDA may differ. CUDA rounds messages to
+ * the nearest (ties to even), and L holds −1152 to 896 steps. CPU and reference clamp
+ *   received values, messages and L to ±63 steps, round ⌊|r| + 1/4⌋, and keep of a
+ * message only what it changed L by;
  * - shortened bits are set to the greatest L before every iteration;
  * - at least one iteration runs; without `stop_crc`, decoding stops after the first in
  *   which each telling check's visit left its bits with even parity, and whose end finds
