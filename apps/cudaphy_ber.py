@@ -113,7 +113,7 @@ def parser():
         "--llr-steps",
         type=float,
         metavar="S",
-        help="int8: steps in a unit of LLR; default: 8 on CUDA, else 6",
+        help="int8: steps in a unit of LLR; default: 12 on CUDA, else 6",
     )
     decoder.add_argument(
         "--no-early-stop",

@@ -104,7 +104,7 @@ def decoder_settings(given, backend):
     if settings.get("arithmetic") != "int8":
         settings.pop("llr_steps", None)
     elif not settings["llr_steps"]:  # points of different steps do not mix
-        settings["llr_steps"] = {"cuda": 8.0, "auto": "auto"}.get(backend, 6.0)
+        settings["llr_steps"] = {"cuda": 12.0, "auto": "auto"}.get(backend, 6.0)
     if settings.get("arithmetic") == "auto":
         settings["arithmetic"] = "float32"  # of LLRs in float32
     return " ".join(f"{name}={value}" for name, value in settings.items())

@@ -68,7 +68,7 @@ def ldpc_decode(
     schedule: "layered" or "flooding".
     arithmetic: "float32", "int8" (layered normalised min-sum only), or "auto": int8 for int8 LLRs
     where it is offered, else float32. llr_steps: steps of int8 arithmetic in a unit of LLR, for
-    LLRs of floating point, above 0 to 64; 0: 8 on CUDA, 6 elsewhere.
+    LLRs of floating point, above 0 to 64; 0: 12 on CUDA, 6 elsewhere.
     early_stop: each word stops where its telling parity checks hold: all, but those with a parity bit
     of their own (most of 5G NR's), which may still be wrong in output "codeword". Or, with stop_crc,
     one of "24A", "24B", "24C", "16", "11", "6" (3GPP TS 38.212, 5.1), where its information bits

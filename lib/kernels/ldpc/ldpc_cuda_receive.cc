@@ -26,7 +26,7 @@ void kernel_writer::receive()
             d_received[lane]);
     }
     // Many loads on their way at a time.
-    constexpr int at_once = 32;
+    constexpr int at_once = 48;
     for (int begin = 0; begin < columns; begin += at_once) {
         std::vector<arrival> arrivals;
         for (int c = begin; c < std::min(columns, begin + at_once); ++c) {

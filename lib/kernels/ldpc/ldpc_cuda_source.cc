@@ -8,8 +8,9 @@ std::string kernel_writer::text()
 {
     begin();
     take_slot();
-    clear_messages();
+    name_registers();
     receive();
+    clear_messages();
     iterate();
     leave_slot();
     say("ret;");
@@ -93,12 +94,16 @@ void kernel_writer::begin()
     d_iteration = b32("mov.b32", "0");
 }
 
-//! All messages to 0.
-void kernel_writer::clear_messages()
+void kernel_writer::name_registers()
 {
     for (int w = 0; w < d_plan.register_words; ++w) {
         d_registers.push_back(r());
     }
+}
+
+//! All messages to 0.
+void kernel_writer::clear_messages()
+{
     for (const auto& row : d_plan.rows) {
         const name zero = b32("mov.b32", "%s", row.packed ? "0x80808080" : center);
         for (int w = row.first_word; w < row.first_word + row.words(); ++w) {

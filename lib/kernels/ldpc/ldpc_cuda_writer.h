@@ -154,6 +154,7 @@ private:
     name argument64(int offset);
     name argument32(const char* type, int offset);
     void begin();
+    void name_registers();
     void clear_messages();
     void take_slot();
     void leave_slot();

@@ -79,7 +79,7 @@ struct ldpc_decoding {
 
     //! The same with parameters::llr_steps as it is, or where that is 0 as `steps`.
     ldpc_decoding with_steps(float steps) const;
-    static constexpr float steps_on_cuda = 8, steps_elsewhere = 6;
+    static constexpr float steps_on_cuda = 12, steps_elsewhere = 6;
 
     //! Which columns of H go out, in order; empty if they are its first output_bits()
     //! ones.

@@ -350,14 +350,14 @@ BOOST_AUTO_TEST_CASE(the_steps_of_int8_are_the_backends_own)
     };
     BOOST_TEST(ldpc_decoder::parameters().llr_steps == 0);
     const bool cuda = tested_backend() == backend::cuda;
-    check_equal(with(0), with(cuda ? 8 : 6));
-    BOOST_TEST((with(0).soft != with(cuda ? 6 : 8).soft));
+    check_equal(with(0), with(cuda ? 12 : 6));
+    BOOST_TEST((with(0).soft != with(cuda ? 6 : 12).soft));
     // In units of the LLR, whatever the steps.
     const auto got = with(0);
     BOOST_TEST((got.bits == sent.info));
     const auto fine = with(5);
     for (size_t i = 0; i < got.soft.size(); ++i) {
-        BOOST_TEST(std::abs(got.soft[i]) < (cuda ? 145 : 11));
+        BOOST_TEST(std::abs(got.soft[i]) < (cuda ? 76 : 11));
         BOOST_TEST((got.soft[i] < 0) == (fine.soft[i] < 0));
     }
 }

@@ -87,7 +87,7 @@ public:
         number llr = number::float32; //!< what run() is given
         arithmetic calculation = arithmetic::automatic;
         //! Steps of int8 arithmetic in a unit of LLR, for LLRs of floating point; above 0
-        //! to 64; 0: 8 on CUDA, whose L holds more steps, 6 elsewhere.
+        //! to 64; 0: 12 on CUDA, whose L holds more steps, 6 elsewhere.
         float llr_steps = 0;
         //! Put out eight bits a byte, the first one highest; a word's last byte is filled
         //! with zeros.
