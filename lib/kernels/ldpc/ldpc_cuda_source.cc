@@ -58,6 +58,8 @@ void kernel_writer::begin()
     d_t4 = b32("mad.lo.u32", "%s, 4, %s", d_t, d_memory);
     name at_work = d_t;
     if (d_plan.z < d_plan.threads) {
+        // The last threads do as the first one does but write nothing. (A checker of
+        // races names their reads beside its writes; guarded reads would take registers.)
         d_active = p();
         say("setp.lt.u32 %s, %s, %d;", d_active, d_t, d_plan.z);
         at_work = r();
