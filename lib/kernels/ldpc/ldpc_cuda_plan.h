@@ -14,10 +14,10 @@ namespace gr::cudaphy::kernels {
  * t is check t / pairs of pair t % pairs, and with all sizes multiplied by `pairs` the
  * pairs look like one code of a larger lifting size.
  *
- * A column of H that only one check contains, as most of 5G NR's, is private: nobody else
- * reads or writes its L, which is its received value plus one message. A column of two
- * checks that are the same thread's, as most of a staircase's, is kept: that thread has
- * its L to itself.
+ * A column of H that only one check contains, as most of 5G NR's, is private where that
+ * check does not tell: nobody else reads or writes its L, which is its received value
+ * plus one message. A column of two checks that are the same thread's, as most of a
+ * staircase's, is kept: that thread has its L to itself.
  *
  * What a thread has to itself, messages and kept L, are its words: as many as there is
  * room for in registers, then in shared memory, the rest in device memory.

@@ -22,7 +22,7 @@ void kernel_writer::note_parity(const name& parity)
     }
 }
 
-//! The parity of every check that has no bit of its own into `odd`.
+//! The parity of every telling check into `odd`; the others have a column of their own.
 void kernel_writer::check_all()
 {
     say("mov.b32 %s, 0;", d_odd);
