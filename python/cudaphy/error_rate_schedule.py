@@ -31,18 +31,35 @@ class executor:
             self._client.close()
             raise ValueError(f"the scheduler at {scheduler} has no workers")
         self.workers = workers or threads
-        self._pool = self._client.get_executor(pure=False)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._pool.shutdown(wait=True)
         if self._client:
             self._client.close()
+        else:
+            self._pool.shutdown(wait=True)
 
     def submit(self, *call):
-        return self._pool.submit(*call)
+        if not self._client:
+            return self._pool.submit(*call)
+        # Not Client.get_executor(): where a call ends as it is cancelled, that one's
+        # callback fails and its traceback goes to the log.
+        here = futures.Future()
+        there = self._client.submit(*call, pure=False)
+
+        def pass_on(there):
+            if not here.set_running_or_notify_cancel():
+                return
+            try:
+                here.set_result(there.result())
+            except BaseException as problem:  # a CancelledError is no Exception
+                here.set_exception(problem)
+
+        there.add_done_callback(pass_on)
+        here.add_done_callback(lambda here: here.cancelled() and there.cancel())
+        return here
 
 
 @dataclasses.dataclass
