@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from gnuradio import cudaphy, gr
+from gnuradio.cudaphy.error_rate_plots import STYLE
 from tqdm import tqdm
 
 BACKENDS = ("auto", "cuda", "cpu", "reference")
@@ -180,23 +181,7 @@ def styled_pyplot():
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    pyplot.rcParams.update(
-        {
-            "font.size": 10,
-            "axes.titlesize": 11,
-            "axes.titleweight": "bold",
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "axes.axisbelow": True,
-            "grid.color": "#e3e6ea",
-            "grid.linewidth": 0.7,
-            "legend.frameon": False,
-            "lines.linewidth": 1.8,
-            "lines.markersize": 5,
-            "figure.constrained_layout.use": True,
-        }
-    )
+    pyplot.rcParams.update(STYLE)
     return pyplot
 
 

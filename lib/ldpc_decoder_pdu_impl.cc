@@ -2,9 +2,8 @@
 #include "ldpc_code_choice.h"
 #include "ldpc_on_host.h"
 #include "ldpc_sizes.h"
-#include "pdu_batch.h"
+#include "pdu_worker.h"
 #include <algorithm>
-#include <atomic>
 #include <gnuradio/cudaphy/ldpc_decoder_pdu.h>
 #include <gnuradio/io_signature.h>
 #include <numeric>
@@ -15,7 +14,7 @@ namespace {
 using number = kernels::ldpc_decoder::number;
 using parameters = kernels::ldpc_decoder::parameters;
 
-class ldpc_decoder_pdu_impl : public ldpc_decoder_pdu
+class ldpc_decoder_pdu_impl : public ldpc_decoder_pdu, private pdu_worker
 {
 public:
     ldpc_decoder_pdu_impl(const ldpc_code_choice& codes,
@@ -25,12 +24,13 @@ public:
         : gr::block("ldpc_decoder_pdu",
                     gr::io_signature::make(0, 0, 0),
                     gr::io_signature::make(0, 0, 0)),
-          d_codes(codes), d_parameters(p), d_soft(soft),
+          pdu_worker(*this, pmt::mp("pdus")), d_codes(codes), d_parameters(p),
+          d_soft(soft),
           d_backend(resolve(backend_from_name(options.backend), options.device)),
           d_options(options), d_decoders(2 * codes.all().size())
     {
         for (size_t i = 0; i < codes.all().size(); ++i) {
-            decoder(static_cast<int>(i), number::float32);
+            decoder(kind_of(static_cast<int>(i), number::float32));
         }
         message_port_register_in(d_in);
         message_port_register_out(d_ok);
@@ -48,14 +48,14 @@ public:
     }
     bool stop() override
     {
-        d_waiting.clear();
+        forget();
         return block::stop();
     }
 
     std::string backend() const override { return name_of(d_backend.where); }
     uint64_t frames() const override { return d_frames; }
     uint64_t frame_errors() const override { return d_frame_errors; }
-    uint64_t refused_packets() const override { return d_refused; }
+    uint64_t refused_packets() const override { return refused(); }
     double average_iterations() const override
     {
         const auto frames = d_frames.load();
@@ -63,13 +63,20 @@ public:
     }
 
 private:
-    // Those for int8 LLRs are made when the first of them comes.
-    ldpc_on_host_decoder& decoder(int code, number type)
+    //! A decoder's number, and its PDUs' kind: two a code, for float32 and int8 LLRs.
+    static int kind_of(int code, number type)
     {
-        auto& place = d_decoders[2 * code + (type == number::int8)];
+        return 2 * code + (type == number::int8);
+    }
+
+    // Those for int8 LLRs are made when the first of them comes.
+    ldpc_on_host_decoder& decoder(int kind)
+    {
+        auto& place = d_decoders[kind];
         if (!place) {
+            const int code = kind / 2;
             auto p = d_parameters;
-            p.llr = type;
+            p.llr = kind % 2 ? number::int8 : number::float32;
             place = std::make_unique<ldpc_on_host_decoder>(
                 d_codes.all()[code],
                 p,
@@ -79,53 +86,15 @@ private:
         return *place;
     }
 
-    void take(const pmt::pmt_t& pdu)
-    {
-        try {
-            pmt::pmt_t metadata, vector;
-            int code = 0;
-            number type = number::float32;
-            const auto refusal = examine(pdu, metadata, vector, code, type);
-            if (!refusal.empty()) {
-                finish();
-                ++d_refused;
-                message_port_pub(d_fail, refused_pdu(metadata, vector, refusal));
-            } else {
-                const size_t frames = pmt::length(vector) / d_codes.all()[code]->n();
-                const size_t most = d_codes.batch(d_options.max_batch, code);
-                if (code != d_code || type != d_type ||
-                    d_waiting.frames() + frames > most) {
-                    finish();
-                }
-                d_code = code;
-                d_type = type;
-                d_waiting.add(metadata, vector, frames);
-            }
-            if (nmsgs(d_in) == 0) {
-                finish();
-            }
-        } catch (const std::exception& problem) {
-            // Thrown on, it would end this block's thread.
-            d_waiting.clear();
-            d_logger->error("{}: the PDU is lost", problem.what());
-        }
-    }
-
-    //! Why a PDU can't be decoded; empty: it can.
-    std::string examine(const pmt::pmt_t& pdu,
-                        pmt::pmt_t& metadata,
-                        pmt::pmt_t& vector,
-                        int& code,
-                        number& type) const
+    std::string examine(request& one) const override
     {
         std::string refusal;
-        if (!take_apart(pdu, metadata, vector, refusal)) {
-            return refusal;
-        }
-        code = d_codes.named_in(metadata, refusal);
+        const auto& vector = one.vector;
+        const int code = d_codes.named_in(one.metadata, refusal);
         if (code < 0) {
             return refusal;
         }
+        auto type = number::float32;
         if (pmt::is_s8vector(vector) || pmt::is_u8vector(vector)) {
             type = number::int8;
         } else if (!pmt::is_f32vector(vector)) {
@@ -138,26 +107,23 @@ private:
                    " LLRs, which is no whole number of codewords of " +
                    std::to_string(n) + " bits";
         }
+        one.kind = kind_of(code, type);
+        one.frames = items / n;
+        one.most = d_codes.batch(d_options.max_batch, code);
         return "";
     }
 
-    //! Decodes what waits.
-    void finish()
+    void process(const pdu_batch& batch, int kind) override
     {
-        if (d_waiting.empty()) {
-            return;
-        }
-        const auto& code = *d_codes.all()[d_code];
-        auto& kernel = decoder(d_code, d_type);
+        const auto& code = *d_codes.all()[kind / 2];
+        auto& kernel = decoder(kind);
         const size_t bytes = output_bytes(code, d_parameters);
         const size_t values = d_soft ? output_bits(code, d_parameters) : 0;
-        std::vector<uint8_t> bits(d_waiting.frames() * bytes);
-        std::vector<float> soft(d_waiting.frames() * values);
-        kernel.run(d_waiting.data(),
-                   d_waiting.frames(),
-                   bits.data(),
-                   d_soft ? soft.data() : nullptr);
-        for (const auto& part : d_waiting.parts()) {
+        std::vector<uint8_t> bits(batch.frames() * bytes);
+        std::vector<float> soft(batch.frames() * values);
+        kernel.run(
+            batch.data(), batch.frames(), bits.data(), d_soft ? soft.data() : nullptr);
+        for (const auto& part : batch.parts()) {
             const auto* iterations = kernel.iterations().data() + part.first;
             const auto* ok = kernel.ok().data() + part.first;
             const auto failed = std::count(ok, ok + part.frames, 0);
@@ -190,7 +156,11 @@ private:
                                                   soft.data() + part.first * values)));
             }
         }
-        d_waiting.clear();
+    }
+
+    void report(const std::string& problem) override
+    {
+        d_logger->error("{}: the PDU is lost", problem);
     }
 
     const ldpc_code_choice d_codes;
@@ -202,11 +172,7 @@ private:
                      d_fail = pmt::mp("fail"), d_soft_port = pmt::mp("soft");
     std::vector<std::unique_ptr<ldpc_on_host_decoder>> d_decoders; //!< two a code
 
-    pdu_batch d_waiting;
-    int d_code = 0;
-    number d_type = number::float32;
-    std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 },
-        d_refused{ 0 };
+    std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 };
 };
 
 } // namespace

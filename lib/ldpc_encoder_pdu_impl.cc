@@ -2,8 +2,7 @@
 #include "ldpc_code_choice.h"
 #include "ldpc_on_host.h"
 #include "ldpc_sizes.h"
-#include "pdu_batch.h"
-#include <atomic>
+#include "pdu_worker.h"
 #include <gnuradio/cudaphy/ldpc_encoder_pdu.h>
 #include <gnuradio/io_signature.h>
 
@@ -12,7 +11,7 @@ namespace {
 
 using parameters = kernels::ldpc_encoder::parameters;
 
-class ldpc_encoder_pdu_impl : public ldpc_encoder_pdu
+class ldpc_encoder_pdu_impl : public ldpc_encoder_pdu, private pdu_worker
 {
 public:
     ldpc_encoder_pdu_impl(const ldpc_code_choice& codes,
@@ -21,7 +20,8 @@ public:
         : gr::block("ldpc_encoder_pdu",
                     gr::io_signature::make(0, 0, 0),
                     gr::io_signature::make(0, 0, 0)),
-          d_codes(codes), d_parameters(p), d_max_batch(options.max_batch),
+          pdu_worker(*this, pmt::mp("pdus")), d_codes(codes), d_parameters(p),
+          d_max_batch(options.max_batch),
           d_backend(resolve(backend_from_name(options.backend), options.device))
     {
         for (size_t i = 0; i < codes.all().size(); ++i) {
@@ -30,7 +30,7 @@ public:
         }
         message_port_register_in(d_port);
         message_port_register_out(d_port);
-        message_port_register_out(d_fail);
+        message_port_register_out(pmt::mp("fail"));
         set_msg_handler(d_port, [this](const pmt::pmt_t& pdu) { take(pdu); });
     }
 
@@ -41,12 +41,12 @@ public:
     }
     bool stop() override
     {
-        d_waiting.clear();
+        forget();
         return block::stop();
     }
 
     std::string backend() const override { return name_of(d_backend.where); }
-    uint64_t refused_packets() const override { return d_refused; }
+    uint64_t refused_packets() const override { return refused(); }
 
 private:
     int input_bytes(int code) const
@@ -54,46 +54,11 @@ private:
         return bytes_of(d_codes.all()[code]->k(), d_parameters.packed_input);
     }
 
-    void take(const pmt::pmt_t& pdu)
-    {
-        try {
-            pmt::pmt_t metadata, vector;
-            int code = 0;
-            const auto refusal = examine(pdu, metadata, vector, code);
-            if (!refusal.empty()) {
-                finish();
-                ++d_refused;
-                message_port_pub(d_fail, refused_pdu(metadata, vector, refusal));
-            } else {
-                const size_t frames = pmt::length(vector) / input_bytes(code);
-                const size_t most = d_codes.batch(d_max_batch, code);
-                if (code != d_code || d_waiting.frames() + frames > most) {
-                    finish();
-                }
-                d_code = code;
-                d_waiting.add(metadata, vector, frames);
-            }
-            if (nmsgs(d_port) == 0) {
-                finish();
-            }
-        } catch (const std::exception& problem) {
-            // Thrown on, it would end this block's thread.
-            d_waiting.clear();
-            d_logger->error("{}: the PDU is lost", problem.what());
-        }
-    }
-
-    //! Why a PDU can't be encoded; empty: it can.
-    std::string examine(const pmt::pmt_t& pdu,
-                        pmt::pmt_t& metadata,
-                        pmt::pmt_t& vector,
-                        int& code) const
+    std::string examine(request& one) const override
     {
         std::string refusal;
-        if (!take_apart(pdu, metadata, vector, refusal)) {
-            return refusal;
-        }
-        code = d_codes.named_in(metadata, refusal);
+        const auto& vector = one.vector;
+        const int code = d_codes.named_in(one.metadata, refusal);
         if (code < 0) {
             return refusal;
         }
@@ -106,41 +71,39 @@ private:
                    " bytes, which is no whole number of information words of " +
                    std::to_string(input_bytes(code)) + " bytes";
         }
+        one.kind = code;
+        one.frames = items / input_bytes(code);
+        one.most = d_codes.batch(d_max_batch, code);
         return "";
     }
 
-    //! Encodes what waits.
-    void finish()
+    void process(const pdu_batch& batch, int code) override
     {
-        if (d_waiting.empty()) {
-            return;
-        }
         const size_t bytes =
-            bytes_of(d_codes.all()[d_code]->n(), d_parameters.packed_output);
-        std::vector<uint8_t> words(d_waiting.frames() * bytes);
-        d_encoders[d_code]->run(static_cast<const uint8_t*>(d_waiting.data()),
-                                d_waiting.frames(),
-                                words.data());
-        for (const auto& part : d_waiting.parts()) {
+            bytes_of(d_codes.all()[code]->n(), d_parameters.packed_output);
+        std::vector<uint8_t> words(batch.frames() * bytes);
+        d_encoders[code]->run(
+            static_cast<const uint8_t*>(batch.data()), batch.frames(), words.data());
+        for (const auto& part : batch.parts()) {
             message_port_pub(
                 d_port,
                 pmt::cons(part.metadata,
                           pmt::init_u8vector(part.frames * bytes,
                                              words.data() + part.first * bytes)));
         }
-        d_waiting.clear();
+    }
+
+    void report(const std::string& problem) override
+    {
+        d_logger->error("{}: the PDU is lost", problem);
     }
 
     const ldpc_code_choice d_codes;
     const parameters d_parameters;
     const int d_max_batch;
     const resolved_backend d_backend;
-    const pmt::pmt_t d_port = pmt::mp("pdus"), d_fail = pmt::mp("fail");
+    const pmt::pmt_t d_port = pmt::mp("pdus");
     std::vector<std::unique_ptr<ldpc_on_host_encoder>> d_encoders;
-
-    pdu_batch d_waiting;
-    int d_code = 0;
-    std::atomic<uint64_t> d_refused{ 0 };
 };
 
 } // namespace

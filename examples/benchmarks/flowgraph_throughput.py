@@ -11,12 +11,11 @@ import numpy as np
 from gnuradio import blocks, cudaphy, gr
 
 
-def rate(block, items, matrices, order, buffer_items):
-    """Matrices a second from a repeating source through `block` to a null sink."""
+def rate(source, block, item_bytes, items, buffer_items):
+    """Items a second from a repeating source through `block` to a null sink."""
     top = gr.top_block()
-    source = blocks.vector_source_c(matrices.ravel().tolist(), True, order * order)
-    head = blocks.head(8 * order * order, items)
-    sink = blocks.null_sink(8 * order * order)
+    head = blocks.head(item_bytes, items)
+    sink = blocks.null_sink(item_bytes)
     for before in (source, head, block):
         before.set_min_output_buffer(buffer_items)
     top.connect(source, head, block, sink)
@@ -43,6 +42,7 @@ def main():
     matrices = (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(
         np.complex64
     )
+    values = matrices.ravel().tolist()
     item_bytes = 8 * order * order
     items = int(arguments.gigabytes * 1e9 / item_bytes)
     print(
@@ -54,13 +54,16 @@ def main():
     for max_batch in arguments.max_batch:
         buffer_items = 4 * max_batch
         copy, inverse, backend = [], [], ""
+
+        def through(block):
+            source = blocks.vector_source_c(values, True, order * order)
+            return rate(source, block, item_bytes, items, buffer_items)
+
         for _ in range(arguments.repeat):
-            copy.append(
-                rate(blocks.copy(item_bytes), items, matrices, order, buffer_items)
-            )
+            copy.append(through(blocks.copy(item_bytes)))
             block = cudaphy.matrix_inverse(order, max_batch=max_batch)
             backend = block.backend()
-            inverse.append(rate(block, items, matrices, order, buffer_items))
+            inverse.append(through(block))
             if block.failures():
                 raise SystemExit(f"{block.failures()} matrices were not inverted")
         ours, theirs = statistics.median(inverse), statistics.median(copy)

@@ -5,10 +5,10 @@ beside the same flowgraph with GNU Radio's Copy block in its place, turn by turn
 
 import argparse
 import statistics
-import time
 
 import numpy as np
-from gnuradio import blocks, cudaphy, gr
+from flowgraph_throughput import rate
+from gnuradio import blocks, cudaphy
 
 CODES = {
     "nr5g-1/3": dict(family="nr5g", base_graph=1, lifting_size=384, rows=46),
@@ -28,19 +28,6 @@ def received(code, words, eb_n0, rng):
     sigma2 = 1 / (2 * code.k / code.n * 10 ** (eb_n0 / 10))
     y = 1 + np.sqrt(sigma2) * rng.standard_normal(words * code.n, np.float32)
     return np.clip(np.rint(8 * 2 / sigma2 * y), -127, 127).astype(np.int8)
-
-
-def words_a_second(block, llr, code, words, buffer_bytes):
-    top = gr.top_block()
-    source = blocks.vector_source_b(llr.view(np.uint8), True)
-    head = blocks.head(1, words * code.n)
-    sink = blocks.null_sink(1)
-    for before in (source, head):
-        before.set_min_output_buffer(buffer_bytes)
-    top.connect(source, head, block, sink)
-    start = time.perf_counter()
-    top.run()
-    return words / (time.perf_counter() - start)
 
 
 def main():
@@ -66,8 +53,13 @@ def main():
         words = int(arguments.gigabytes * 1e9 / code.n)
         buffer_bytes = 4 * arguments.max_batch * code.n
         copy, decoded = [], []
+
+        def through(block):
+            source = blocks.vector_source_b(llr.view(np.uint8), True)
+            return rate(source, block, 1, words * code.n, buffer_bytes) / code.n
+
         for _ in range(arguments.repeat):
-            copy.append(words_a_second(blocks.copy(1), llr, code, words, buffer_bytes))
+            copy.append(through(blocks.copy(1)))
             block = cudaphy.ldpc_decoder(
                 code,
                 max_iterations=arguments.iterations,
@@ -77,7 +69,7 @@ def main():
                 backend=arguments.backend,
                 max_batch=arguments.max_batch,
             )
-            decoded.append(words_a_second(block, llr, code, words, buffer_bytes))
+            decoded.append(through(block))
             if block.frames() != words:
                 raise SystemExit(f"{block.frames()} of {words} words came through")
         ours, theirs = statistics.median(decoded), statistics.median(copy)

@@ -36,24 +36,6 @@ int pairs_for(int lifting_size, bool early_stop)
     return best;
 }
 
-//! Columns in the order of the blocks, and the codeword bit of each, or -1, -2.
-std::vector<int> sources_of(const ldpc_code& code)
-{
-    std::vector<int> of_column(code.variables(), -1);
-    for (const int column : code.shortened()) {
-        of_column[column] = -2;
-    }
-    for (int i = 0; i < code.n(); ++i) {
-        of_column[code.transmitted().empty() ? i : code.transmitted()[i]] = i;
-    }
-    const auto& bits = code.circulants().bits;
-    std::vector<int> out(code.variables());
-    for (int i = 0; i < code.variables(); ++i) {
-        out[i] = of_column[bits.empty() ? i : bits[i]];
-    }
-    return out;
-}
-
 } // namespace
 
 ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a_block)
@@ -76,7 +58,7 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
     z = blocks.lifting_size * pairs;
     threads = rounded_up(z, warp);
 
-    list_sources(code);
+    list_sources(decoding);
     find_private(code);
     make_rows(code);
     int most_edges = 0, messages = 0;
@@ -109,9 +91,15 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
     list_outputs(decoding);
 }
 
-void ldpc_cuda_plan::list_sources(const ldpc_code& code)
+void ldpc_cuda_plan::list_sources(const ldpc_decoding& decoding)
 {
-    sources = sources_of(code);
+    const auto& code = *decoding.code;
+    const auto& bits = code.circulants().bits;
+    const auto of_column = decoding.sources();
+    for (int i = 0; i < code.variables(); ++i) {
+        const int column = bits.empty() ? i : bits[i];
+        sources.push_back(of_column.empty() ? column : of_column[column]);
+    }
     for (int i = 0; i < code.variables(); ++i) {
         const bool goes_on =
             !runs.empty() &&

@@ -69,8 +69,8 @@ struct ldpc_cuda_plan {
     static constexpr int check = 3, negative = 4, zero = 5, votes = 6;
 
     //! Where the received bits go: columns first ... first + count - 1 are codeword bits
-    //! from + 0, from + 1, ...; from -1: punctured, -2: shortened. In the order of the
-    //! blocks' columns.
+    //! from + 0, from + 1, ...; else as ldpc_decoding::sources() says. In the order of
+    //! the blocks' columns.
     struct run {
         int first, count, from;
     };
@@ -90,7 +90,7 @@ private:
     void find_kept(const ldpc_decoding&);
     void make_rows(const ldpc_code&);
     void place_words(int register_room, int shared_room);
-    void list_sources(const ldpc_code&);
+    void list_sources(const ldpc_decoding&);
     void list_outputs(const ldpc_decoding&);
 };
 

@@ -34,17 +34,14 @@ std::vector<uint32_t> factors(const std::vector<float>& scales)
 }
 
 //! What ldpc_cuda_arguments::info points to.
-std::vector<uint32_t> info_table(const ldpc_decoder::crc& crc,
+std::vector<uint32_t> info_table(const ldpc_decoding& decoding,
                                  const std::vector<int>& info)
 {
-    std::vector<uint32_t> out(2 * info.size());
-    const uint32_t top = crc.bits > 0 ? 1u << (crc.bits - 1) : 0;
-    const uint32_t mask = top | (top - 1);
-    uint32_t power = 1; // x to the bit's distance from the end
-    for (size_t i = info.size(); i-- > 0;) {
-        out[2 * i] = info[i];
-        out[2 * i + 1] = power;
-        power = (power << 1 & mask) ^ (power & top ? crc.polynomial & mask : 0);
+    const auto terms = decoding.crc_terms(); // none without stop_crc
+    std::vector<uint32_t> out;
+    for (size_t i = 0; i < info.size(); ++i) {
+        out.push_back(info[i]);
+        out.push_back(terms.empty() ? 0 : terms[i]);
     }
     return out;
 }
@@ -72,8 +69,7 @@ public:
     cuda_tables(const ldpc_decoding& decoding, int device)
         : d_plan(plan_for(decoding, device)), d_slot_count(slots_for(d_plan, device)),
           d_scales(factors(decoding.scales)), d_sources(d_plan.sources),
-          d_outputs(d_plan.outputs),
-          d_info(info_table(decoding.parameters.stop_crc, d_plan.info)),
+          d_outputs(d_plan.outputs), d_info(info_table(decoding, d_plan.info)),
           d_workspace(size_t(d_slot_count) * d_plan.device_words * d_plan.threads),
           d_slots(std::vector<uint32_t>(d_slot_count)),
           d_program(cuda_program::make(

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "pdu_batch.h"
+#include <atomic>
+#include <gnuradio/block.h>
+
+namespace gr::cudaphy {
+
+/*!
+ * \brief What blocks of PDUs share: PDUs of one kind that wait together are processed in
+ * one call, one alone at once; a PDU that can't be processed leaves by port `fail`.
+ */
+class pdu_worker
+{
+public:
+    virtual ~pdu_worker() = default;
+
+protected:
+    struct request {
+        pmt::pmt_t metadata, vector;
+        int kind = 0;      //!< PDUs of different kinds are not processed together
+        size_t frames = 0; //!< in the vector
+        size_t most = 0;   //!< frames in a call, beyond one PDU's
+    };
+
+    //! Of `block`, whose message port `in` brings the PDUs.
+    pdu_worker(gr::block& block, const pmt::pmt_t& in)
+        : d_block(block), d_in(in), d_fail(pmt::mp("fail"))
+    {
+    }
+
+    //! Fills in the rest of a request; why it can't be processed, or nothing.
+    virtual std::string examine(request&) const = 0;
+    virtual void process(const pdu_batch& batch, int kind) = 0;
+    //! What was waiting is lost.
+    virtual void report(const std::string& problem) = 0;
+
+    void take(const pmt::pmt_t& pdu)
+    {
+        try {
+            request one;
+            std::string refusal;
+            if (take_apart(pdu, one.metadata, one.vector, refusal)) {
+                refusal = examine(one);
+            }
+            if (!refusal.empty()) {
+                finish();
+                ++d_refused;
+                d_block.message_port_pub(d_fail,
+                                         refused_pdu(one.metadata, one.vector, refusal));
+            } else {
+                if (one.kind != d_kind || d_waiting.frames() + one.frames > one.most) {
+                    finish();
+                }
+                d_kind = one.kind;
+                d_waiting.add(one.metadata, one.vector, one.frames);
+            }
+            if (d_block.nmsgs(d_in) == 0) {
+                finish();
+            }
+        } catch (const std::exception& problem) {
+            // Thrown on, it would end this block's thread.
+            d_waiting.clear();
+            report(problem.what());
+        }
+    }
+    void forget() { d_waiting.clear(); }
+    uint64_t refused() const { return d_refused; }
+
+private:
+    void finish()
+    {
+        if (!d_waiting.empty()) {
+            process(d_waiting, d_kind);
+            d_waiting.clear();
+        }
+    }
+
+    gr::block& d_block;
+    const pmt::pmt_t d_in, d_fail;
+    pdu_batch d_waiting;
+    int d_kind = 0;
+    std::atomic<uint64_t> d_refused{ 0 };
+};
+
+} // namespace gr::cudaphy
