@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/dispatch.h"
+#include "kernels/fdtd/fdtd_stepper_makers.h"
+
+namespace gr::cudaphy::kernels {
+
+template <typename T>
+size_t fdtd_stepper_check(const fdtd_stepper<T>& stepper,
+                          size_t max_steps,
+                          view<const T> excitation,
+                          view<T> probes,
+                          view<int64_t> status,
+                          const queue& queue,
+                          backend where)
+{
+    const auto sources = stepper.sources(), read = stepper.probes();
+    const auto steps = sources ? excitation.size() / sources
+                       : read  ? probes.size() / read
+                               : 0;
+    if (excitation.size() != steps * sources || probes.size() != steps * read) {
+        throw std::invalid_argument(
+            "fdtd_stepper: the excitation has " + std::to_string(excitation.size()) +
+            " values for " + std::to_string(sources) + " sources, the probes have " +
+            std::to_string(probes.size()) + " for " + std::to_string(read) +
+            ": not the same number of time steps");
+    }
+    if (steps > max_steps) {
+        throw std::invalid_argument("fdtd_stepper: a call of " + std::to_string(steps) +
+                                    " time steps, max_steps is " +
+                                    std::to_string(max_steps));
+    }
+    if (status.size() != 1) {
+        throw std::invalid_argument("fdtd_stepper: the status has " +
+                                    std::to_string(status.size()) + " elements, not 1");
+    }
+    if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
+        throw std::invalid_argument("fdtd_stepper: made for " + name_of(where) +
+                                    ", but the queue is on " + name_of(queue.where()));
+    }
+    return steps;
+}
+
+template <typename T>
+std::unique_ptr<fdtd_stepper<T>> fdtd_stepper<T>::make(const fdtd_system<T>& system,
+                                                       const parameters& p,
+                                                       backend where,
+                                                       [[maybe_unused]] int device)
+{
+    if (p.format == sparse_format::ccs || p.format == sparse_format::bcrs) {
+        throw std::invalid_argument("fdtd_stepper: format " + name_of(p.format) +
+                                    " is for products only, take crs, subdivided_crs, "
+                                    "dictionary or diagonal");
+    }
+    if (p.max_steps < 1) {
+        throw std::invalid_argument("fdtd_stepper: max_steps is 0, must be at least 1");
+    }
+    system.validate();
+    return dispatch(
+        where,
+        device,
+        [&] { return make_fdtd_stepper_reference<T>(system, p); },
+        [&] { return make_fdtd_stepper_reference<T>(system, p); },
+        [](int) -> std::unique_ptr<fdtd_stepper> {
+            throw backend_unavailable("fdtd_stepper: not built for CUDA");
+        });
+}
+
+#define CUDAPHY_INSTANTIATE(T)                                    \
+    template class fdtd_stepper<T>;                               \
+    template size_t fdtd_stepper_check<T>(const fdtd_stepper<T>&, \
+                                          size_t,                 \
+                                          view<const T>,          \
+                                          view<T>,                \
+                                          view<int64_t>,          \
+                                          const queue&,           \
+                                          backend);
+CUDAPHY_INSTANTIATE(float)
+CUDAPHY_INSTANTIATE(double)
+#undef CUDAPHY_INSTANTIATE
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/fdtd_stepper.h>
+
+// Between fdtd_stepper.cc and the backends' files; not installed.
+
+namespace gr::cudaphy::kernels {
+
+// The makers get a system that is valid and parameters in their range.
+
+template <typename T>
+std::unique_ptr<fdtd_stepper<T>>
+make_fdtd_stepper_reference(const fdtd_system<T>&,
+                            const typename fdtd_stepper<T>::parameters&);
+
+//! The number of time steps that the views stand for.
+//! \throws std::invalid_argument if the sizes do not fit each other or the stepper, or
+//! `queue` can't reach what a stepper on `where` works on.
+template <typename T>
+size_t fdtd_stepper_check(const fdtd_stepper<T>& stepper,
+                          size_t max_steps,
+                          view<const T> excitation,
+                          view<T> probes,
+                          view<int64_t> status,
+                          const queue& queue,
+                          backend where);
+
+// What the status says, the same on every backend. `done` counts the time steps since the
+// last reset.
+// - A time step of a call, the s-th from 0, leaves a probe that is not finite: the status
+//   is done + s, and the call's rows of probes from the s-th on are zeros.
+// - Else, the state is not finite at a call's end: the status is done, the call's probes
+//   stay.
+// - From then on until the next reset, calls give zeros and the same status, and the
+// state
+//   is left as it is.
+
+} // namespace gr::cudaphy::kernels
