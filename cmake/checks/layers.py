@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fails where an include or an import runs against the house's layers:
 
-    common <- linalg, ldpc, mimo, fdtd <- runtime <- blocks <- python <- examples, apps
+    common <- linalg, symmetric, ldpc, mimo, fdtd <- runtime <- blocks
+        <- python <- examples, apps
 
 Kernel folders may use each other, but not in a circle. GNU Radio and pmt are unknown to
 lib/kernels and to the public headers of the kernels. CUDA's headers, and *.cuh, stand

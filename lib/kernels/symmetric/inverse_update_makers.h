@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/inverse_update.h>
+
+// Between inverse_update.cc and the backends' files; not installed.
+
+namespace gr::cudaphy::kernels {
+
+template <typename T>
+std::unique_ptr<inverse_update<T>>
+make_inverse_update_reference(const typename inverse_update<T>::parameters&);
+
+template <typename T>
+std::unique_ptr<inverse_update<T>>
+make_inverse_update_cpu(const typename inverse_update<T>::parameters&);
+
+template <typename T>
+std::unique_ptr<inverse_update<T>>
+make_inverse_update_cuda(const typename inverse_update<T>::parameters&, int device);
+
+//! The batch that the views' sizes come to. \throws std::invalid_argument if they do not
+//! fit each other, if `forgetting` is out of range, or if `queue` can't reach what a
+//! kernel on `where` works on.
+template <typename T>
+size_t inverse_update_batch(const inverse_update<T>& plan,
+                            const typename inverse_update<T>::parameters&,
+                            view<T> x,
+                            view<const T> v,
+                            view<const typename inverse_update<T>::real> d,
+                            typename inverse_update<T>::real forgetting,
+                            view<int> status,
+                            view<unsigned char> workspace,
+                            const queue& queue,
+                            backend where);
+
+} // namespace gr::cudaphy::kernels
