@@ -17,4 +17,5 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_ldpc_functions(m);
     bind_ldpc_pdu(m);
     bind_nr5g(m);
+    bind_self_test(m);
 }
