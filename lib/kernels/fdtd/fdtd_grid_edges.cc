@@ -89,11 +89,18 @@ fdtd_grid_rows::edge fdtd_grid_rows::edge_at(int component, const fdtd_index& at
     return mean;
 }
 
-std::pair<double, double> fdtd_grid_rows::steps_of(const fdtd_debye_pole& pole) const
+// The trapezoidal rule; where a time step is longer than the relaxation takes, Euler's
+// implicit one, whose error is small there, because the trapezoidal b / a has no bound.
+fdtd_grid_rows::pole_steps fdtd_grid_rows::steps_of(const fdtd_debye_pole& pole) const
 {
-    const double both = 2 * pole.relaxation_time + m.time_step;
-    return { (2 * pole.relaxation_time - m.time_step) / both,
-             pole.delta_eps * m.time_step / both };
+    const double tau = pole.relaxation_time, dt = m.time_step;
+    if (dt > tau) {
+        const double c = pole.delta_eps * dt / (tau + dt);
+        return { tau / (tau + dt), c, c };
+    }
+    const double decay = (2 * tau - dt) / (2 * tau + dt);
+    const double c = pole.delta_eps * dt / (2 * tau + dt);
+    return { decay, c / decay + c, c };
 }
 
 double fdtd_grid_rows::port_sigma(int component, const fdtd_index& at) const
@@ -113,7 +120,7 @@ fdtd_grid_rows::denominator(int component, const fdtd_index& at, const edge& her
     double sum =
         here.eps + m.time_step / (2 * eps0) * (here.sigma + port_sigma(component, at));
     for (const auto& pole : here.poles) {
-        sum += steps_of(pole).second;
+        sum += steps_of(pole).now;
     }
     return sum;
 }

@@ -141,12 +141,12 @@ void fdtd_grid_rows::curl(int component,
     }
 }
 
-// With P the polarisation of a pole, (tau d/dt + 1) P = delta_eps E by the trapezoidal
-// rule is P' = a P + b (E' + E). Kept is q = a P + b E, so that P' = q + b E' and q' = a
-// q + b (1 + a) E': each takes no more than the new E. Ampere's law then reads
-//   below (E' - E) = -(dt sigma / eps0 + sum (1 + a) b) E + sum (1 - a) q + dt / eps0
+// A pole's polarisation P, (tau d/dt + 1) P = delta_eps E, steps as P' = a P + b E + c
+// E'. Kept is w = P + (b / a) E, for which w' = a w + (b / a + c) E': no old E is asked
+// for. Ampere's law, eps_r (E' - E) + P' - P + ... = dt / eps0 curl H, then reads
+//   below (E' - E) = -(dt sigma / eps0 + sum (b / a + c)) E + sum (1 - a) w + dt / eps0
 //   curl H
-// with below = eps_r + dt sigma / (2 eps0) + sum b.
+// with below = eps_r + dt sigma / (2 eps0) + sum c.
 void fdtd_grid_rows::electric_row(int64_t number, fdtd_row& row) const
 {
     const auto [component, at] = place_of(number);
@@ -158,10 +158,10 @@ void fdtd_grid_rows::electric_row(int64_t number, fdtd_row& row) const
     const double below = denominator(component, at, here);
     double own = -m.time_step / eps0 * (here.sigma + port_sigma(component, at));
     for (size_t p = 0; p < here.poles.size(); ++p) {
-        const auto [a, b] = steps_of(here.poles[p]);
-        own -= (1 + a) * b;
+        const auto pole = steps_of(here.poles[p]);
+        own -= pole.gain;
         row.add(d_first_polarisation + d_polarisation[number] + int64_t(p),
-                (1 - a) / below);
+                (1 - pole.decay) / below);
     }
     if (own != 0) {
         row.add(number, own / below);
@@ -276,9 +276,9 @@ void fdtd_grid_rows::electric_memory_row(int64_t number, fdtd_row& row) const
     }
     const auto [field, pole] = d_polarised[element - d_first_polarisation];
     const auto [component, at] = place_of(field);
-    const auto [a, b] = steps_of(edge_at(component, at).poles[pole]);
-    row.add(field, b * (1 + a));
-    row.add(element, a - 1);
+    const auto steps = steps_of(edge_at(component, at).poles[pole]);
+    row.add(field, steps.gain);
+    row.add(element, steps.decay - 1);
     row.sort();
 }
 

@@ -60,6 +60,10 @@ private:
         double eps = 1, sigma = 0;
         std::vector<fdtd_debye_pole> poles;
     };
+    //! a, b / a + c and c of a pole's step P' = a P + b E + c E', P in units of eps0.
+    struct pole_steps {
+        double decay, gain, now;
+    };
     //! A run of psi: derivatives along `axis` for one component, its points those of the
     //! grid but for that axis, where only the layers' points are.
     struct memory {
@@ -81,8 +85,7 @@ private:
     double magnetic_gain(int component, const fdtd_index&) const;
 
     // Materials, fdtd_grid_edges.cc.
-    //! a and b of a pole's step P' = a P + b (E' + E), P in units of eps0.
-    std::pair<double, double> steps_of(const fdtd_debye_pole&) const;
+    pole_steps steps_of(const fdtd_debye_pole&) const;
     edge edge_at(int component, const fdtd_index&) const;
     double denominator(int component, const fdtd_index&, const edge&) const;
     double port_sigma(int component, const fdtd_index&) const;

@@ -31,7 +31,7 @@ struct fdtd_material {
         1; //!< relative permittivity, with Debye poles that far above them; >= 1
     double mu_r = 1;  //!< relative permeability, >= 1
     double sigma = 0; //!< conductivity, S/m, >= 0
-    std::vector<fdtd_debye_pole> poles;
+    std::vector<fdtd_debye_pole> poles{};
     bool conductor = false; //!< perfect: E is 0 inside and along its surface
 };
 
