@@ -30,10 +30,12 @@ CUDAPHY_API std::string name_of(sparse_format);
  * keeps the others as subdivided rows. `diagonal` refuses a matrix with so many diagonals
  * that it would take more than eight times CRS' memory.
  *
- * Every format gives the same sums in the same order (columns ascending, one fused
- * multiply-add an entry) on CPU and CUDA, except ccs on CUDA, whose atomic sums come in
- * any order. Zeros that a format stores besides A's entries (diagonal, bcrs) never turn
- * an infinite x into a NaN: where A has no entry, x has no part in y.
+ * Every format gives the same sums on CPU and CUDA, bit for bit: a row's sum begins with
+ * 0, or with y where it is added to, and takes A's entries with columns ascending, one
+ * fused multiply-add each (four where complex: a_re x, then a_im times x's other part).
+ * The exceptions are ccs on CUDA, whose atomic sums come in any order, and CPUs that
+ * can't fuse (older than AVX2). Zeros that a format stores besides A's entries (diagonal,
+ * bcrs) never turn an infinite x into a NaN: where A has no entry, x has no part in y.
  *
  * T is float, double or std::complex<float>.
  */
@@ -62,7 +64,11 @@ public:
 
     /*!
      * Multiplies; returns before the device has finished if `queue` is a device's.
-     * Nothing is allocated on the device and nothing is waited for. \param x  (batch,
+     * Nothing is allocated on the device and nothing is waited for, so that a CUDA graph
+     * can capture it: one kernel a call, but for ccs. With compute capability 9.0 a call
+     * fetches its part of the matrix while the queue's kernel before still works.
+     *
+     * \param x  (batch,
      * columns) \param y  (batch, rows), not overlapping x \throws std::invalid_argument
      * if the views' sizes do not fit each other.
      */

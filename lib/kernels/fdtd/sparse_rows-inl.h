@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// Products of the formats' pieces, included once an instruction set after
+// sparse_lanes-inl.h. No #pragma once, for that.
+
+//! One row whose entries stand one after the other.
+template <typename T>
+struct row_of_entries {
+    const int32_t* column;
+    const T* value;
+    int64_t count;
+    T* y;
+};
+
+//! Four rows at once, so that no chain of sums waits for its own last one only.
+template <typename T>
+HWY_INLINE void
+multiply_rows(row_of_entries<T>* rows, int count, const sparse_job<T>& job)
+{
+    T sum[4] = {};
+    int64_t least = rows[0].count;
+    for (int i = 0; i < count; ++i) {
+        sum[i] = job.accumulate ? *rows[i].y : T(0);
+        least = std::min(least, rows[i].count);
+    }
+    int64_t common = 0;
+    if (count == 4) {
+        for (; common < least; ++common) {
+            for (int i = 0; i < 4; ++i) {
+                sum[i] =
+                    fused(rows[i].value[common], job.x[rows[i].column[common]], sum[i]);
+            }
+        }
+    }
+    for (int i = 0; i < count; ++i) {
+        for (int64_t e = common; e < rows[i].count; ++e) {
+            sum[i] = fused(rows[i].value[e], job.x[rows[i].column[e]], sum[i]);
+        }
+        *rows[i].y = sum[i];
+    }
+}
+
+template <typename T>
+void multiply(const crs_layout<T>& a, const sparse_job<T>& job, const sparse_piece& piece)
+{
+    const auto& begin = a.tiles[piece.first];
+    const int32_t end = a.tiles[piece.last].row;
+    const auto* column = a.column.data() + begin.entry;
+    const auto* value = a.value.data() + begin.entry;
+    for (int32_t row = begin.row; row < end; row += 4) {
+        const int count = std::min(4, end - row);
+        row_of_entries<T> rows[4];
+        for (int i = 0; i < count; ++i) {
+            const uint32_t entries = a.start[row + i + 1] - a.start[row + i];
+            rows[i] = { column, value, entries, job.y + row + i };
+            column += entries;
+            value += entries;
+        }
+        multiply_rows(rows, count, job);
+    }
+}
+
+template <typename T>
+void multiply(const ccs_layout<T>& a, const sparse_job<T>& job, const sparse_piece&)
+{
+    if (!job.accumulate) {
+        std::fill_n(job.y, job.rows, T(0));
+    }
+    const auto* row = a.column.data();
+    const auto* value = a.value.data();
+    for (int64_t column = 0; column < job.columns; ++column) {
+        const uint32_t entries = a.start[column + 1] - a.start[column];
+        for (uint32_t e = 0; e < entries; ++e) {
+            job.y[row[e]] = fused(value[e], job.x[column], job.y[row[e]]);
+        }
+        row += entries;
+        value += entries;
+    }
+}
+
+template <int Block, typename T>
+HWY_INLINE void
+multiply_blocks(const bcrs_layout<T>& a, const sparse_job<T>& job, int64_t top)
+{
+    constexpr int places = Block * Block;
+    const int64_t first = top * Block;
+    const int height = int(std::min<int64_t>(Block, job.rows - first));
+    T sum[Block] = {};
+    if (job.accumulate) {
+        std::copy_n(job.y + first, height, sum);
+    }
+    for (auto b = a.start[top]; b < a.start[top + 1]; ++b) {
+        uint64_t mask = 0;
+        for (int byte = 0; byte < (places + 7) / 8; ++byte) {
+            mask |= uint64_t(a.mask[b * a.mask_bytes + byte]) << 8 * byte;
+        }
+        const auto* value = a.value.data() + b * places;
+        const auto* x = job.x + int64_t(a.column[b]) * Block;
+        if (mask == ~uint64_t(0) >> (64 - places)) {
+            for (int j = 0; j < Block; ++j) {
+                for (int i = 0; i < Block; ++i) {
+                    sum[i] = fused(value[j * Block + i], x[j], sum[i]);
+                }
+            }
+            continue;
+        }
+        // The bits are in order of columns, so each row's sum is.
+        for (; mask; mask &= mask - 1) {
+            const int bit = __builtin_ctzll(mask);
+            sum[bit % Block] = fused(value[bit], x[bit / Block], sum[bit % Block]);
+        }
+    }
+    std::copy_n(sum, height, job.y + first);
+}
+
+template <int Block, typename T>
+HWY_INLINE void multiply_block_rows(const bcrs_layout<T>& a,
+                                    const sparse_job<T>& job,
+                                    const sparse_piece& piece)
+{
+    for (auto top = piece.first; top < piece.last; ++top) {
+        multiply_blocks<Block>(a, job, top);
+    }
+}
+
+template <typename T>
+void multiply(const bcrs_layout<T>& a,
+              const sparse_job<T>& job,
+              const sparse_piece& piece)
+{
+    switch (a.block) {
+    case 1:
+        return multiply_block_rows<1>(a, job, piece);
+    case 2:
+        return multiply_block_rows<2>(a, job, piece);
+    case 3:
+        return multiply_block_rows<3>(a, job, piece);
+    case 4:
+        return multiply_block_rows<4>(a, job, piece);
+    case 5:
+        return multiply_block_rows<5>(a, job, piece);
+    case 6:
+        return multiply_block_rows<6>(a, job, piece);
+    case 7:
+        return multiply_block_rows<7>(a, job, piece);
+    default:
+        return multiply_block_rows<8>(a, job, piece);
+    }
+}
+
+//! What the rows of a chunk share; entry j of row i at j * stride + i.
+template <typename T>
+struct chunk_of_entries {
+    const int32_t* column;
+    const T* value;
+    int stride, entries;
+};
+
+//! Rows `row` and on of a chunk, Vectors vectors of them.
+template <int Vectors, typename T>
+HWY_INLINE void multiply_chunk_rows(
+    const chunk_of_entries<T>& a, int row, const T* x, T* y, bool accumulate)
+{
+    using lane = lanes<T>;
+    typename lane::vector sum[Vectors];
+    for (int v = 0; v < Vectors; ++v) {
+        sum[v] = accumulate ? lane::load(y + row + v * lane::count) : lane::zero();
+    }
+    const auto* column = a.column + row;
+    const auto* value = a.value + row;
+    for (int j = 0; j < a.entries; ++j) {
+        for (int v = 0; v < Vectors; ++v) {
+            sum[v] = lane::fused(lane::load_factor(value + v * lane::count),
+                                 lane::gather(x, column + v * lane::count),
+                                 sum[v]);
+        }
+        column += a.stride;
+        value += a.stride;
+    }
+    for (int v = 0; v < Vectors; ++v) {
+        lane::store(sum[v], y + row + v * lane::count);
+    }
+}
+
+template <typename T>
+HWY_INLINE void
+multiply_chunk(const chunk_of_entries<T>& a, const T* x, T* y, bool accumulate)
+{
+    constexpr int step = lanes<T>::count;
+    int row = 0;
+    if (a.stride == sparse_chunk::most_rows) {
+        constexpr int vectors = std::min(8, sparse_chunk::most_rows / step);
+        for (; row < a.stride; row += vectors * step) {
+            multiply_chunk_rows<vectors>(a, row, x, y, accumulate);
+        }
+        return;
+    }
+    for (; row + step <= a.stride; row += step) {
+        multiply_chunk_rows<1>(a, row, x, y, accumulate);
+    }
+    for (; row < a.stride; ++row) {
+        T sum = accumulate ? y[row] : T(0);
+        for (int64_t e = row; e < int64_t(a.entries) * a.stride; e += a.stride) {
+            sum = fused(a.value[e], x[a.column[e]], sum);
+        }
+        y[row] = sum;
+    }
+}
+
+template <typename T>
+void multiply(const subdivided_layout<T>& a,
+              const sparse_job<T>& job,
+              const sparse_piece& piece)
+{
+    if (piece.part == 1) {
+        for (auto first = piece.first; first < piece.last; first += 4) {
+            const int count = int(std::min<int64_t>(4, piece.last - first));
+            row_of_entries<T> rows[4];
+            for (int i = 0; i < count; ++i) {
+                const auto& row = a.long_rows[first + i];
+                rows[i] = { a.column.data() + row.entry,
+                            a.value.data() + row.entry,
+                            row.entries,
+                            job.y + row.row };
+            }
+            multiply_rows(rows, count, job);
+        }
+        return;
+    }
+    for (auto c = piece.first; c < piece.last; ++c) {
+        const auto& chunk = a.chunks[c];
+        const int rows = chunk.rows();
+        const chunk_of_entries<T> entries{ a.column.data() + chunk.entry,
+                                           a.value.data() + chunk.entry,
+                                           rows,
+                                           chunk.entries() };
+        if (chunk.row >= 0) {
+            multiply_chunk(entries, job.x, job.y + chunk.row, job.accumulate);
+            continue;
+        }
+        const auto* list = a.row_list.data() + ~chunk.row;
+        T y[sparse_chunk::most_rows];
+        for (int i = 0; i < rows; ++i) {
+            y[i] = job.accumulate ? job.y[list[i]] : T(0);
+        }
+        multiply_chunk(entries, job.x, y, job.accumulate);
+        for (int i = 0; i < rows; ++i) {
+            job.y[list[i]] = y[i];
+        }
+    }
+}
+
+//! Rows of one pattern from `row` on, Vectors vectors of them.
+template <int Vectors, typename T>
+HWY_INLINE void multiply_pattern(const row_patterns<T>& a,
+                                 int32_t first,
+                                 int32_t last,
+                                 int64_t row,
+                                 const sparse_job<T>& job)
+{
+    using lane = lanes<T>;
+    typename lane::vector sum[Vectors];
+    for (int v = 0; v < Vectors; ++v) {
+        sum[v] =
+            job.accumulate ? lane::load(job.y + row + v * lane::count) : lane::zero();
+    }
+    for (auto e = first; e < last; ++e) {
+        const auto factor = lane::constant(a.value[e]);
+        const auto* x = job.x + (row + a.offset[e]);
+        for (int v = 0; v < Vectors; ++v) {
+            sum[v] = lane::fused(factor, lane::load(x + v * lane::count), sum[v]);
+        }
+    }
+    for (int v = 0; v < Vectors; ++v) {
+        lane::store(sum[v], job.y + row + v * lane::count);
+    }
+}
+
+template <typename T>
+void multiply(const dictionary_layout<T>& a,
+              const sparse_job<T>& job,
+              const sparse_piece& piece)
+{
+    if (piece.part != 2) {
+        multiply(a.others, job, piece);
+        return;
+    }
+    const auto& known = a.patterns;
+    auto run = std::upper_bound(
+        known.runs.begin(),
+        known.runs.end(),
+        piece.first,
+        [](int64_t row, const auto& other) { return row < other.first; });
+    --run;
+    for (; run != known.runs.end() && run->first < piece.last; ++run) {
+        if (run->pattern == known.none) {
+            continue;
+        }
+        const auto first = known.start[run->pattern];
+        const auto last = known.start[run->pattern + 1];
+        auto row = std::max<int64_t>(run->first, piece.first);
+        const auto end = std::min(int64_t(run->first) + run->count, piece.last);
+        constexpr int step = lanes<T>::count;
+        for (; row + 4 * step <= end; row += 4 * step) {
+            multiply_pattern<4>(known, first, last, row, job);
+        }
+        for (; row + step <= end; row += step) {
+            multiply_pattern<1>(known, first, last, row, job);
+        }
+        for (; row < end; ++row) {
+            T sum = job.accumulate ? job.y[row] : T(0);
+            for (auto e = first; e < last; ++e) {
+                sum = fused(known.value[e], job.x[row + known.offset[e]], sum);
+            }
+            job.y[row] = sum;
+        }
+    }
+}
+
+template <typename T>
+void multiply(const diagonal_layout<T>& a,
+              const sparse_job<T>& job,
+              const sparse_piece& piece)
+{
+    using lane = lanes<T>;
+    constexpr int step = lane::count; // divides 32, so that a word has a vector's bits
+    constexpr int height = 64;
+    constexpr uint32_t all = ~uint32_t(0) >> (32 - step);
+    for (auto top = piece.first; top < piece.last; top += height) {
+        const auto bottom = std::min<int64_t>(top + height, job.rows);
+        T sum[height] = {};
+        if (job.accumulate) {
+            std::copy_n(job.y + top, bottom - top, sum);
+        }
+        for (size_t d = 0; d < a.diagonals.size(); ++d) {
+            const auto& one = a.diagonals[d];
+            const auto* value = a.value.data() + d * a.rows;
+            const auto* bits =
+                one.holes < 0 ? nullptr : a.present.data() + one.holes * a.words();
+            for (auto row = top; row < bottom; row += step) {
+                const auto here = bits ? bits[row / 32] >> row % 32 & all : all;
+                T* const sums = sum + (row - top);
+                if (here == all && one.first <= row && row + step <= one.end) {
+                    lane::store(lane::fused(lane::load_factor(value + row),
+                                            lane::load(job.x + (row + one.offset)),
+                                            lane::load(sums)),
+                                sums);
+                } else if (here != 0) {
+                    for (int i = 0; i < step; ++i) {
+                        if (here >> i & 1 && one.first <= row + i && row + i < one.end) {
+                            sums[i] = fused(
+                                value[row + i], job.x[row + i + one.offset], sums[i]);
+                        }
+                    }
+                }
+            }
+        }
+        std::copy_n(sum, bottom - top, job.y + top);
+    }
+}
