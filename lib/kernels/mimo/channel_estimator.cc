@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
 #include "kernels/mimo/channel_estimator_makers.h"
+#include "kernels/mimo/channel_filter.h"
 #include <cmath>
 
 namespace gr::cudaphy::kernels {
@@ -29,27 +30,105 @@ void check_size(const char* what, size_t size, size_t wanted)
     }
 }
 
-void check(const channel_estimator::parameters& p)
+void check_between(const char* what, double value, double least, double most)
 {
-    check_range("receive_antennas", p.receive_antennas, 1, 16);
-    check_range("layers", p.layers, 1, 16);
-    check_range("tones", p.tones, 1, 65536);
-    const size_t given = p.pilots.size();
-    if (given % p.layers || given / p.layers < size_t(p.layers)) {
-        refuse("pilots has " + std::to_string(given) +
-               " items, allowed are multiples of " + std::to_string(p.layers) +
-               " (layers) from " + std::to_string(p.layers * p.layers) +
-               ", as many pilot symbols as layers");
+    if (!(value >= least && value <= most)) {
+        refuse(std::string(what) + " is " + std::to_string(value) + ", allowed are " +
+               std::to_string(least) + " to " + std::to_string(most));
     }
-    if (given > 65536) {
-        refuse("pilots has " + std::to_string(given) + " items, allowed are up to 65536");
+}
+
+//! Whether a tone's estimate takes its own pilots alone.
+bool tone_by_tone(const channel_estimator::parameters& p)
+{
+    return !p.pilots_by_tone && p.method == pilot_method::least_squares &&
+           p.times.empty() && p.tone_numbers.empty();
+}
+
+void check_pilots(const channel_estimator::parameters& p)
+{
+    const size_t given = p.pilots.size();
+    if (p.pilots_by_tone) {
+        const size_t row = size_t(p.tones) * p.layers;
+        if (given % row || given == 0 || given > size_t{ 1 } << 22) {
+            refuse("pilots has " + std::to_string(given) +
+                   " items, allowed are multiples of " + std::to_string(row) +
+                   " (tones * layers), up to 4194304");
+        }
+    } else {
+        if (given % p.layers || given / p.layers < size_t(p.layers)) {
+            refuse("pilots has " + std::to_string(given) +
+                   " items, allowed are multiples of " + std::to_string(p.layers) +
+                   " (layers) from " + std::to_string(p.layers * p.layers) +
+                   ", as many pilot symbols as layers");
+        }
+        if (given > 65536) {
+            refuse("pilots has " + std::to_string(given) +
+                   " items, allowed are up to 65536");
+        }
     }
     for (size_t i = 0; i < given; ++i) {
         if (!std::isfinite(p.pilots[i].real()) || !std::isfinite(p.pilots[i].imag())) {
             refuse("pilot " + std::to_string(i) + " is not finite");
         }
     }
-    if (given / p.layers == size_t(p.layers) && p.tones < 3) {
+}
+
+//! What matters to estimates over several tones, or times.
+void check_filter(const channel_estimator::parameters& p, int symbols)
+{
+    check_range("group_symbols", p.group_symbols, 0, symbols);
+    const int group = p.times.empty() || !p.group_symbols ? symbols : p.group_symbols;
+    check_range("the number of pilot symbols estimated together", group, 1, 64);
+    if (symbols % group || symbols / group > most_groups) {
+        refuse("group_symbols is " + std::to_string(group) +
+               ", allowed are divisors of " + std::to_string(symbols) +
+               " (pilot symbols) that leave up to 16 groups");
+    }
+    check_range(
+        "the number of times", int(std::min<size_t>(p.times.size(), 65536)), 0, 1024);
+    if (!p.pilot_times.empty() && p.pilot_times.size() != size_t(symbols)) {
+        refuse("pilot_times has " + std::to_string(p.pilot_times.size()) +
+               " items, allowed are 0 and " + std::to_string(symbols) +
+               " (pilot symbols)");
+    }
+    for (const auto* all : { &p.times, &p.pilot_times }) {
+        for (const double time : *all) {
+            check_between("a time", time, -1e6, 1e6);
+        }
+    }
+    for (size_t s = 1; s < p.pilot_times.size(); ++s) {
+        if (p.pilot_times[s] <= p.pilot_times[s - 1]) {
+            refuse("pilot_times do not ascend");
+        }
+    }
+    if (!p.tone_numbers.empty() && p.tone_numbers.size() != size_t(p.tones)) {
+        refuse("tone_numbers has " + std::to_string(p.tone_numbers.size()) +
+               " items, allowed are 0 and " + std::to_string(p.tones) + " (tones)");
+    }
+    for (size_t k = 0; k < p.tone_numbers.size(); ++k) {
+        check_range("a tone number", p.tone_numbers[k], -1000000, 1000000);
+        if (k && p.tone_numbers[k] <= p.tone_numbers[k - 1]) {
+            refuse("tone_numbers do not ascend");
+        }
+    }
+    check_between("delay_spread", p.delay_spread, 0, 1);
+    check_between("first_delay", p.first_delay, -1, 1);
+    check_between("snr_db", p.snr_db, -50, 100);
+    check_between("doppler", p.doppler, 0, 0.5);
+    check_range("window", p.window, 1, 1024);
+}
+
+void check(const channel_estimator::parameters& p)
+{
+    check_range("receive_antennas", p.receive_antennas, 1, 16);
+    check_range("layers", p.layers, 1, 16);
+    check_range("tones", p.tones, 1, 65536);
+    check_pilots(p);
+    if (!tone_by_tone(p)) {
+        check_filter(p,
+                     int(p.pilots.size() / p.layers / (p.pilots_by_tone ? p.tones : 1)));
+    } else if (p.pilots.size() / p.layers == size_t(p.layers) && p.tones < 3) {
         refuse("tones is " + std::to_string(p.tones) +
                ", allowed are 3 to 65536 where there are as many pilot symbols as layers "
                "and the noise variance comes from second differences over tones");
@@ -151,6 +230,15 @@ std::unique_ptr<channel_estimator>
 channel_estimator::make(const parameters& p, backend where, int device)
 {
     check(p);
+    if (!tone_by_tone(p)) {
+        const auto plan = make_channel_filter_plan(p);
+        return dispatch(
+            where,
+            device,
+            [&] { return make_channel_filter_reference(plan); },
+            [&] { return make_channel_filter_cpu(plan); },
+            [&](int index) { return make_channel_filter_cuda(plan, index); });
+    }
     channel_estimator_plan plan{ p.receive_antennas,
                                  p.layers,
                                  p.tones,
@@ -184,6 +272,18 @@ size_t channel_estimator_batch(const channel_estimator_plan& plan,
     check_size("n0", n0, batch);
     check_size("status", status, batch);
     return batch;
+}
+
+pilot_method pilot_method_from_name(const std::string& name)
+{
+    if (name == "ls") {
+        return pilot_method::least_squares;
+    }
+    if (name == "mmse") {
+        return pilot_method::mmse;
+    }
+    throw std::invalid_argument("channel_estimator: no method \"" + name +
+                                "\", allowed are \"ls\" and \"mmse\"");
 }
 
 std::vector<complex64> orthogonal_pilots(int pilot_symbols, int layers)

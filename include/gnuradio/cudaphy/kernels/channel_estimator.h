@@ -2,41 +2,94 @@
 #pragma once
 
 #include <gnuradio/cudaphy/kernels/queue.h>
+#include <string>
 
 namespace gr::cudaphy::kernels {
 
+//! How estimates are made from pilots.
+enum class pilot_method { least_squares, mmse };
+
+//! "ls" or "mmse". \throws std::invalid_argument for another name.
+CUDAPHY_API pilot_method pilot_method_from_name(const std::string&);
+
 /*!
- * \brief Estimates MIMO channel matrices and the noise variance from known pilots, tone
- * by tone, by least squares.
+ * \brief Estimates MIMO channel matrices and the noise variance from known pilots, by
+ * least squares or by MMSE.
  *
- * In pilot symbol p, layer t sends pilots(p, t) on every tone. The received pilots of one
- * tone are Y = P Hᵀ + noise, Y (pilot symbols, Nr), P (pilot symbols, Nt), H (Nr, Nt),
- * and the estimate is Hᵀ = (Pᴴ P)⁻¹ Pᴴ Y. (Kay, Fundamentals of Statistical Signal
- * Processing, vol. 1, ch. 4: the minimum-variance unbiased estimator of a linear model in
- * white noise.)
+ * In pilot symbol p, layer t sends P(p, t) on every tone, or P(p, k, t) on tone k. The
+ * received pilots of tone k are Y = P Hᵀ + noise, Y (pilot symbols, Nr), H (Nr, Nt).
+ * Where all layers are silent in a symbol of a tone, what is received there is not looked
+ * at: it may be data.
  *
- * The noise variance (E|n|² of one complex sample) is, with more pilot symbols than
- * layers, the residual ‖Y − P Hᵀ‖² over its degrees of freedom, tones · Nr · (pilot
- * symbols − Nt). With as many pilot symbols as layers nothing remains; then it comes from
- * the second differences of the estimates over neighbouring tones, which cancel a channel
- * that is locally linear in frequency, and at least 3 tones are needed.
+ * Least squares, pilots alike on every tone: Hᵀ = (Pᴴ P)⁻¹ Pᴴ Y, tone by tone. (Kay,
+ * Fundamentals of Statistical Signal Processing, vol. 1, ch. 4: the minimum-variance
+ * unbiased estimator of a linear model in white noise.)
  *
- * An item (one group of tones) in which a received pilot is not finite gets H = 0 on that
- * tone, noise variance = NaN and status -1, which an equalizer turns into erasures. It
- * harms no other item.
+ * Least squares, pilots that differ from tone to tone: consecutive tones, as few as tell
+ * apart the layers that share them, give an estimate at their centre, taking the channel
+ * as the same on each of them; a straight line in frequency leads from one estimate to
+ * the next, and beyond the first and the last.
+ *
+ * MMSE: the linear estimator of least mean square error (Kay, ch. 12; for OFDM Edfors et
+ * al., IEEE Trans. Commun. 46(7), 1998) for a channel of mean energy 1, of independent
+ * layers and antennas, with an exponential power delay profile that begins at
+ * first_delay: E[H(k + d) H(k)*] = exp(-2πi d first_delay) / (1 + 2πi d delay_spread),
+ * and the ratio snr_db. Each estimate is made from the `window` pilots nearest in
+ * frequency. Delays count in useful symbol durations, the inverse of the spacing of
+ * tones; received early by d samples of an FFT of n, a symbol has its first delay at d /
+ * n. It suits channels that spread less, too; one that spreads more, or a scale far from
+ * 1, costs accuracy.
+ *
+ * Without `times` there is one estimate a tone, for all the slot, made from all pilot
+ * symbols. With them the channel is estimated from each group_symbols pilot symbols, and
+ * the estimates at `times` are, on each tone, their interpolation: by straight lines, or,
+ * with a `doppler`, by the MMSE interpolator of a channel whose correlation over time is
+ * J0(2π doppler (time)) (Clarke's model).
+ *
+ * The noise variance (E|n|² of one complex sample) is unbiased. It comes from what no
+ * channel explains: where a tone has more pilot symbols than layers, from the energy
+ * outside of the span of its pilots, over its degrees of freedom; else from combinations
+ * of neighbouring tones in which a channel that is locally linear in frequency cancels
+ * (MMSE: one of the delays given). With pilots alike on every tone those are second
+ * differences, and at least 3 tones are needed.
+ *
+ * An item (one slot) in which a received pilot is not finite gets noise variance = NaN
+ * and status -1, which an equalizer turns into erasures; and H = 0, by least squares with
+ * pilots alike on every tone on that tone alone. It harms no other item.
  */
 class CUDAPHY_API channel_estimator
 {
 public:
     struct parameters {
-        int receive_antennas;          //!< Nr, 1..16
-        int layers;                    //!< Nt, 1..16
-        int tones;                     //!< 1..65536
-        std::vector<complex64> pilots; //!< P, (pilot symbols, layers), full column rank
+        int receive_antennas; //!< Nr, 1..16
+        int layers;           //!< Nt, 1..16
+        int tones;            //!< 1..65536
+        //! P, (pilot symbols, layers) of full column rank; with pilots_by_tone (pilot
+        //! symbols, tones, layers)
+        std::vector<complex64> pilots;
+        bool pilots_by_tone = false;
+        //! Where each tone stands, counted in tone spacings, ascending, as subcarrier
+        //! indices are; empty: 0, 1, ...
+        std::vector<int> tone_numbers = {};
+        pilot_method method = pilot_method::least_squares;
+        double delay_spread = 0.02; //!< MMSE: rms, 0..1
+        double first_delay = 0;     //!< MMSE: -1..1
+        double snr_db = 20; //!< MMSE: of a pilot of energy 1 at one antenna, -50..100
+        int window = 64;    //!< MMSE: pilots that an estimate is made from, 1..1024
+        //! When each pilot symbol is sent, counted in symbols; empty: 0, 1, ...
+        std::vector<double> pilot_times = {};
+        //! When estimates are wanted, up to 1024 of them; empty: one for the slot
+        std::vector<double> times = {};
+        //! Pilot symbols that tell the layers apart, where there are `times`; 0: all.
+        //! There are up to 16 groups.
+        int group_symbols = 0;
+        //! Of the interpolation over time, in turns a symbol, up to 0.5; 0: straight
+        //! lines
+        double doppler = 0;
     };
 
-    //! \throws std::invalid_argument if a parameter is out of range or P has no full
-    //! column rank;
+    //! \throws std::invalid_argument if a parameter is out of range, or the pilots can't
+    //! tell the layers apart;
     //!         backend_unavailable as resolve() does.
     static std::unique_ptr<channel_estimator>
     make(const parameters&, backend where = backend::automatic, int device = 0);
@@ -44,10 +97,11 @@ public:
 
     /*!
      * Estimates a batch in one launch; returns before the device has finished if `queue`
-     * is a device's. \param received    pilots as received, (batch, pilot symbols, tones,
-     * Nr) \param[out] h      channel, (batch, tones, Nr, Nt) \param[out] n0     noise
-     * variance, linear, (batch) \param[out] status 0, or -1 where a received pilot is not
-     * finite, (batch)
+     * is a device's. T is the number of times, or 1 without any.
+     * \param received    pilots as received, (batch, pilot symbols, tones, Nr)
+     * \param[out] h      channel, (batch, T, tones, Nr, Nt)
+     * \param[out] n0     noise variance, linear, (batch, T), the same at all times
+     * \param[out] status 0, or -1 where a received pilot is not finite, (batch)
      */
     virtual void run(view<const complex64> received,
                      view<complex64> h,
