@@ -4,6 +4,24 @@
 
 namespace gr::cudaphy::kernels {
 
+void fdtd_stepper_check_range(int64_t size, int64_t first, size_t count)
+{
+    if (first < 0 || first > size || count > size_t(size - first)) {
+        throw std::invalid_argument("fdtd_stepper: elements " + std::to_string(first) +
+                                    " ... " + std::to_string(first + int64_t(count) - 1) +
+                                    " of a state of " + std::to_string(size));
+    }
+}
+
+void fdtd_stepper_check_gather(size_t elements, size_t values)
+{
+    if (elements != values) {
+        throw std::invalid_argument("fdtd_stepper: " + std::to_string(elements) +
+                                    " elements to gather, room for " +
+                                    std::to_string(values));
+    }
+}
+
 template <typename T>
 size_t fdtd_stepper_check(const fdtd_stepper<T>& stepper,
                           size_t max_steps,
@@ -44,7 +62,7 @@ template <typename T>
 std::unique_ptr<fdtd_stepper<T>> fdtd_stepper<T>::make(const fdtd_system<T>& system,
                                                        const parameters& p,
                                                        backend where,
-                                                       [[maybe_unused]] int device)
+                                                       int device)
 {
     if (p.format == sparse_format::ccs || p.format == sparse_format::bcrs) {
         throw std::invalid_argument("fdtd_stepper: format " + name_of(p.format) +
@@ -59,10 +77,8 @@ std::unique_ptr<fdtd_stepper<T>> fdtd_stepper<T>::make(const fdtd_system<T>& sys
         where,
         device,
         [&] { return make_fdtd_stepper_reference<T>(system, p); },
-        [&] { return make_fdtd_stepper_reference<T>(system, p); },
-        [](int) -> std::unique_ptr<fdtd_stepper> {
-            throw backend_unavailable("fdtd_stepper: not built for CUDA");
-        });
+        [&] { return make_fdtd_stepper_cpu<T>(system, p); },
+        [&](int index) { return make_fdtd_stepper_cuda<T>(system, p, index); });
 }
 
 #define CUDAPHY_INSTANTIATE(T)                                    \

@@ -14,6 +14,20 @@ std::unique_ptr<fdtd_stepper<T>>
 make_fdtd_stepper_reference(const fdtd_system<T>&,
                             const typename fdtd_stepper<T>::parameters&);
 
+template <typename T>
+std::unique_ptr<fdtd_stepper<T>>
+make_fdtd_stepper_cpu(const fdtd_system<T>&, const typename fdtd_stepper<T>::parameters&);
+
+template <typename T>
+std::unique_ptr<fdtd_stepper<T>> make_fdtd_stepper_cuda(
+    const fdtd_system<T>&, const typename fdtd_stepper<T>::parameters&, int device);
+
+//! \throws std::invalid_argument if the state has no such elements.
+void fdtd_stepper_check_range(int64_t size, int64_t first, size_t count);
+
+//! \throws std::invalid_argument if there are not as many values as elements.
+void fdtd_stepper_check_gather(size_t elements, size_t values);
+
 //! The number of time steps that the views stand for.
 //! \throws std::invalid_argument if the sizes do not fit each other or the stepper, or
 //! `queue` can't reach what a stepper on `where` works on.

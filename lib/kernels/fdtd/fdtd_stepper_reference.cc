@@ -2,6 +2,7 @@
 #include "kernels/fdtd/fdtd_stepper_makers.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -57,24 +58,22 @@ public:
 
     void get(int64_t first, view<T> values, queue&) const override
     {
-        check_range(first, values.size());
+        fdtd_stepper_check_range(size(), first, values.size());
         std::copy_n(d_state.begin() + first, values.size(), values.begin());
     }
     void set(int64_t first, view<const T> values, queue&) override
     {
-        check_range(first, values.size());
+        fdtd_stepper_check_range(size(), first, values.size());
         std::copy(values.begin(), values.end(), d_state.begin() + first);
     }
     void gather(view<const int32_t> elements, view<T> values, queue&) const override
     {
-        if (elements.size() != values.size()) {
-            throw std::invalid_argument(
-                "fdtd_stepper: " + std::to_string(elements.size()) +
-                " elements to gather, room for " + std::to_string(values.size()));
-        }
+        fdtd_stepper_check_gather(elements.size(), values.size());
         for (size_t i = 0; i < elements.size(); ++i) {
-            check_range(elements[i], 1);
-            values[i] = d_state[elements[i]];
+            const int64_t element = elements[i];
+            values[i] = element >= 0 && element < size()
+                            ? T(d_state[element])
+                            : std::numeric_limits<T>::quiet_NaN();
         }
     }
     void reset(queue&) override
@@ -117,16 +116,6 @@ private:
             finite = finite && std::isfinite(row[i]);
         }
         return finite;
-    }
-
-    void check_range(int64_t first, size_t count) const
-    {
-        if (first < 0 || first > size() || count > size_t(size() - first)) {
-            throw std::invalid_argument("fdtd_stepper: elements " +
-                                        std::to_string(first) + " ... " +
-                                        std::to_string(first + int64_t(count) - 1) +
-                                        " of a state of " + std::to_string(size()));
-        }
     }
 
     fdtd_system<T> d_system;

@@ -12,12 +12,16 @@ namespace gr::cudaphy::kernels {
  * call. The state stays where the backend works, between calls too.
  *
  * Rows are summed with columns ascending, one fused multiply-add an entry, so that CPU
- * and CUDA give the same bits in every format.
+ * and CUDA give the same bits in every format. What a row, a source or set() leaves below
+ * the smallest normal number in magnitude becomes 0: else fields that have faded would
+ * slow a CPU down ten times. (The reference works in double precision instead.)
  *
- * A field that grows without bound is caught: once a step leaves a value that is not
- * finite at a probe or, looked at at the end of each call, anywhere in the state, the
- * status is the number of time steps, counted from the last reset, that were sound at the
- * last look; it is -1 while all is well. What a call gives after that is zeros.
+ * A field that grows without bound is caught. Probes are looked at in every time step,
+ * the whole state at the end of each call. The status is -1 while all is finite; from
+ * then on it is the number of time steps since the last reset that were done when all
+ * that was looked at was finite for the last time: those before the one that left a probe
+ * not finite or, if none did, those before the call. Probes of time steps after it in a
+ * call that a probe ended, and of later calls, are zeros, until reset().
  *
  * T is float or double.
  */
@@ -50,22 +54,24 @@ public:
     /*!
      * Goes on by excitation.size() / sources() time steps (without a source: by
      * probes.size() / probes()); returns before the device has finished if `queue` is a
-     * device's. Nothing is allocated on the device and nothing is waited for.
+     * device's. Nothing is allocated on the device and nothing is waited for; a stream
+     * capture can take it in.
      *
      * \param excitation   (steps, sources)
      * \param[out] probes  (steps, probes)
      * \param[out] status  (1), as said above
-     * \throws std::invalid_argument if the views' sizes do not fit each other.
+     * \throws std::invalid_argument if the views' sizes do not fit each other, or these
+     * are more than max_steps.
      */
     virtual void
     run(view<const T> excitation, view<T> probes, view<int64_t> status, queue& queue) = 0;
 
     //! The state, or a run of it that begins at element `first`, to a view of the queue's
-    //! memory, and back.
+    //! memory, and back. \throws std::invalid_argument if it reaches out of the state.
     virtual void get(int64_t first, view<T> values, queue& queue) const = 0;
     virtual void set(int64_t first, view<const T> values, queue& queue) = 0;
-    //! Elements `elements` (a view of the queue's memory) to `values`: a plane's
-    //! snapshot.
+    //! Elements `elements` (a view of the queue's memory) to `values`, as many: a plane's
+    //! snapshot. What is no element of the state gives NaN.
     virtual void
     gather(view<const int32_t> elements, view<T> values, queue& queue) const = 0;
     //! All fields are zero again, and time too.

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/device_memory.cuh"
+#include "kernels/fdtd/fdtd_stepper_kernels.cuh"
+#include "kernels/fdtd/fdtd_stepper_makers.h"
+#include <algorithm>
+#include <climits>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! Blocks for `items`, which a block's threads take one by one.
+unsigned scan_blocks(int64_t items)
+{
+    return unsigned(
+        std::clamp<int64_t>((items + scan_threads - 1) / scan_threads, 1, 1024));
+}
+
+template <typename T>
+using step_kernel = void (*)(arguments<T>);
+
+template <typename T>
+step_kernel<T> kernel_for(sparse_format format)
+{
+    switch (format) {
+    case sparse_format::crs:
+        return run_steps<T, sparse_format::crs>;
+    case sparse_format::subdivided_crs:
+        return run_steps<T, sparse_format::subdivided_crs>;
+    case sparse_format::diagonal:
+        return run_steps<T, sparse_format::diagonal>;
+    default:
+        return run_steps<T, sparse_format::dictionary>;
+    }
+}
+
+//! How many blocks the current device holds at once.
+template <typename T>
+int resident_blocks(step_kernel<T> kernel, int device)
+{
+    int multiprocessors = 0, each = 0;
+    cuda_check(
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+        "cudaDeviceGetAttribute");
+    cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0),
+               "fdtd_stepper: occupancy");
+    return std::max(1, multiprocessors * each);
+}
+
+//! As few tiles for every block as there can be, all of one size.
+template <typename T>
+int32_t tile_rows_of(const fdtd_system<T>& system, int blocks)
+{
+    int64_t rows = 1;
+    for (const auto& update : system.updates) {
+        rows = std::max(rows, update.matrix.rows);
+    }
+    const int64_t whole = int64_t(blocks) * most_tile_rows;
+    const int64_t tiles = (rows + whole - 1) / whole * blocks;
+    const int64_t each = std::max<int64_t>(least_tile_rows, (rows + tiles - 1) / tiles);
+    return int32_t((each + fdtd_slice - 1) / fdtd_slice * fdtd_slice);
+}
+
+//! All that lies on the device.
+template <typename T>
+struct resident {
+    template <typename U>
+    using memory = std::unique_ptr<device_memory<U>>;
+
+    fdtd_tables<T, memory> stored;
+    memory<T> state;
+    memory<record> kept;
+    memory<unsigned> flags;
+    memory<int32_t> neighbour_start, neighbours;
+    fdtd_tables<T, fdtd_pointer> tables{};
+
+    //! \throws std::runtime_error if there is not so much memory.
+    resident(const fdtd_plan<T>& plan, int64_t size, int blocks, const fdtd_neighbours& n)
+    {
+        const size_t flag_count = size_t(blocks + 1) * flag_stride;
+        size_t needed = sizeof(T) * size_t(size) + sizeof(unsigned) * flag_count;
+        const auto& host = plan.tables;
+        const auto add = [&](const auto& table) {
+            needed += table.size() * sizeof table[0];
+        };
+        add(host.phases), add(host.marks), add(host.sources), add(host.probes);
+        needed += plan.matrix_bytes;
+        size_t available = 0, total = 0;
+        cuda_check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
+        if (needed > available) {
+            throw std::runtime_error("fdtd_stepper: the system takes " +
+                                     std::to_string(needed >> 20) +
+                                     " MiB of the device's memory, available are " +
+                                     std::to_string(available >> 20) + " of " +
+                                     std::to_string(total >> 20) + " MiB");
+        }
+        put(stored.phases, tables.phases, host.phases);
+        put(stored.tiles, tables.tiles, host.tiles);
+        put(stored.words, tables.words, host.words);
+        put(stored.numbers, tables.numbers, host.numbers);
+        put(stored.codes, tables.codes, host.codes);
+        put(stored.pattern_entries, tables.pattern_entries, host.pattern_entries);
+        put(stored.blocks, tables.blocks, host.blocks);
+        put(stored.block_rows, tables.block_rows, host.block_rows);
+        put(stored.columns, tables.columns, host.columns);
+        put(stored.values, tables.values, host.values);
+        put(stored.row_start, tables.row_start, host.row_start);
+        put(stored.diagonals, tables.diagonals, host.diagonals);
+        put(stored.marks, tables.marks, host.marks);
+        put(stored.sources, tables.sources, host.sources);
+        put(stored.probes, tables.probes, host.probes);
+        const int32_t* unused = nullptr;
+        put(neighbour_start, unused, n.start);
+        put(neighbours, unused, n.neighbours);
+        state = std::make_unique<device_memory<T>>(size_t(size));
+        kept = std::make_unique<device_memory<record>>(size_t{ 1 });
+        flags = std::make_unique<device_memory<unsigned>>(flag_count);
+    }
+
+private:
+    template <typename U>
+    static void put(memory<U>& to, const U*& pointer, const std::vector<U>& from)
+    {
+        to = std::make_unique<device_memory<U>>(from.size());
+        pointer = to->data();
+        if (!from.empty()) {
+            cuda_check(
+                cudaMemcpy(
+                    to->data(), from.data(), from.size() * sizeof(U), cudaMemcpyDefault),
+                "copy of a kernel's tables");
+        }
+    }
+};
+
+template <typename T>
+class fdtd_stepper_cuda : public fdtd_stepper<T>
+{
+public:
+    fdtd_stepper_cuda(const fdtd_system<T>& system,
+                      const typename fdtd_stepper<T>::parameters& p,
+                      int device)
+        : d_device(device), d_size(system.size), d_sources(system.sources.size()),
+          d_probes(system.probes.size()),
+          d_max_steps(std::min<size_t>(p.max_steps, INT_MAX)),
+          d_kernel(kernel_for<T>(p.format))
+    {
+        const cuda_device_scope scope(d_device);
+        const int most = resident_blocks(d_kernel, d_device);
+        const auto plan =
+            fdtd_plan<T>::make(system, p.format, tile_rows_of(system, most), false);
+        d_phases = int(plan.tables.phases.size());
+        d_matrix_bytes = plan.matrix_bytes;
+        d_blocks = std::clamp(plan.most_tiles, 1, most);
+        fdtd_neighbours neighbours;
+        if (plan.most_tiles <= d_blocks && d_blocks <= threads) {
+            neighbours = fdtd_neighbours::find(system, plan, d_blocks);
+        }
+        d_there = std::make_unique<resident<T>>(plan, d_size, d_blocks, neighbours);
+        clear_all(cudaStreamLegacy);
+        // What was copied from pageable memory may still be on its way.
+        cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "fdtd_stepper: clear");
+    }
+    ~fdtd_stepper_cuda() override
+    {
+        const cuda_device_scope scope(d_device);
+        d_there.reset();
+    }
+
+    int64_t size() const override { return d_size; }
+    size_t sources() const override { return d_sources; }
+    size_t probes() const override { return d_probes; }
+    size_t matrix_bytes() const override { return d_matrix_bytes; }
+
+    void run(view<const T> excitation,
+             view<T> probes,
+             view<int64_t> status,
+             queue& queue) override
+    {
+        const auto steps = fdtd_stepper_check(
+            *this, d_max_steps, excitation, probes, status, queue, backend::cuda);
+        const cuda_device_scope scope(d_device);
+        const auto stream = stream_of(queue);
+        auto& there = *d_there;
+        if (steps > 0) {
+            arguments<T> a{ there.tables,
+                            { there.state->data(),
+                              excitation.data(),
+                              probes.data(),
+                              d_sources,
+                              d_probes,
+                              0 },
+                            unsigned(steps),
+                            d_phases,
+                            { there.flags->data(),
+                              there.neighbour_start->data(),
+                              there.neighbours->data() },
+                            there.kept->data() };
+            const size_t flags = size_t(d_blocks + 1) * flag_stride;
+            cuda_check(
+                cudaMemsetAsync(there.flags->data(), 0, flags * sizeof(unsigned), stream),
+                "fdtd_stepper: flags");
+            void* all[] = { &a };
+            cuda_check(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(d_kernel),
+                                                   dim3(d_blocks),
+                                                   dim3(threads),
+                                                   all,
+                                                   0,
+                                                   stream),
+                       "fdtd_stepper: run_steps");
+            cuda_check_launch("fdtd_stepper: run_steps");
+        }
+        examine<<<scan_blocks(d_size), scan_threads, 0, stream>>>(
+            there.state->data(), d_size, there.kept->data());
+        cuda_check_launch("fdtd_stepper: examine");
+        conclude<<<1, scan_threads, 0, stream>>>(
+            there.kept->data(), steps, probes.data(), d_probes, status.data());
+        cuda_check_launch("fdtd_stepper: conclude");
+    }
+
+    void get(int64_t first, view<T> values, queue& queue) const override
+    {
+        fdtd_stepper_check_range(d_size, first, values.size());
+        const cuda_device_scope scope(d_device);
+        cuda_check(cudaMemcpyAsync(values.data(),
+                                   d_there->state->data() + first,
+                                   values.size() * sizeof(T),
+                                   cudaMemcpyDeviceToDevice,
+                                   stream_of(queue)),
+                   "fdtd_stepper: get");
+    }
+    void set(int64_t first, view<const T> values, queue& queue) override
+    {
+        fdtd_stepper_check_range(d_size, first, values.size());
+        const cuda_device_scope scope(d_device);
+        const auto count = int64_t(values.size());
+        put<<<scan_blocks(count), scan_threads, 0, stream_of(queue)>>>(
+            d_there->state->data() + first, values.data(), count);
+        cuda_check_launch("fdtd_stepper: put");
+    }
+    void gather(view<const int32_t> elements, view<T> values, queue& queue) const override
+    {
+        fdtd_stepper_check_gather(elements.size(), values.size());
+        const cuda_device_scope scope(d_device);
+        const auto count = int64_t(values.size());
+        pick<<<scan_blocks(count), scan_threads, 0, stream_of(queue)>>>(
+            d_there->state->data(), d_size, elements.data(), values.data(), count);
+        cuda_check_launch("fdtd_stepper: pick");
+    }
+    void reset(queue& queue) override
+    {
+        const cuda_device_scope scope(d_device);
+        clear_all(stream_of(queue));
+    }
+
+private:
+    void clear_all(cudaStream_t stream)
+    {
+        clear<<<scan_blocks(d_size), scan_threads, 0, stream>>>(
+            d_there->state->data(), d_size, d_there->kept->data());
+        cuda_check_launch("fdtd_stepper: clear");
+    }
+
+    const int d_device;
+    const int64_t d_size;
+    const size_t d_sources, d_probes, d_max_steps;
+    const step_kernel<T> d_kernel;
+    int d_phases = 0, d_blocks = 1;
+    size_t d_matrix_bytes = 0;
+    std::unique_ptr<resident<T>> d_there;
+};
+
+} // namespace
+
+template <typename T>
+std::unique_ptr<fdtd_stepper<T>>
+make_fdtd_stepper_cuda(const fdtd_system<T>& system,
+                       const typename fdtd_stepper<T>::parameters& p,
+                       int device)
+{
+    return std::make_unique<fdtd_stepper_cuda<T>>(system, p, device);
+}
+
+template std::unique_ptr<fdtd_stepper<float>> make_fdtd_stepper_cuda<float>(
+    const fdtd_system<float>&, const fdtd_stepper<float>::parameters&, int);
+template std::unique_ptr<fdtd_stepper<double>> make_fdtd_stepper_cuda<double>(
+    const fdtd_system<double>&, const fdtd_stepper<double>::parameters&, int);
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/fdtd_system.h>
+#include <gnuradio/cudaphy/kernels/sparse_product.h>
+
+// An FDTD system as the vectors of the CPU and the warps of CUDA go through it. A phase
+// is an update, cut into tiles of consecutive rows; or what sources and probes do between
+// updates. The tiles of a phase come in an order in which those that read the same
+// elements follow each other, so that three components of a field that lie far apart
+// in the state are read from memory once, not twice.
+//
+// Of a dictionary a tile has words for CUDA, one for every 32 of its rows in their
+// natural order, or runs of rows of one pattern for the CPU. All other rows stand in
+// blocks of up to 32 with the same number of entries, each a dense matrix, entry by
+// entry: source 5's subdivision, tile by tile, which takes as little memory as over the
+// whole matrix and keeps together what reads the same elements.
+
+namespace gr::cudaphy::kernels {
+
+constexpr int32_t fdtd_slice = 32; //!< rows of a word and of a block at most
+
+struct fdtd_phase {
+    int32_t tiles, tiles_end;
+    int32_t marks, marks_end;
+    int32_t first, rows; //!< the run of the state that the update changes
+    int32_t diagonals, diagonals_end;
+    int32_t codes;   //!< the place of its first code
+    int32_t between; //!< 1: no update, all there is are marks
+    int64_t entries; //!< crs: its first row_start; diagonal: its first value
+};
+
+struct fdtd_tile {
+    int32_t first;  //!< its first element in the state
+    uint32_t rows;  //!< and, in the highest bit, whether there are marks among them
+    int32_t words;  //!< the place of its first word or run; the next tile's is the end
+    int32_t blocks; //!< the same of blocks
+};
+constexpr uint32_t fdtd_marked = 1u << 31;
+
+//! A word is a code that all 32 rows have, or the highest bit and the place of 32 numbers
+//! of codes. A code has the place of a pattern's first pair of entries and, in its low 8
+//! bits, its number of entries; none at all is code_empty, and rows that stand in a block
+//! or don't exist have code 0.
+constexpr uint32_t fdtd_mixed = 1u << 31;
+constexpr uint32_t fdtd_code_empty = 1u << 8;
+constexpr int fdtd_pattern_entries = 255; //!< at most
+
+template <typename T>
+struct alignas(2 * sizeof(T)) fdtd_entry {
+    int32_t offset; //!< from the row's own element
+    T value;
+};
+
+//! Consecutive rows with the same code.
+struct fdtd_run {
+    int32_t first, count; //!< of elements in the state
+    uint32_t code;
+};
+
+struct fdtd_block {
+    int32_t rows;    //!< the first, if they are consecutive, or ~(place of 32 rows)
+    uint32_t shape;  //!< 64 times entries a row, plus rows
+    int64_t entries; //!< the place of the first
+};
+
+//! An element on which sources act, or that a probe reads, in a phase. `sources` and
+//! `probes` are places of the first; the next mark's are the ends.
+struct fdtd_mark {
+    int32_t element, sources, probes;
+    int32_t what;
+    static constexpr int32_t has_source = 1, hard = 2, more_sources = 4, has_probes = 8;
+};
+
+template <typename T>
+struct fdtd_source {
+    T coefficient;
+    int32_t column; //!< of the excitation
+    int32_t hard;
+};
+
+template <typename T>
+struct fdtd_probe {
+    T coefficient;
+    int32_t column; //!< of the probes
+};
+
+//! All tables, in one storage or another.
+template <typename T, template <typename> class Storage>
+struct fdtd_tables {
+    Storage<fdtd_phase> phases;
+    Storage<fdtd_tile> tiles; //!< and one more
+    Storage<uint32_t> words;
+    Storage<fdtd_run> runs;
+    Storage<uint16_t> numbers;
+    Storage<uint32_t> codes;
+    Storage<fdtd_entry<T>> pattern_entries;
+    Storage<fdtd_block> blocks;
+    Storage<int32_t> block_rows;
+    Storage<int32_t> columns;
+    Storage<T> values;
+    Storage<int64_t> row_start;
+    Storage<int32_t> diagonals; //!< offsets from a row's own element
+    Storage<fdtd_mark> marks;   //!< of each phase by element; and one more
+    Storage<fdtd_source<T>> sources;
+    Storage<fdtd_probe<T>> probes;
+
+    template <typename Visit>
+    void for_each(const Visit& visit)
+    {
+        visit(phases), visit(tiles), visit(words), visit(runs), visit(numbers);
+        visit(codes), visit(pattern_entries), visit(blocks), visit(block_rows);
+        visit(columns), visit(values), visit(row_start), visit(diagonals), visit(marks);
+        visit(sources), visit(probes);
+    }
+};
+
+template <typename T>
+using fdtd_on_host = std::vector<T>;
+
+template <typename T>
+struct fdtd_plan {
+    fdtd_tables<T, fdtd_on_host> tables;
+    int32_t tile_rows = 0;   //!< a multiple of 32
+    size_t matrix_bytes = 0; //!< what the matrices take of the tables
+    int32_t most_tiles = 0;  //!< of a phase
+
+    //! \param runs  of a dictionary, instead of words
+    //! \throws std::invalid_argument if the format does not suit a matrix.
+    static fdtd_plan make(const fdtd_system<T>& system,
+                          sparse_format format,
+                          int32_t tile_rows,
+                          bool runs);
+};
+
+//! The numbers of the tiles of a matrix, those next to each other that read the same
+//! elements.
+template <typename T>
+std::vector<int32_t> fdtd_tile_order(const sparse_matrix<T>& a, int32_t tile_rows);
+
+//! Which of `blocks` workers must have finished a phase before which other goes on, where
+//! each takes tile `worker`, `worker + blocks`, ... of every phase: those that read what
+//! the other changes, and the other way round. Worker b's are neighbours[start[b] ...
+//! start[b + 1]). One that has done so many phases waits until its neighbours have, and
+//! all is in order: what it reads is there, and nobody still reads what it changes.
+struct fdtd_neighbours {
+    std::vector<int32_t> start, neighbours;
+
+    template <typename T>
+    static fdtd_neighbours
+    find(const fdtd_system<T>& system, const fdtd_plan<T>& plan, int32_t blocks);
+};
+
+} // namespace gr::cudaphy::kernels

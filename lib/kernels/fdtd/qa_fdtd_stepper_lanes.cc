@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// What the CUDA kernel's blocks do, each by a thread of this machine: the tables, the
+// lanes' way through them, and how blocks wait for each other.
+#define BOOST_TEST_MODULE fdtd_stepper_lanes
+#include "kernels/fdtd/fdtd_stepper_lane.h"
+#include "kernels/fdtd/qa_fdtd_stepper_systems.h"
+#include <algorithm>
+#include <atomic>
+#include <boost/mpl/list.hpp>
+#include <thread>
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
+using namespace gr::cudaphy::testing;
+
+namespace {
+
+using number_types = boost::mpl::list<float, double>;
+
+constexpr int warps = 3, rows_a_lane = 2;
+
+template <typename T>
+struct emulated {
+    const fdtd_plan<T>& plan;
+    fdtd_tables<T, fdtd_pointer> tables;
+    int blocks;
+    fdtd_neighbours neighbours; //!< none: all wait for all
+    std::vector<std::atomic<unsigned>> flags;
+    std::atomic<unsigned> counter{ 0 };
+
+    emulated(const fdtd_system<T>& system, const fdtd_plan<T>& p, int b, bool next_ones)
+        : plan(p), blocks(b), flags(size_t(b))
+    {
+        const auto& t = plan.tables;
+        tables = { t.phases.data(),          t.tiles.data(),
+                   t.words.data(),           t.runs.data(),
+                   t.numbers.data(),         t.codes.data(),
+                   t.pattern_entries.data(), t.blocks.data(),
+                   t.block_rows.data(),      t.columns.data(),
+                   t.values.data(),          t.row_start.data(),
+                   t.diagonals.data(),       t.marks.data(),
+                   t.sources.data(),         t.probes.data() };
+        if (next_ones) {
+            neighbours = fdtd_neighbours::find(system, plan, blocks);
+        }
+    }
+
+    void wait(int block, unsigned done)
+    {
+        if (neighbours.start.empty()) {
+            while (counter.load(std::memory_order_acquire) < done * unsigned(blocks)) {
+                std::this_thread::yield();
+            }
+            return;
+        }
+        for (auto n = neighbours.start[block]; n < neighbours.start[block + 1]; ++n) {
+            const auto& flag = flags[size_t(neighbours.neighbours[n])];
+            while (flag.load(std::memory_order_acquire) < done) {
+                std::this_thread::yield();
+            }
+        }
+    }
+
+    void arrive(int block, unsigned done)
+    {
+        if (neighbours.start.empty()) {
+            counter.fetch_add(1, std::memory_order_release);
+        } else {
+            flags[block].store(done, std::memory_order_release);
+        }
+    }
+
+    template <sparse_format Format>
+    void run_block(int block, size_t steps, fdtd_step<T> step)
+    {
+        unsigned done = 0;
+        std::vector<fdtd_pending<T>> pending(warps * 32);
+        const auto ignore = [] {};
+        for (; step.number < steps; ++step.number) {
+            for (const auto& phase : plan.tables.phases) {
+                wait(block, done);
+                for (int l = 0; l < warps * 32; ++l) {
+                    fdtd_fetched_mark<T> marks[rows_a_lane];
+                    fdtd_lane<T, Format, rows_a_lane> lane(
+                        tables, l / 32, warps, l % 32, marks);
+                    if (!phase.between) {
+                        lane.update(
+                            phase, step, block, blocks, pending[l], ignore, ignore);
+                    } else if (block == 0) {
+                        lane.between(phase, step, l, warps * 32, ignore);
+                    }
+                }
+                arrive(block, ++done);
+                for (auto& each : pending) {
+                    fdtd_lane<T, Format, rows_a_lane>(tables, 0, 1, 0, nullptr)
+                        .write(step, each, ignore);
+                }
+            }
+        }
+    }
+
+    void run(sparse_format format, size_t steps, const fdtd_step<T>& step)
+    {
+        std::vector<std::thread> threads;
+        for (int block = 0; block < blocks; ++block) {
+            threads.emplace_back([&, block] {
+                switch (format) {
+                case sparse_format::crs:
+                    return run_block<sparse_format::crs>(block, steps, step);
+                case sparse_format::subdivided_crs:
+                    return run_block<sparse_format::subdivided_crs>(block, steps, step);
+                case sparse_format::diagonal:
+                    return run_block<sparse_format::diagonal>(block, steps, step);
+                default:
+                    return run_block<sparse_format::dictionary>(block, steps, step);
+                }
+            });
+        }
+        for (auto& thread : threads) {
+            thread.join();
+        }
+    }
+};
+
+template <typename T>
+void check(const fdtd_system<T>& system, sparse_format format, size_t steps)
+{
+    const auto start = gaussian<T>(size_t(system.size));
+    const auto excitation = gaussian<T>(steps * system.sources.size());
+    auto expected_state = start;
+    const auto expected = stepped(system, steps, excitation, expected_state);
+    for (const int32_t tile_rows : { 96, 4096 }) {
+        const auto plan = fdtd_plan<T>::make(system, format, tile_rows, false);
+        for (const bool next_ones : { false, true }) {
+            const int blocks = next_ones ? std::clamp(plan.most_tiles, 1, 12) : 3;
+            emulated<T> machine(system, plan, blocks, next_ones);
+            auto state = start;
+            std::vector<T> probes(expected.size(), T(-1e30));
+            machine.run(format,
+                        steps,
+                        { state.data(),
+                          excitation.data(),
+                          probes.data(),
+                          system.sources.size(),
+                          system.probes.size(),
+                          0 });
+            BOOST_TEST((state == expected_state));
+            BOOST_TEST((probes == expected));
+        }
+    }
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_of_lanes_step_random_systems_as_written,
+                              T,
+                              number_types)
+{
+    if (tested_backend() != backend::cpu) {
+        return; // once is enough
+    }
+    for (const auto format : { sparse_format::crs,
+                               sparse_format::subdivided_crs,
+                               sparse_format::dictionary }) {
+        for (const int64_t size : { 2, 37, 3001 }) {
+            for (const size_t updates : { 1, 4 }) {
+                check(random_system<T>(size, updates), format, 5);
+            }
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_of_lanes_step_grids_as_written, T, number_types)
+{
+    if (tested_backend() != backend::cpu) {
+        return;
+    }
+    for (const auto boundary : { fdtd_boundary::pec, fdtd_boundary::cpml }) {
+        fdtd_grid::parameters p{ { 20, 19, 21 }, { { 1e-3 }, { 1e-3 }, { 1e-3 } } };
+        p.boundary.assign(3, { boundary, boundary });
+        p.absorber.thickness = 4;
+        fdtd_grid grid(p);
+        grid.add_source("ez", { 10, 10, 10 });
+        grid.add_probe("ez", { 10, 11, 12 });
+        grid.add_probe("hx", { 11, 9, 11 });
+        const auto system = grid.template system<T>();
+        check(system, sparse_format::dictionary, 4);
+        check(system, sparse_format::subdivided_crs, 4);
+        if (boundary == fdtd_boundary::pec) {
+            check(system, sparse_format::diagonal, 5);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(tiles_that_read_the_same_elements_are_next_to_each_other)
+{
+    fdtd_grid grid({ { 16, 64, 64 }, { { 1e-3 }, { 1e-3 }, { 1e-3 } } });
+    const auto system = grid.system<float>();
+    const auto& a = system.updates[0].matrix;
+    constexpr int32_t tile_rows = 1024;
+    const auto order = fdtd_tile_order(a, tile_rows);
+    const auto tiles = (a.rows + tile_rows - 1) / tile_rows;
+    auto sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    for (int32_t i = 0; i < tiles; ++i) {
+        BOOST_TEST(sorted[i] == i);
+    }
+    // Tiles between the first and the last that read a stretch of the state.
+    std::vector<int> first(size_t(a.columns / tile_rows + 1), -1), span(first.size());
+    for (int i = 0; i < int(order.size()); ++i) {
+        const auto end = std::min<int64_t>(a.rows, int64_t(order[i] + 1) * tile_rows);
+        for (auto e = a.row_start[int64_t(order[i]) * tile_rows]; e < a.row_start[end];
+             ++e) {
+            const auto stretch = a.column[e] / tile_rows;
+            first[stretch] = first[stretch] < 0 ? i : first[stretch];
+            span[stretch] = i - first[stretch];
+        }
+    }
+    BOOST_TEST(*std::max_element(span.begin(), span.end()) < tiles / 5);
+}
