@@ -34,7 +34,26 @@ detector detector_from_name(const std::string& name)
     if (name == "mmse") {
         return detector::mmse;
     }
-    throw std::invalid_argument("detector \"" + name + "\" is none of \"zf\", \"mmse\"");
+    if (name == "mmse_irc") {
+        return detector::mmse_irc;
+    }
+    if (name == "mrc") {
+        return detector::max_ratio;
+    }
+    throw std::invalid_argument("detector \"" + name +
+                                "\" is none of \"zf\", \"mmse\", \"mmse_irc\", \"mrc\"");
+}
+
+equalizer_route equalizer_route_from_name(const std::string& name)
+{
+    if (name == "solve") {
+        return equalizer_route::solve;
+    }
+    if (name == "inverse") {
+        return equalizer_route::inverse;
+    }
+    throw std::invalid_argument("route \"" + name +
+                                "\" is none of \"solve\", \"inverse\"");
 }
 
 std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, int device)
@@ -43,10 +62,17 @@ std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, i
     check_range("layers", p.layers, 1, p.receive_antennas);
     check_range("symbols", p.symbols, 1, 65536);
     check_range("tones", p.tones, 1, 65536);
-    if (p.method != detector::zero_forcing && p.method != detector::mmse) {
-        throw std::invalid_argument("equalizer: method is " +
-                                    std::to_string(static_cast<int>(p.method)) +
-                                    ", allowed are zero_forcing and mmse");
+    if (p.method < detector::zero_forcing || p.method > detector::max_ratio) {
+        throw std::invalid_argument(
+            "equalizer: method is " + std::to_string(static_cast<int>(p.method)) +
+            ", allowed are zero_forcing, mmse, mmse_irc and max_ratio");
+    }
+    if (p.route == equalizer_route::inverse) {
+        if (p.method != detector::zero_forcing && p.method != detector::mmse) {
+            throw std::invalid_argument(
+                "equalizer: the route inverse is for zero_forcing and mmse");
+        }
+        return make_equalizer_by_inverse(p, where, device);
     }
     return dispatch(
         where,
@@ -56,37 +82,86 @@ std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, i
         [&](int index) { return make_equalizer_cuda(p, index); });
 }
 
-size_t equalizer_groups(const equalizer::parameters& p,
-                        size_t y,
-                        size_t h,
-                        size_t n0,
-                        size_t x,
-                        size_t noise,
-                        size_t status)
+equalizer_shape shape_of(const equalizer::parameters& p, const equalizer_run& given)
 {
-    const size_t matrix = size_t(p.receive_antennas) * p.layers;
-    const size_t group = matrix * p.tones;
+    const size_t antennas = p.receive_antennas;
+    const size_t group = antennas * p.layers * p.tones;
+    const size_t h = given.h.size();
     if (h % group) {
         throw std::invalid_argument("equalizer: h has " + std::to_string(h) +
                                     " items, allowed are multiples of " +
                                     std::to_string(group) + " (tones * Nr * Nt)");
     }
-    const size_t groups = h / group;
-    const size_t vectors = groups * p.symbols * p.tones;
-    check_size("y", y, vectors * p.receive_antennas);
-    check_size("x", x, vectors * p.layers);
-    check_size("noise", noise, vectors * p.layers);
-    check_size("status", status, groups * p.tones);
-    if (n0 != 1) {
-        check_size("n0 (unless 1)", n0, groups);
+    equalizer_shape shape{ p.receive_antennas, p.layers,  p.tones,
+                           size_t(p.symbols),  h / group, 1 };
+    const size_t given_groups = shape.groups;
+    const size_t step = antennas * p.symbols * p.tones;
+    const bool one_variance = given.covariance.empty()
+                                  ? given.n0.size() == 1
+                                  : given.covariance.size() == antennas * antennas;
+    if (shape.groups == 1 && one_variance && !given.y.empty() &&
+        given.y.size() % step == 0) {
+        shape.symbols *= given.y.size() / step; // one channel for all groups
     }
-    return groups;
+    const size_t vectors = given_groups * p.tones * shape.symbols;
+    check_size("y", given.y.size(), vectors * antennas);
+    check_size("x", given.x.size(), vectors * p.layers);
+    check_size("noise", given.noise.size(), vectors * p.layers);
+    check_size("status", given.status.size(), given_groups * p.tones);
+    if (given.covariance.empty()) {
+        shape.variances = given.n0.size();
+        if (shape.variances != 1) {
+            check_size("n0 (unless 1)", shape.variances, given_groups);
+        }
+    } else {
+        const size_t square = antennas * antennas;
+        shape.variances = given.covariance.size() / square;
+        if (given.covariance.size() != square &&
+            given.covariance.size() != square * shape.matrices()) {
+            check_size("covariance (unless one matrix, or one a tone)",
+                       given.covariance.size(),
+                       given_groups * square);
+        }
+    }
+    return shape;
 }
 
-equalizer_items::equalizer_items(const equalizer::parameters& p, size_t groups)
-    : matrices(groups * p.tones), chunk(std::min(p.symbols, std::max(16, 4 * p.layers))),
-      items(matrices * ((p.symbols + chunk - 1) / chunk))
+equalizer_items::equalizer_items(const equalizer_shape& shape)
+    : matrices(shape.matrices()),
+      chunk(std::max<size_t>(
+          1, std::min<size_t>(shape.symbols, std::max(16, 4 * shape.layers)))),
+      items(matrices * ((shape.symbols + chunk - 1) / chunk))
 {
+}
+
+void equalizer_backend::run(view<const complex64> y,
+                            view<const complex64> h,
+                            view<const float> n0,
+                            view<complex64> x,
+                            view<float> noise,
+                            view<int> status,
+                            queue& queue)
+{
+    const equalizer_run given{ y, h, n0, {}, x, noise, status };
+    equalize(shape_of(d_p, given), given, queue);
+}
+
+void equalizer_backend::run(view<const complex64> y,
+                            view<const complex64> h,
+                            view<const complex64> covariance,
+                            view<complex64> x,
+                            view<float> noise,
+                            view<int> status,
+                            queue& queue)
+{
+    if (d_p.method != detector::mmse_irc) {
+        throw std::invalid_argument("equalizer: a covariance is for mmse_irc alone");
+    }
+    if (covariance.empty() && !h.empty()) {
+        throw std::invalid_argument("equalizer: the covariance is empty");
+    }
+    const equalizer_run given{ y, h, {}, covariance, x, noise, status };
+    equalize(shape_of(d_p, given), given, queue);
 }
 
 } // namespace gr::cudaphy::kernels

@@ -19,13 +19,9 @@ namespace gr::cudaphy::kernels {
 //! One call of run(), as the parts of it see it.
 struct equalizer_job {
     equalizer::parameters p;
+    equalizer_shape shape;
     equalizer_items cut;
-    const complex64* y;
-    const complex64* h;
-    view<const float> n0;
-    complex64* x;
-    float* noise;
-    int* status;
+    equalizer_run given;
 };
 
 } // namespace gr::cudaphy::kernels
@@ -123,70 +119,259 @@ HWY_INLINE void apply(Antennas size,
     }
 }
 
-//! Items first..last.
+constexpr bool is_mmse(detector method)
+{
+    return method == detector::mmse || method == detector::mmse_irc;
+}
+
+method method_of(const equalizer::parameters& p)
+{
+    return { is_mmse(p.method),
+             p.unbiased,
+             p.method == detector::max_ratio,
+             rank_tolerance_per_antenna * float(p.receive_antennas) };
+}
+
+//! A lane's noise variance: 1 once its covariance is taken out, NaN where that fails.
+template <typename Antennas>
+HWY_INLINE real variance_of(const equalizer_job& job,
+                            Antennas size,
+                            const size_t* matrices,
+                            lane_whitener<Antennas>& whitener)
+{
+    HWY_ALIGN float n0[lanes];
+    if (job.given.covariance.empty()) {
+        for (size_t l = 0; l < lanes; ++l) {
+            n0[l] = job.given.n0[job.shape.variance_of(matrices[l])];
+        }
+        return hn::LoadU(tag(), n0);
+    }
+    constexpr int most = Antennas::most_receive;
+    HWY_ALIGN row<complex64> covariance[most * most];
+    const int nr = size.receive();
+    for (size_t l = 0; l < lanes; ++l) {
+        const auto at = job.shape.variance_of(matrices[l]) * nr * nr;
+        scatter_to_lane(job.given.covariance.data() + at, nr * nr, l, covariance);
+    }
+    find_whitener(
+        size, [&](int r, int c) { return load(covariance[r * nr + c]); }, whitener);
+    const real one = constant(1.0f);
+    return choose(whitener.usable, one, constant(float_infinity));
+}
+
+//! Items first..last, each of one matrix and up to `chunk` vectors.
 template <int Nr, int Nt>
-void equalize(const equalizer_job& job, size_t first, size_t last)
+void equalize_many(const equalizer_job& job, size_t first, size_t last)
 {
     using size_type = antennas<Nr, Nt>;
     const auto& p = job.p;
     const size_type size{ p.receive_antennas, p.layers };
     const int nr = size.receive();
     const int nt = size.layers();
-    const method m{ p.method == detector::mmse,
-                    p.unbiased,
-                    rank_tolerance_per_antenna * float(nr) };
+    const size_t tones = p.tones;
+    const bool coloured = !job.given.covariance.empty();
 
     HWY_ALIGN row<complex64> h[size_type::most_receive * size_type::most_layers];
     HWY_ALIGN row<complex64> y[size_type::most_receive];
     HWY_ALIGN row<complex64> x[size_type::most_layers];
     HWY_ALIGN row<float> noise[size_type::most_layers];
-    HWY_ALIGN float n0[lanes];
     HWY_ALIGN float status[lanes];
+    size_t matrix[lanes];
     size_t vector[lanes]; // each lane's next vector
-    int left[lanes];      // vectors that remain to it
+    size_t left[lanes];   // vectors that remain to it
     lane_weights<size_type> weights;
+    lane_whitener<size_type> whitener;
 
     for (; first < last; first += lanes) {
         const size_t count = std::min(lanes, last - first);
         for (size_t l = 0; l < lanes; ++l) {
             // Lanes beyond the last item repeat it, and write nothing.
             const size_t item = first + std::min(l, count - 1);
-            const size_t matrix = item % job.cut.matrices;
-            const int begin = int(item / job.cut.matrices) * job.cut.chunk;
-            const size_t group = matrix / p.tones;
-            vector[l] = (group * p.symbols + begin) * p.tones + matrix % p.tones;
-            left[l] = std::min(job.cut.chunk, p.symbols - begin);
-            n0[l] = job.n0[job.n0.size() == 1 ? 0 : group];
-            scatter_to_lane(job.h + matrix * (nr * nt), nr * nt, l, h);
+            matrix[l] = item % job.cut.matrices;
+            const size_t begin = item / job.cut.matrices * job.cut.chunk;
+            const size_t group = matrix[l] / tones;
+            vector[l] = (group * job.shape.symbols + begin) * tones + matrix[l] % tones;
+            left[l] = std::min(job.cut.chunk, job.shape.symbols - begin);
+            scatter_to_lane(job.given.h.data() + matrix[l] * (nr * nt), nr * nt, l, h);
+        }
+        const real n0 = variance_of(job, size, matrix, whitener);
+        for (int t = 0; coloured && t < nt; ++t) {
+            complex_lane column[size_type::most_receive];
+            for (int r = 0; r < nr; ++r) {
+                column[r] = load(h[r * nt + t]);
+            }
+            whiten(size, whitener, column);
+            for (int r = 0; r < nr; ++r) {
+                hn::StoreInterleaved2(column[r].re,
+                                      column[r].im,
+                                      tag(),
+                                      reinterpret_cast<float*>(h[r * nt + t]));
+            }
         }
         find_weights(
             size,
-            m,
-            hn::LoadU(tag(), n0),
+            method_of(p),
+            n0,
             [&](int r, int t) { return load(h[r * nt + t]); },
             weights);
+        for (int t = 0; coloured && t < nt; ++t) {
+            weigh_unwhitened(size, whitener, weights.q[t]);
+        }
         hn::StoreU(weights.status, tag(), status);
         for (size_t l = 0; l < count; ++l) {
             if (first + l < job.cut.matrices) {
-                job.status[first + l] = int(status[l]);
+                job.given.status[first + l] = int(status[l]);
             }
         }
-        for (int s = 0; s < job.cut.chunk; ++s) {
+        for (size_t s = 0; s < job.cut.chunk; ++s) {
             for (size_t l = 0; l < lanes; ++l) {
                 if (s < left[l]) {
-                    scatter_to_lane(job.y + vector[l] * nr, nr, l, y);
+                    scatter_to_lane(job.given.y.data() + vector[l] * nr, nr, l, y);
                 }
             }
             apply(size, weights, y, x, noise);
             for (size_t l = 0; l < count; ++l) {
                 if (s < left[l]) {
-                    gather_from_lane(x, nt, l, job.x + vector[l] * nt);
-                    gather_from_lane(noise, nt, l, job.noise + vector[l] * nt);
+                    gather_from_lane(x, nt, l, job.given.x.data() + vector[l] * nt);
+                    gather_from_lane(
+                        noise, nt, l, job.given.noise.data() + vector[l] * nt);
                 }
             }
             for (size_t l = 0; l < lanes; ++l) {
-                vector[l] += p.tones;
+                vector[l] += tones;
             }
+        }
+    }
+}
+
+//! Complex number `e` of each lane's row; the rows, `pitch` long, follow one another.
+HWY_INLINE complex_lane load_of_rows(const complex64* from,
+                                     [[maybe_unused]] size_t pitch,
+                                     int e)
+{
+#if HWY_TARGET == HWY_SCALAR
+    return { hn::Set(tag(), from[e].real()), hn::Set(tag(), from[e].imag()) };
+#else
+    const hn::Repartition<int64_t, tag> pair;
+    const auto* base = reinterpret_cast<const int64_t*>(from + e);
+    const auto place = hn::Mul(hn::Iota(pair, 0), hn::Set(pair, int64_t(pitch)));
+    const auto low = hn::BitCast(tag(), hn::GatherIndex(pair, base, place));
+    const auto high =
+        hn::BitCast(tag(), hn::GatherIndex(pair, base + pitch * hn::Lanes(pair), place));
+    return { hn::ConcatEven(tag(), high, low), hn::ConcatOdd(tag(), high, low) };
+#endif
+}
+
+//! Rows of a lane's numbers to each lane's own, which follow one another.
+template <typename T>
+HWY_INLINE void store_rows(const row<T>* from, int n, T* to)
+{
+#if HWY_TARGET != HWY_SCALAR
+    using word = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+    const hn::Repartition<word, tag> d;
+    const size_t step = hn::Lanes(d);
+    for (size_t l = 0; n <= 4 && n != 3 && l < lanes; l += step) {
+        const auto part = [&](int e) HWY_ATTR {
+            return hn::LoadU(d, reinterpret_cast<const word*>(from[e] + l));
+        };
+        auto* out = reinterpret_cast<word*>(to + l * n);
+        if (n == 1) {
+            hn::StoreU(part(0), d, out);
+        } else if (n == 2) {
+            hn::StoreInterleaved2(part(0), part(1), d, out);
+        } else {
+            hn::StoreInterleaved4(part(0), part(1), part(2), part(3), d, out);
+        }
+    }
+    if (n <= 4 && n != 3) {
+        return;
+    }
+#endif
+    for (size_t l = 0; l < lanes; ++l) {
+        gather_from_lane(from, n, l, to + l * n);
+    }
+}
+
+//! Matrices first..last with one vector each.
+template <bool Mmse, int Nr, int Nt>
+void solve_each(const equalizer_job& job, size_t first, size_t last)
+{
+    using size_type = antennas<Nr, Nt>;
+    const size_type size{ job.p.receive_antennas, job.p.layers };
+    const int nr = size.receive();
+    const int nt = size.layers();
+    constexpr int most_h = size_type::most_receive * size_type::most_layers;
+    const bool coloured = !job.given.covariance.empty();
+
+    HWY_ALIGN row<complex64> x[size_type::most_layers];
+    HWY_ALIGN row<float> noise[size_type::most_layers];
+    HWY_ALIGN float status[lanes];
+    // Of the last lanes, where fewer are left.
+    HWY_ALIGN complex64 few_h[lanes * most_h], few_y[lanes * size_type::most_receive],
+        few_x[lanes * size_type::most_layers];
+    HWY_ALIGN float few_noise[lanes * size_type::most_layers];
+    size_t matrix[lanes];
+    complex_lane q[size_type::most_layers][size_type::most_receive];
+    complex_lane received[size_type::most_receive];
+    lane_solution<size_type> solution;
+    lane_whitener<size_type> whitener;
+
+    for (; first < last; first += lanes) {
+        const size_t count = std::min(lanes, last - first);
+        const complex64* h = job.given.h.data() + first * nr * nt;
+        const complex64* y = job.given.y.data() + first * nr;
+        complex64* to_x = job.given.x.data() + first * nt;
+        float* to_noise = job.given.noise.data() + first * nt;
+        if (count < lanes) {
+            std::fill_n(few_h, lanes * nr * nt, complex64(0));
+            std::fill_n(few_y, lanes * nr, complex64(0));
+            std::copy_n(h, count * nr * nt, few_h);
+            std::copy_n(y, count * nr, few_y);
+            h = few_h;
+            y = few_y;
+            to_x = few_x;
+            to_noise = few_noise;
+        }
+        for (size_t l = 0; l < lanes; ++l) {
+            matrix[l] = first + std::min(l, count - 1);
+        }
+        for (int r = 0; r < nr; ++r) {
+            received[r] = load_of_rows(y, nr, r);
+            for (int t = 0; t < nt; ++t) {
+                q[t][r] = load_of_rows(h, nr * nt, r * nt + t);
+            }
+        }
+        const real n0 = variance_of(job, size, matrix, whitener);
+        if (coloured) {
+            whiten(size, whitener, received);
+            for (int t = 0; t < nt; ++t) {
+                whiten(size, whitener, q[t]);
+            }
+        }
+        solve<Mmse>(size,
+                    method_of(job.p),
+                    n0,
+                    q,
+                    received,
+                    solution,
+                    [](int, const complex_lane*, const complex_lane*, real) {});
+        for (int t = 0; t < nt; ++t) {
+            complex_lane layer;
+            real variance;
+            layer_of(solution, t, layer, variance);
+            hn::StoreInterleaved2(
+                layer.re, layer.im, tag(), reinterpret_cast<float*>(x[t]));
+            hn::StoreU(variance, tag(), noise[t]);
+        }
+        store_rows(x, nt, to_x);
+        store_rows(noise, nt, to_noise);
+        if (count < lanes) {
+            std::copy_n(few_x, count * nt, job.given.x.data() + first * nt);
+            std::copy_n(few_noise, count * nt, job.given.noise.data() + first * nt);
+        }
+        hn::StoreU(solution.status, tag(), status);
+        for (size_t l = 0; l < count; ++l) {
+            job.given.status[first + l] = int(status[l]);
         }
     }
 }
@@ -195,14 +380,24 @@ void equalize(const equalizer_job& job, size_t first, size_t last)
 
 void equalize_items(const equalizer_job& job, size_t first, size_t last)
 {
-    const int nr = job.p.receive_antennas;
-    const int nt = job.p.layers;
-    if (nr == 2 && nt == 2) {
-        equalize<2, 2>(job, first, last);
-    } else if (nr == 4 && nt == 4) {
-        equalize<4, 4>(job, first, last);
+    const auto are = [&](int nr, int nt) {
+        return job.p.receive_antennas == nr && job.p.layers == nt;
+    };
+    if (job.shape.symbols > 1 || job.p.method == detector::max_ratio) {
+        (are(2, 2)   ? equalize_many<2, 2>
+         : are(4, 4) ? equalize_many<4, 4>
+         : are(8, 8) ? equalize_many<8, 8>
+                     : equalize_many<0, 0>)(job, first, last);
+    } else if (is_mmse(job.p.method)) {
+        (are(2, 2)   ? solve_each<true, 2, 2>
+         : are(4, 2) ? solve_each<true, 4, 2>
+         : are(4, 4) ? solve_each<true, 4, 4>
+         : are(8, 8) ? solve_each<true, 8, 8>
+                     : solve_each<true, 0, 0>)(job, first, last);
     } else {
-        equalize<0, 0>(job, first, last);
+        (are(2, 2)   ? solve_each<false, 2, 2>
+         : are(4, 4) ? solve_each<false, 4, 4>
+                     : solve_each<false, 0, 0>)(job, first, last);
     }
 }
 
@@ -215,31 +410,21 @@ namespace {
 
 HWY_EXPORT(equalize_items);
 
-class equalizer_cpu : public equalizer
+class equalizer_cpu : public equalizer_backend
 {
 public:
-    explicit equalizer_cpu(const parameters& p) : d_p(p) {}
+    using equalizer_backend::equalizer_backend;
 
-    void run(view<const complex64> y,
-             view<const complex64> h,
-             view<const float> n0,
-             view<complex64> x,
-             view<float> noise,
-             view<int> status,
-             queue&) override
+private:
+    void
+    equalize(const equalizer_shape& shape, const equalizer_run& given, queue&) override
     {
-        const size_t groups = equalizer_groups(
-            d_p, y.size(), h.size(), n0.size(), x.size(), noise.size(), status.size());
-        const equalizer_job job{ d_p, { d_p, groups }, y.data(),     h.data(),
-                                 n0,  x.data(),        noise.data(), status.data() };
+        const equalizer_job job{ d_p, shape, equalizer_items(shape), given };
         // A multiple of every vector's lanes, and some tens of microseconds of work.
         for_each_part(job.cut.items, 256, [&](size_t first, size_t last) {
             HWY_DYNAMIC_DISPATCH(equalize_items)(job, first, last);
         });
     }
-
-private:
-    parameters d_p;
 };
 
 } // namespace

@@ -27,7 +27,8 @@
 
 //! The method, as a kernel knows it.
 struct method {
-    bool mmse, unbiased;
+    bool mmse, unbiased;  //!< mmse: with a covariance, too
+    bool ratio;           //!< max_ratio
     float rank_tolerance; //!< of zero forcing, see equalizer_makers.h
 };
 
@@ -100,7 +101,19 @@ struct antennas {
     CUDAPHY_LANE constexpr int layers() const { return Nt ? Nt : d_layers; }
     static constexpr int most_receive = Nr ? Nr : 16;
     static constexpr int most_layers = Nt ? Nt : 16;
+    CUDAPHY_LANE constexpr bool has(int) const { return true; }
     int d_receive, d_layers;
+};
+
+//! At most Nr and Nt of them: the rest are rows and columns of zeros, which change no bit
+//! of the others, and columns for which has() is false are not come to.
+template <int Nr, int Nt>
+struct padded_antennas : antennas<Nr, Nt> {
+    CUDAPHY_LANE padded_antennas(int receive, int layers)
+        : antennas<Nr, Nt>{ receive, layers }
+    {
+    }
+    CUDAPHY_LANE bool has(int layer) const { return layer < this->d_layers; }
 };
 
 //! What a lane keeps of its matrix; q is H, then Q, then W, by columns.
@@ -110,6 +123,62 @@ struct lane_weights {
     real noise[Antennas::most_layers];
     real status; //!< 0, k or -1
 };
+
+//! Max-ratio weights of H in `out.q`, scaled; W then stands in its place.
+template <typename Antennas>
+CUDAPHY_LANE void find_ratio_weights(Antennas size,
+                                     method m,
+                                     const matrix_scale& known,
+                                     lane_weights<Antennas>& out)
+{
+    const int nr = size.receive();
+    const int nt = size.layers();
+    const real none = constant(0.0f);
+    auto& q = out.q;
+    real length[Antennas::most_layers]; // squared
+    real status = none;
+    CUDAPHY_UNROLL
+    for (int t = 0; t < nt; ++t) {
+        length[t] = none;
+        CUDAPHY_UNROLL
+        for (int r = 0; r < nr; ++r) {
+            length[t] = add_norm(q[t][r], length[t]);
+        }
+        const mask kept = length[t] > constant(float_min);
+        status =
+            choose(kept, status, choose(status > none, status, constant(float(t + 1))));
+    }
+    CUDAPHY_UNROLL
+    for (int t = 0; t < nt; ++t) {
+        real interference = none;
+        CUDAPHY_UNROLL
+        for (int j = 0; j < nt; ++j) {
+            complex_lane dot{ none, none };
+            CUDAPHY_UNROLL
+            for (int r = 0; r < nr && j != t; ++r) {
+                dot = add_dot(q[t][r], q[j][r], dot);
+            }
+            interference = add_norm(dot, interference);
+        }
+        out.noise[t] =
+            fused(known.noise_amplitude * known.noise_amplitude, length[t], interference);
+    }
+    CUDAPHY_UNROLL
+    for (int t = 0; t < nt; ++t) {
+        const real inverse = constant(1.0f) / length[t];
+        const mask usable = both(known.usable, length[t] > constant(float_min));
+        const layer_gain layer =
+            find_gain(m, usable, out.noise[t] * inverse * inverse, none);
+        out.noise[t] = layer.noise;
+        CUDAPHY_UNROLL
+        for (int r = 0; r < nr; ++r) {
+            const complex_lane w = scaled(scaled(q[t][r], inverse), known.scale);
+            q[t][r] = { choose(layer.present, w.re, none),
+                        choose(layer.present, none - w.im, none) };
+        }
+    }
+    out.status = choose(known.usable, status, constant(-1.0f));
+}
 
 //! The weights of the channel matrix whose elements are channel(r, t).
 template <typename Antennas, typename Channel>
@@ -139,6 +208,10 @@ CUDAPHY_LANE void find_weights(
         for (int r = 0; r < nr; ++r) {
             q[t][r] = scaled(q[t][r], known.scale);
         }
+    }
+    if (m.ratio) {
+        find_ratio_weights(size, m, known, out);
+        return;
     }
 
     // Columns of the upper triangle of what stood below H; its diagonal is
@@ -277,5 +350,8 @@ CUDAPHY_LANE void find_weights(
     }
     out.status = choose(known.usable, status, constant(-1.0f));
 }
+
+#include "kernels/mimo/equalizer_solve-inl.h"
+#include "kernels/mimo/equalizer_whiten-inl.h"
 
 #endif

@@ -23,9 +23,48 @@ constexpr float rank_tolerance_per_antenna = 16 * 1.1920929e-7f;
  */
 constexpr float least_noise_amplitude = 2.3841858e-7f;
 
+/*
+ * A covariance is taken as positive definite where each pivot of its Cholesky
+ * factorisation keeps more than this share of the diagonal element that it came from:
+ * less is rounding (an interferer 60 dB above the noise leaves 1e-6).
+ */
+constexpr float least_pivot = 2 * 1.1920929e-7f;
+
 constexpr float float_max = std::numeric_limits<float>::max();
 constexpr float float_min = std::numeric_limits<float>::min();
 constexpr float float_infinity = std::numeric_limits<float>::infinity();
+
+//! What one call of run() is given, in memory of the queue.
+struct equalizer_run {
+    view<const complex64> y, h;
+    view<const float> n0;             //!< empty where a covariance is given
+    view<const complex64> covariance; //!< empty where a noise variance is
+    view<complex64> x;
+    view<float> noise;
+    view<int> status;
+};
+
+/*
+ * How the arrays of one call hang together. One channel for all groups is one group of so
+ * many more symbols.
+ */
+struct equalizer_shape {
+    int receive, layers, tones;
+    size_t symbols, groups;
+    //! Items of n0 or matrices of the covariance: 1, groups or groups * tones.
+    size_t variances;
+
+    size_t matrices() const { return groups * tones; }
+    size_t vectors() const { return matrices() * symbols; }
+    //! Which of the variances serves a matrix.
+    size_t variance_of(size_t matrix) const
+    {
+        return variances == matrices() ? matrix : variances == 1 ? 0 : matrix / tones;
+    }
+};
+
+//! \throws std::invalid_argument if the sizes do not fit each other.
+equalizer_shape shape_of(const equalizer::parameters& p, const equalizer_run& given);
 
 /*
  * How the work is cut: an item is one channel matrix with up to `chunk` of the vectors
@@ -33,25 +72,47 @@ constexpr float float_infinity = std::numeric_limits<float>::infinity();
  * the weights anew: at 4 Nt vectors, and 16 at least, that costs less than applying them.
  */
 struct equalizer_items {
-    equalizer_items(const equalizer::parameters& p, size_t groups);
+    explicit equalizer_items(const equalizer_shape& shape);
 
-    size_t matrices; //!< groups * tones
-    int chunk;       //!< vectors an item, the last of a matrix excepted
-    size_t items;    //!< matrices * chunks; item i has matrix i % matrices
+    size_t matrices;
+    size_t chunk; //!< vectors an item, the last of a matrix excepted
+    size_t items; //!< matrices * chunks; item i has matrix i % matrices
 };
 
-//! The number of groups. \throws std::invalid_argument if the sizes do not fit each
-//! other.
-size_t equalizer_groups(const equalizer::parameters& p,
-                        size_t y,
-                        size_t h,
-                        size_t n0,
-                        size_t x,
-                        size_t noise,
-                        size_t status);
+//! An equalizer as its backends write it: both public run()s in one.
+class equalizer_backend : public equalizer
+{
+public:
+    explicit equalizer_backend(const parameters& p) : d_p(p) {}
+
+    void run(view<const complex64> y,
+             view<const complex64> h,
+             view<const float> n0,
+             view<complex64> x,
+             view<float> noise,
+             view<int> status,
+             queue& queue) final;
+    void run(view<const complex64> y,
+             view<const complex64> h,
+             view<const complex64> covariance,
+             view<complex64> x,
+             view<float> noise,
+             view<int> status,
+             queue& queue) final;
+
+protected:
+    virtual void
+    equalize(const equalizer_shape& shape, const equalizer_run& given, queue& queue) = 0;
+
+    const parameters d_p;
+};
 
 std::unique_ptr<equalizer> make_equalizer_reference(const equalizer::parameters&);
 std::unique_ptr<equalizer> make_equalizer_cpu(const equalizer::parameters&);
 std::unique_ptr<equalizer> make_equalizer_cuda(const equalizer::parameters&, int device);
+
+//! The route `inverse`, whatever the backend.
+std::unique_ptr<equalizer>
+make_equalizer_by_inverse(const equalizer::parameters&, backend where, int device);
 
 } // namespace gr::cudaphy::kernels

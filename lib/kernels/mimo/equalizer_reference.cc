@@ -66,30 +66,79 @@ void solve(const square& l, int n, std::array<complex, 16>& b)
     }
 }
 
-weights find_weights(const equalizer::parameters& p, const complex64* given, float n0)
+//! L^-1 H in H's place.
+void whiten(const square& l, int nr, int nt, square& h)
+{
+    for (int t = 0; t < nt; ++t) {
+        for (int r = 0; r < nr; ++r) {
+            for (int k = 0; k < r; ++k) {
+                h[r][t] -= l[r][k] * h[k][t];
+            }
+            h[r][t] /= l[r][r];
+        }
+    }
+}
+
+//! W for whitened vectors made W for vectors as received, W L^-1.
+void weigh_unwhitened(const square& l, int nr, int nt, square& w)
+{
+    for (int t = 0; t < nt; ++t) {
+        for (int r = nr - 1; r >= 0; --r) {
+            for (int k = r + 1; k < nr; ++k) {
+                w[t][r] -= w[t][k] * l[k][r];
+            }
+            w[t][r] /= l[r][r];
+        }
+    }
+}
+
+void find_ratio_weights(const square& h, int nr, int nt, real variance, weights& out)
+{
+    for (int t = 0; t < nt; ++t) {
+        real length = 0;
+        for (int r = 0; r < nr; ++r) {
+            length += std::norm(h[r][t]);
+        }
+        if (!(length > 0)) {
+            out.status = out.status ? out.status : t + 1;
+            continue;
+        }
+        real noise = variance / length;
+        for (int j = 0; j < nt; ++j) {
+            complex dot = 0;
+            for (int r = 0; r < nr && j != t; ++r) {
+                dot += std::conj(h[r][t]) * h[r][j];
+            }
+            noise += std::norm(dot) / (length * length);
+        }
+        if (noise <= float_max) {
+            out.noise[t] = std::max(float(noise), float_min);
+            for (int r = 0; r < nr; ++r) {
+                out.w[t][r] = std::conj(h[r][t]) / length;
+            }
+        }
+    }
+}
+
+//! The weights for H in white noise of the given variance.
+weights find_weights(const equalizer::parameters& p, const square& h, real variance)
 {
     const int nr = p.receive_antennas;
     const int nt = p.layers;
-    const bool mmse = p.method == detector::mmse;
+    const bool mmse = p.method == detector::mmse || p.method == detector::mmse_irc;
     weights out;
     out.noise.fill(float_infinity);
-
-    square h{};
+    if (p.method == detector::max_ratio) {
+        find_ratio_weights(h, nr, nt, variance, out);
+        return out;
+    }
     real largest = 0;
-    bool usable = std::isfinite(n0) && n0 > 0;
     for (int r = 0; r < nr; ++r) {
         for (int t = 0; t < nt; ++t) {
-            h[r][t] = given[r * nt + t];
-            usable = usable && finite(given[r * nt + t]);
             largest =
                 std::max({ largest, std::abs(h[r][t].real()), std::abs(h[r][t].imag()) });
         }
     }
-    if (!usable) {
-        out.status = -1;
-        return out;
-    }
-    real variance = n0;
     if (mmse && largest > 0) {
         const real least =
             least_noise_amplitude * std::exp2(std::floor(std::log2(largest)));
@@ -150,38 +199,78 @@ weights find_weights(const equalizer::parameters& p, const complex64* given, flo
     return out;
 }
 
-class equalizer_reference : public equalizer
+weights find_weights(const equalizer::parameters& p,
+                     const equalizer_shape& shape,
+                     const equalizer_run& given,
+                     size_t matrix)
+{
+    const int nr = p.receive_antennas;
+    const int nt = p.layers;
+    const size_t variance = shape.variance_of(matrix);
+    square h{};
+    square covariance{};
+    bool usable = true;
+    for (int r = 0; r < nr; ++r) {
+        for (int t = 0; t < nt; ++t) {
+            const auto element = given.h[(matrix * nr + r) * nt + t];
+            usable = usable && finite(element);
+            h[r][t] = element;
+        }
+        for (int c = 0; c <= r && !given.covariance.empty(); ++c) {
+            const auto element = given.covariance[(variance * nr + r) * nr + c];
+            usable = usable && (c == r ? std::isfinite(element.real()) : finite(element));
+            covariance[r][c] = c == r ? complex(element.real()) : complex(element);
+        }
+    }
+    real n0 = 1;
+    if (given.covariance.empty()) {
+        n0 = given.n0[variance];
+        usable = usable && std::isfinite(n0) && n0 > 0;
+    } else {
+        usable = usable && cholesky(covariance, nr, least_pivot) == 0;
+    }
+    if (!usable) {
+        weights out;
+        out.noise.fill(float_infinity);
+        out.status = -1;
+        return out;
+    }
+    if (!given.covariance.empty()) {
+        whiten(covariance, nr, nt, h);
+    }
+    auto out = find_weights(p, h, n0);
+    if (!given.covariance.empty()) {
+        weigh_unwhitened(covariance, nr, nt, out.w);
+    }
+    return out;
+}
+
+class equalizer_reference : public equalizer_backend
 {
 public:
-    explicit equalizer_reference(const parameters& p) : d_p(p) {}
+    using equalizer_backend::equalizer_backend;
 
-    void run(view<const complex64> y,
-             view<const complex64> h,
-             view<const float> n0,
-             view<complex64> x,
-             view<float> noise,
-             view<int> status,
-             queue&) override
+private:
+    void
+    equalize(const equalizer_shape& shape, const equalizer_run& given, queue&) override
     {
-        const size_t groups = equalizer_groups(
-            d_p, y.size(), h.size(), n0.size(), x.size(), noise.size(), status.size());
         const int nr = d_p.receive_antennas;
         const int nt = d_p.layers;
-        for (size_t g = 0; g < groups; ++g) {
-            for (int tone = 0; tone < d_p.tones; ++tone) {
-                const size_t matrix = g * d_p.tones + tone;
-                const auto w =
-                    find_weights(d_p, &h[matrix * nr * nt], n0[n0.size() == 1 ? 0 : g]);
-                status[matrix] = w.status;
-                for (int symbol = 0; symbol < d_p.symbols; ++symbol) {
-                    const size_t vector = (g * d_p.symbols + symbol) * d_p.tones + tone;
-                    apply(w, &y[vector * nr], &x[vector * nt], &noise[vector * nt]);
-                }
+        for (size_t matrix = 0; matrix < shape.matrices(); ++matrix) {
+            const auto w = find_weights(d_p, shape, given, matrix);
+            given.status[matrix] = w.status;
+            const size_t group = matrix / shape.tones;
+            for (size_t symbol = 0; symbol < shape.symbols; ++symbol) {
+                const size_t vector =
+                    (group * shape.symbols + symbol) * shape.tones + matrix % shape.tones;
+                apply(w,
+                      &given.y[vector * nr],
+                      &given.x[vector * nt],
+                      &given.noise[vector * nt]);
             }
         }
     }
 
-private:
     void apply(const weights& w, const complex64* y, complex64* x, float* noise) const
     {
         bool usable = true;
@@ -199,8 +288,6 @@ private:
             noise[t] = present ? w.noise[t] : float_infinity;
         }
     }
-
-    parameters d_p;
 };
 
 } // namespace

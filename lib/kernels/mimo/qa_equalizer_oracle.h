@@ -17,6 +17,7 @@ struct batch {
     std::vector<complex64> y, h;
     std::vector<float> n0;
     std::vector<complex64> sent;
+    std::vector<complex64> covariance = {}; //!< instead of n0, where not empty
 };
 
 struct result {
@@ -73,13 +74,22 @@ run(const equalizer::parameters& p, const batch& b, backend where = tested_backe
     auto noise = poisoned<float>(*q, outputs + 2);
     auto status = poisoned<int>(*q, matrices + 2);
     const auto untouched = noise.to_host()[0];
-    equalizer::make(p, where)->run(view<const complex64>(y_there).part(1, b.y.size()),
-                                   view<const complex64>(h_there).part(1, b.h.size()),
-                                   view<const float>(n0_there).part(1, b.n0.size()),
-                                   x.all().part(1, outputs),
-                                   noise.all().part(1, outputs),
-                                   status.all().part(1, matrices),
-                                   *q);
+    const auto covariance = shifted(b.covariance);
+    const array<complex64> covariance_there(*q, view<const complex64>(covariance));
+    const auto equalize = [&](auto variance) {
+        equalizer::make(p, where)->run(view<const complex64>(y_there).part(1, b.y.size()),
+                                       view<const complex64>(h_there).part(1, b.h.size()),
+                                       variance,
+                                       x.all().part(1, outputs),
+                                       noise.all().part(1, outputs),
+                                       status.all().part(1, matrices),
+                                       *q);
+    };
+    if (b.covariance.empty()) {
+        equalize(view<const float>(n0_there).part(1, b.n0.size()));
+    } else {
+        equalize(view<const complex64>(covariance_there).part(1, b.covariance.size()));
+    }
     const auto inside = [](const auto& values) {
         return std::decay_t<decltype(values)>(values.begin() + 1, values.end() - 1);
     };
