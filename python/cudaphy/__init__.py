@@ -8,6 +8,7 @@ backends() and devices() say what this machine has.
 """
 
 from .cudaphy_python import *  # noqa: F401,F403
+from .fdtd import fdtd, fdtd_matrices  # noqa: F401
 from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .error_rates import code_from_text, error_rate_point  # noqa: F401

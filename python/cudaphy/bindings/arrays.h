@@ -72,6 +72,7 @@ private:
 };
 
 void bind_backends(py::module& m);
+void bind_fdtd(py::module& m);
 void bind_linalg(py::module& m);
 void bind_mimo(py::module& m);
 void bind_ldpc(py::module& m);
