@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/common/cuda_check.cuh"
+#include "kernels/symmetric/symmetric_passes.cuh"
+#include "kernels/symmetric/symmetric_workspace.cuh"
+
+// How good an inverse is, in O(n^2): |I - A X|_1 by Hager's estimate (1984). R = I - A X
+// takes random vectors z of +-1 to r; with s the signs of r, no element of |R^H s| is
+// larger than |R|_1, and the largest is seldom much smaller. Sums in double precision.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int probes = 4;
+constexpr int probe_threads = 256;
+constexpr int probe_rows = probe_threads / 32; //!< a block, a warp a row
+
+//! What the probes say of one matrix's inverse.
+struct probe_verdict {
+    double norm_a, norm_x; //!< the 1-norms
+    double defect;         //!< |I - A X|_1
+    unsigned state;
+};
+
+//! z: +-1 by a hash of its place.
+template <typename V>
+__global__ void draw_probes(V* z, int n)
+{
+    const int e = blockIdx.x * blockDim.x + threadIdx.x;
+    if (e < n * probes) {
+        unsigned h = unsigned(e) * 0x9e3779b1u + 0x7f4a7c15u;
+        h = (h ^ (h >> 16)) * 0x7feb352du;
+        h = (h ^ (h >> 15)) * 0x846ca68bu;
+        z[size_t(blockIdx.z) * n * probes + e] = number<V>((h >> 31) ? 1 : -1);
+    }
+}
+
+//! out = M v, or z - M v where z is given; all of shape (n, probes). `norm` takes the
+//! largest sum of a row's moduli, where it is given. blockIdx.x: group of rows
+template <typename E, typename V>
+__global__ void __launch_bounds__(probe_threads) apply_to_probes(
+    device_matrix<const E> matrix, int n, const V* v, const V* z, V* out, double* norm)
+{
+    const int row = blockIdx.x * probe_rows + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    if (row >= n) {
+        return;
+    }
+    const size_t item = size_t(blockIdx.z) * n * probes;
+    const E* from = matrix.item() + size_t(row) * matrix.stride;
+    V total[probes];
+    double size = 0;
+#pragma unroll
+    for (int p = 0; p < probes; ++p) {
+        total[p] = number<V>(0);
+    }
+    for (int j = lane; j < n; j += 32) {
+        const V element = converted<V>(from[j]);
+        size += modulus(element);
+#pragma unroll
+        for (int p = 0; p < probes; ++p) {
+            total[p] = multiply_add(total[p], element, v[item + size_t(j) * probes + p]);
+        }
+    }
+    size = warp_sum(size);
+#pragma unroll
+    for (int p = 0; p < probes; ++p) {
+        total[p] = warp_sum(total[p]);
+    }
+    if (lane == 0) {
+#pragma unroll
+        for (int p = 0; p < probes; ++p) {
+            const size_t at = item + size_t(row) * probes + p;
+            out[at] = z ? sum(z[at], negative(total[p])) : total[p];
+        }
+        if (norm) {
+            atomicMax(reinterpret_cast<unsigned long long*>(norm + blockIdx.z * 2),
+                      static_cast<unsigned long long>(__double_as_longlong(size)));
+        }
+    }
+}
+
+//! Each element by its modulus; 1 for 0.
+template <typename V>
+__global__ void take_signs(const V* r, V* signs, int n)
+{
+    const int e = blockIdx.x * blockDim.x + threadIdx.x;
+    if (e < n * probes) {
+        const size_t at = size_t(blockIdx.z) * n * probes + e;
+        const double size = modulus(r[at]);
+        signs[at] = size > 0 && is_finite(size) ? scaled(r[at], 1 / size) : number<V>(1);
+    }
+}
+
+//! One block a matrix. `norms`: of A and X, (batch, 2); r = R z; w = R^H s
+template <typename V>
+__global__ void __launch_bounds__(probe_threads) judge(const V* r,
+                                                       const V* w,
+                                                       const double* norms,
+                                                       const unsigned* states,
+                                                       int n,
+                                                       probe_verdict* verdicts)
+{
+    const size_t item = size_t(blockIdx.x) * n * probes;
+    double most = 0;
+    for (int p = 0; p < probes; ++p) {
+        double total = 0;
+        for (int i = threadIdx.x; i < n; i += probe_threads) {
+            total += modulus(r[item + size_t(i) * probes + p]);
+            const double size = modulus(w[item + size_t(i) * probes + p]);
+            most = size > most || size != size ? size : most;
+        }
+        total = block_sum<probe_threads>(total);
+        most = fmax(most, total / n) + 0 * total; // |R z|_1 <= |R|_1 |z|_1; NaN stays
+    }
+    __shared__ double largest[probe_threads];
+    largest[threadIdx.x] = most;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int t = 1; t < probe_threads; ++t) {
+            most = largest[t] > most || largest[t] != largest[t] ? largest[t] : most;
+        }
+        verdicts[blockIdx.x] = {
+            norms[2 * blockIdx.x], norms[2 * blockIdx.x + 1], most, states[blockIdx.x]
+        };
+    }
+}
+
+//! Writes what the caller asked for, one thread a matrix. With `mark`, a matrix that the
+//! verdict calls singular to E's precision gets the state n.
+template <typename E>
+__global__ void report(const probe_verdict* verdicts,
+                       int n,
+                       int batch,
+                       unsigned* states,
+                       real_of<E>* residual,
+                       int* refinements,
+                       int steps,
+                       bool mark)
+{
+    const int item = blockIdx.x * blockDim.x + threadIdx.x;
+    if (item >= batch) {
+        return;
+    }
+    const auto verdict = verdicts[item];
+    const double eps = unit_roundoff<real_of<E>>;
+    if (mark && states[item] == good_state &&
+        !(verdict.norm_a * verdict.norm_x * eps <= 1)) {
+        states[item] = unsigned(n);
+    }
+    if (residual) {
+        residual[item] =
+            states[item] == good_state
+                ? real_of<E>(verdict.defect / verdict.norm_a / verdict.norm_x / eps / n)
+                : real_of<E>(nan(""));
+    }
+    if (refinements) {
+        refinements[item] = steps;
+    }
+}
+
+//! Where the probes' vectors and what they say lie, for a batch of the order n.
+template <typename E>
+struct probe_space {
+    using V = wide_of<E>;
+    V* vectors[4];
+    double* norms;
+    probe_verdict* verdicts;
+
+    void take(workspace_pieces& pieces, int n, size_t batch)
+    {
+        for (auto& vector : vectors) {
+            vector = pieces.take<V>(batch * n * probes);
+        }
+        norms = pieces.take<double>(2 * batch);
+        verdicts = pieces.take<probe_verdict>(batch);
+    }
+
+    //! The verdicts on `count` inverses from the one numbered `item` on; a and x begin
+    //! there.
+    void probe(device_matrix<const E> a,
+               device_matrix<const E> x,
+               int n,
+               int item,
+               int count,
+               const unsigned* states,
+               cudaStream_t stream) const
+    {
+        const auto vector = [&](int v) { return vectors[v] + size_t(item) * n * probes; };
+        V *const z = vector(0), *const y = vector(1);
+        V *const r = vector(2), *const w = vector(3);
+        double* const norm_a = norms + 2 * item;
+        double* const norm_x = norm_a + 1;
+        const V* const none = nullptr;
+        const dim3 rows((n + probe_rows - 1) / probe_rows, 1, count);
+        const dim3 entries((n * probes + probe_threads - 1) / probe_threads, 1, count);
+        cuda_check(cudaMemsetAsync(norm_a, 0, 2 * count * sizeof(double), stream),
+                   "cudaMemsetAsync");
+        draw_probes<V><<<entries, probe_threads, 0, stream>>>(z, n);
+        apply_to_probes<E, V>
+            <<<rows, probe_threads, 0, stream>>>(x, n, z, none, y, norm_x);
+        apply_to_probes<E, V><<<rows, probe_threads, 0, stream>>>(a, n, y, z, r, norm_a);
+        take_signs<V><<<entries, probe_threads, 0, stream>>>(r, z, n);
+        apply_to_probes<E, V>
+            <<<rows, probe_threads, 0, stream>>>(a, n, z, none, y, nullptr);
+        apply_to_probes<E, V><<<rows, probe_threads, 0, stream>>>(x, n, y, z, w, nullptr);
+        judge<V><<<count, probe_threads, 0, stream>>>(
+            r, w, norm_a, states + item, n, verdicts + item);
+        cuda_check_launch("symmetric_inverse: judge");
+    }
+};
+
+} // namespace
+} // namespace gr::cudaphy::kernels

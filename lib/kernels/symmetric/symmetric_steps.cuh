@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/common/cuda_blas.cuh"
+#include "kernels/symmetric/symmetric_panels.cuh"
+#include "kernels/symmetric/symmetric_small.cuh"
+#include "kernels/symmetric/symmetric_workspace.cuh"
+#include <functional>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+/*!
+ * \brief The steps of symmetric_schedule on a device, for one large matrix, or for a
+ * batch of medium ones of which a thread block each inverts the leaves.
+ *
+ * A large one's next block is inverted on a stream of its own, before the update that it
+ * runs beside is submitted, so that it finds its multiprocessors free. Nothing is
+ * captured in a graph: at the orders where that would count, kernels are few, and above,
+ * a step of the device takes several times what its dozen launches take the host.
+ */
+template <typename W>
+class cuda_steps
+{
+public:
+    //! Above this order, halves: products of full rank run at their highest rate and
+    //! touch the result once, which outweighs that blocks then follow blocks.
+    static constexpr int most_by_panels = 4608;
+    static constexpr int order_multiple = 16;
+    static constexpr int widest_panel = sizeof(W) == 16 ? 128 : 256;
+
+    cuda_steps(int device, bool many, bool positive) : d_many(many), d_positive(positive)
+    {
+        if (many) {
+            return;
+        }
+        int most = 0;
+        cuda_check(cudaDeviceGetAttribute(
+                       &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                   "cudaDeviceGetAttribute");
+        d_columns = widest_panel;
+        while (block_shared_bytes<W>(d_columns) > size_t(most)) {
+            d_columns /= 2;
+        }
+        with_parts(d_columns, [](auto kernel, int parts) {
+            cuda_check(cudaFuncSetAttribute(kernel,
+                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            int(block_shared_bytes<W>(32 * parts))),
+                       "cudaFuncSetAttribute");
+        });
+        int least = 0, greatest = 0;
+        cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+                   "cudaDeviceGetStreamPriorityRange");
+        cuda_check(
+            cudaStreamCreateWithPriority(&d_aside, cudaStreamNonBlocking, greatest),
+            "cudaStreamCreateWithPriority");
+        for (auto* event : { &d_ready, &d_inverted }) {
+            cuda_check(cudaEventCreateWithFlags(event, cudaEventDisableTiming),
+                       "cudaEventCreate");
+        }
+    }
+    ~cuda_steps()
+    {
+        if (!d_many) {
+            cudaEventDestroy(d_ready);
+            cudaEventDestroy(d_inverted);
+            cudaStreamDestroy(d_aside);
+            cudaGetLastError();
+        }
+    }
+    cuda_steps(const cuda_steps&) = delete;
+    cuda_steps& operator=(const cuda_steps&) = delete;
+
+    //! What it needs for matrices of the order m, beside these.
+    void take(workspace_pieces& pieces, int m)
+    {
+        if (d_many) {
+            return;
+        }
+        const size_t rows = m < most_by_panels ? m : most_by_panels;
+        for (auto& panel : d_panels) {
+            panel = { pieces.take<W>(rows * d_columns), d_columns };
+        }
+        d_weighed = { pieces.take<W>(rows * d_columns), d_columns };
+        for (auto& inverse : d_inverses) {
+            inverse = { pieces.take<W>(size_t(d_columns) * d_columns), d_columns };
+        }
+        d_exchange = pieces.take<W>(size_t(d_columns) * d_columns);
+    }
+
+    //! Steps that follow are for these matrices. `failed`: the state that a matrix of
+    //! unknown definiteness gets where it can't go on.
+    void begin(cuda_blas& blas,
+               cudaStream_t stream,
+               device_matrix<W> work,
+               int batch,
+               unsigned* states,
+               int failed,
+               std::function<void(double)> done)
+    {
+        d_blas = &blas;
+        d_stream = stream;
+        d_work = work;
+        d_batch = batch;
+        d_states = states;
+        d_failed = failed;
+        d_done = std::move(done);
+    }
+
+    int largest_of_panels() const { return d_many ? 0 : most_by_panels; }
+    int largest_leaf() const { return d_many ? most_small_order<W> : 0; }
+    int multiple() const { return order_multiple; }
+    int panel_columns() const { return d_columns; }
+
+    void invert_leaf(int first, int order)
+    {
+        const auto a = block(first, first);
+        const dim3 grid(1, 1, d_batch);
+        const auto launch = [&](auto kernel) {
+            kernel<<<grid, small_threads, 0, d_stream>>>(
+                constant(a), a, order, d_positive ? first : d_failed, nullptr, d_states);
+        };
+        constexpr int parts = most_small_parts<W>;
+        d_positive ? launch(invert_small<W, W, parts, true>)
+                   : launch(invert_small<W, W, parts, false>);
+        cuda_check_launch("symmetric_inverse: invert_small");
+    }
+
+    void mirror(int first, int order, int sign)
+    {
+        const auto a = block(first, first);
+        write_both<W, W><<<tiles_of(order, order, d_batch), tile_block(), 0, d_stream>>>(
+            constant(a), order, a, sign, nullptr, nullptr);
+        cuda_check_launch("symmetric_inverse: write_both");
+    }
+
+    void product(int first, int half, int order)
+    {
+        multiply(1,
+                 block(first, first),
+                 as::stored,
+                 block(first + half, first),
+                 as::adjoint,
+                 0,
+                 block(first, first + half),
+                 half,
+                 order - half,
+                 half);
+    }
+    void complement(int first, int half, int order)
+    {
+        subtract(block(first + half, first),
+                 block(first, first + half),
+                 as::stored,
+                 block(first + half, first + half),
+                 order - half,
+                 half);
+    }
+    void corner(int first, int half, int order)
+    {
+        multiply(-1,
+                 block(first + half, first + half),
+                 as::stored,
+                 block(first, first + half),
+                 as::adjoint,
+                 0,
+                 block(first + half, first),
+                 order - half,
+                 half,
+                 order - half);
+    }
+    void correct(int first, int half, int order)
+    {
+        subtract(block(first, first + half),
+                 block(first + half, first),
+                 as::stored,
+                 block(first, first),
+                 half,
+                 order - half);
+    }
+
+    void gather(int which, int first, int order, symmetric_panel panel)
+    {
+        gather_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, d_stream>>>(
+            constant(block(first, first)), order, panel, d_panels[which]);
+        cuda_check_launch("symmetric_inverse: gather_panel");
+    }
+
+    void invert_block(int which, int first, symmetric_panel panel, bool aside)
+    {
+        const cudaStream_t stream = aside ? d_aside : d_stream;
+        if (aside) {
+            cuda_check(cudaEventRecord(d_ready, d_stream), "cudaEventRecord");
+            cuda_check(cudaStreamWaitEvent(stream, d_ready, 0), "cudaStreamWaitEvent");
+        }
+        int columns = block_rows;
+        while (columns < panel.columns) {
+            columns *= 2;
+        }
+        const W* rows = d_panels[which].data + size_t(panel.first) * d_columns;
+        const auto tiny = d_positive ? real_of<W>(0) : unit_roundoff<real_of<W>>;
+        with_parts(columns, [&](auto kernel, int parts) {
+            if (32 * parts != columns) {
+                return;
+            }
+            cudaLaunchAttribute cooperative;
+            cooperative.id = cudaLaunchAttributeCooperative;
+            cooperative.val.cooperative = 1;
+            cudaLaunchConfig_t config = {};
+            config.gridDim = dim3(parts);
+            config.blockDim = dim3(block_threads);
+            config.dynamicSmemBytes = block_shared_bytes<W>(columns);
+            config.stream = stream;
+            config.attrs = &cooperative;
+            config.numAttrs = 1;
+            cuda_check(cudaLaunchKernelEx(&config,
+                                          kernel,
+                                          rows,
+                                          panel.columns,
+                                          d_inverses[which].data,
+                                          d_exchange,
+                                          d_columns,
+                                          d_positive,
+                                          tiny,
+                                          first + panel.first,
+                                          d_states),
+                       "symmetric_inverse: invert_block");
+        });
+        if (aside) {
+            cuda_check(cudaEventRecord(d_inverted, stream), "cudaEventRecord");
+        }
+    }
+    void await_block()
+    {
+        cuda_check(cudaStreamWaitEvent(d_stream, d_inverted, 0), "cudaStreamWaitEvent");
+    }
+
+    void weigh(int which, int order, symmetric_panel panel)
+    {
+        multiply(1,
+                 d_panels[which],
+                 as::stored,
+                 d_inverses[which],
+                 as::stored,
+                 0,
+                 d_weighed,
+                 order,
+                 panel.columns,
+                 panel.columns);
+    }
+    void advance(int which, int order, symmetric_panel panel, symmetric_panel next)
+    {
+        multiply(-1,
+                 d_weighed,
+                 as::stored,
+                 part(d_panels[which], next.first, 0),
+                 as::adjoint,
+                 1,
+                 d_panels[1 - which],
+                 order,
+                 next.columns,
+                 panel.columns);
+        transpose<W>
+            <<<tiles_of(panel.columns, next.columns), tile_block(), 0, d_stream>>>(
+                constant(part(d_weighed, next.first, 0)),
+                panel.columns,
+                next.columns,
+                part(d_panels[1 - which], panel.first, 0));
+        cuda_check_launch("symmetric_inverse: transpose");
+    }
+    void update(int which, int first, int order, symmetric_panel panel)
+    {
+        subtract(d_weighed,
+                 d_panels[which],
+                 as::adjoint,
+                 block(first, first),
+                 order,
+                 panel.columns);
+    }
+    void scatter(int which, int first, int order, symmetric_panel panel)
+    {
+        scatter_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, d_stream>>>(
+            constant(d_weighed),
+            constant(d_inverses[which]),
+            order,
+            panel,
+            block(first, first));
+        cuda_check_launch("symmetric_inverse: scatter_panel");
+    }
+
+    void done(double flops) { d_done(flops); }
+
+    //! c -= left right, the lower triangle of the order given; `right` is taken as its
+    //! adjoint or as stored.
+    void subtract(device_matrix<W> left,
+                  device_matrix<W> right,
+                  cuda_blas::as right_as,
+                  device_matrix<W> c,
+                  int order,
+                  int inner)
+    {
+        if (d_many) {
+            multiply(-1, left, as::stored, right, right_as, 1, c, order, order, inner);
+            return;
+        }
+        const int smallest = order / 8 < 512 ? 512 : order / 8;
+        cover_triangle(order, smallest, order_multiple, [&](const triangle_squares& s) {
+            auto from = part(left, s.row, 0);
+            auto by = right_as == as::adjoint ? part(right, s.column, 0)
+                                              : part(right, 0, s.column);
+            auto to = part(c, s.row, s.column);
+            from.to_next = size_t(s.to_next) * from.stride;
+            by.to_next = size_t(s.to_next) * (right_as == as::adjoint ? by.stride : 1);
+            to.to_next = size_t(s.to_next) * (to.stride + 1);
+            d_blas->multiply<W>(-1,
+                                blas(from),
+                                as::stored,
+                                blas(by),
+                                right_as,
+                                1,
+                                blas(to),
+                                s.rows,
+                                s.columns,
+                                inner,
+                                s.count);
+        });
+    }
+
+    //! c = alpha left right + beta c for every matrix.
+    void multiply(double alpha,
+                  device_matrix<W> left,
+                  cuda_blas::as left_as,
+                  device_matrix<W> right,
+                  cuda_blas::as right_as,
+                  double beta,
+                  device_matrix<W> c,
+                  int rows,
+                  int columns,
+                  int inner)
+    {
+        d_blas->multiply<W>(alpha,
+                            blas(left),
+                            left_as,
+                            blas(right),
+                            right_as,
+                            beta,
+                            blas(c),
+                            rows,
+                            columns,
+                            inner,
+                            d_batch);
+    }
+
+private:
+    using as = cuda_blas::as;
+
+    static device_matrix<const W> constant(device_matrix<W> m)
+    {
+        return { m.data, m.stride, m.to_next };
+    }
+    static cuda_blas::matrix<W> blas(device_matrix<W> m)
+    {
+        return { m.data, m.stride, m.to_next };
+    }
+    static device_matrix<W> part(device_matrix<W> m, int row, int column)
+    {
+        return { m.data + size_t(row) * m.stride + column, m.stride, m.to_next };
+    }
+    device_matrix<W> block(int row, int column) const
+    {
+        return part(d_work, row, column);
+    }
+
+    //! Calls `use` with the kernels for panels up to that many columns.
+    template <typename Use>
+    static void with_parts(int columns, const Use& use)
+    {
+        use(kernels::invert_block<W, 1>, 1);
+        if (columns >= 64) {
+            use(kernels::invert_block<W, 2>, 2);
+        }
+        if (columns >= 128) {
+            use(kernels::invert_block<W, 4>, 4);
+        }
+        if constexpr (widest_panel >= 256) {
+            if (columns >= 256) {
+                use(kernels::invert_block<W, 8>, 8);
+            }
+        }
+    }
+
+    const bool d_many;
+    const bool d_positive;
+    int d_columns = 0; //!< of a panel
+    cudaStream_t d_aside = nullptr;
+    cudaEvent_t d_ready = nullptr;
+    cudaEvent_t d_inverted = nullptr;
+
+    device_matrix<W> d_panels[2] = {};
+    device_matrix<W> d_weighed = {};
+    device_matrix<W> d_inverses[2] = {};
+    W* d_exchange = nullptr;
+
+    cuda_blas* d_blas = nullptr;
+    cudaStream_t d_stream = nullptr;
+    device_matrix<W> d_work = {};
+    int d_batch = 1;
+    unsigned* d_states = nullptr;
+    int d_failed = 0;
+    std::function<void(double)> d_done;
+};
+
+} // namespace
+} // namespace gr::cudaphy::kernels
