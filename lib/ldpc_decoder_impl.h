@@ -21,6 +21,7 @@ public:
     uint64_t frame_errors() const override { return d_frame_errors; }
     double average_iterations() const override;
     uint64_t refused_packets() const override { return d_refused; }
+    uint64_t failures() const override { return d_frame_errors + d_refused; }
 
 private:
     std::unique_ptr<batch_job> make_job(queue& line) override;

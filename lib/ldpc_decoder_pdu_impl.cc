@@ -14,7 +14,7 @@ namespace {
 using number = kernels::ldpc_decoder::number;
 using parameters = kernels::ldpc_decoder::parameters;
 
-class ldpc_decoder_pdu_impl : public ldpc_decoder_pdu, private pdu_worker
+class ldpc_decoder_pdu_impl : public ldpc_decoder_pdu, public pdu_worker
 {
 public:
     ldpc_decoder_pdu_impl(const ldpc_code_choice& codes,
@@ -24,8 +24,11 @@ public:
         : gr::block("ldpc_decoder_pdu",
                     gr::io_signature::make(0, 0, 0),
                     gr::io_signature::make(0, 0, 0)),
-          pdu_worker(*this, pmt::mp("pdus")), d_codes(codes), d_parameters(p),
-          d_soft(soft),
+          pdu_worker(
+              *this,
+              pmt::mp("pdus"),
+              name_of(resolve(backend_from_name(options.backend), options.device).where)),
+          d_codes(codes), d_parameters(p), d_soft(soft),
           d_backend(resolve(backend_from_name(options.backend), options.device)),
           d_options(options), d_decoders(2 * codes.all().size())
     {
@@ -52,9 +55,11 @@ public:
         return block::stop();
     }
 
+    void setup_rpc() override { register_at_control_port(); }
     std::string backend() const override { return name_of(d_backend.where); }
     uint64_t frames() const override { return d_frames; }
     uint64_t frame_errors() const override { return d_frame_errors; }
+    uint64_t failed_frames() const override { return d_frame_errors; }
     uint64_t refused_packets() const override { return refused(); }
     double average_iterations() const override
     {

@@ -11,7 +11,7 @@ namespace {
 
 using parameters = kernels::ldpc_encoder::parameters;
 
-class ldpc_encoder_pdu_impl : public ldpc_encoder_pdu, private pdu_worker
+class ldpc_encoder_pdu_impl : public ldpc_encoder_pdu, public pdu_worker
 {
 public:
     ldpc_encoder_pdu_impl(const ldpc_code_choice& codes,
@@ -20,8 +20,11 @@ public:
         : gr::block("ldpc_encoder_pdu",
                     gr::io_signature::make(0, 0, 0),
                     gr::io_signature::make(0, 0, 0)),
-          pdu_worker(*this, pmt::mp("pdus")), d_codes(codes), d_parameters(p),
-          d_max_batch(options.max_batch),
+          pdu_worker(
+              *this,
+              pmt::mp("pdus"),
+              name_of(resolve(backend_from_name(options.backend), options.device).where)),
+          d_codes(codes), d_parameters(p), d_max_batch(options.max_batch),
           d_backend(resolve(backend_from_name(options.backend), options.device))
     {
         for (size_t i = 0; i < codes.all().size(); ++i) {
@@ -45,6 +48,7 @@ public:
         return block::stop();
     }
 
+    void setup_rpc() override { register_at_control_port(); }
     std::string backend() const override { return name_of(d_backend.where); }
     uint64_t refused_packets() const override { return refused(); }
 

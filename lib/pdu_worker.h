@@ -2,7 +2,9 @@
 #pragma once
 
 #include "pdu_batch.h"
+#include "runtime/block_counters.h"
 #include <atomic>
+#include <chrono>
 #include <gnuradio/block.h>
 
 namespace gr::cudaphy {
@@ -11,10 +13,10 @@ namespace gr::cudaphy {
  * \brief What blocks of PDUs share: PDUs of one kind that wait together are processed in
  * one call, one alone at once; a PDU that can't be processed leaves by port `fail`.
  */
-class pdu_worker
+class pdu_worker : public counting_block
 {
 public:
-    virtual ~pdu_worker() = default;
+    block_statistics statistics() const override { return d_counters.now(); }
 
 protected:
     struct request {
@@ -25,9 +27,16 @@ protected:
     };
 
     //! Of `block`, whose message port `in` brings the PDUs.
-    pdu_worker(gr::block& block, const pmt::pmt_t& in)
-        : d_block(block), d_in(in), d_fail(pmt::mp("fail"))
+    pdu_worker(gr::block& block, const pmt::pmt_t& in, const std::string& backend)
+        : d_block(block), d_in(in), d_fail(pmt::mp("fail")),
+          d_counters(backend, [this] { return refused() + failed_frames(); })
     {
+    }
+
+    virtual uint64_t failed_frames() const { return 0; }
+    void register_at_control_port()
+    {
+        d_counters.register_at_control_port(d_block.alias());
     }
 
     //! Fills in the rest of a request; why it can't be processed, or nothing.
@@ -72,8 +81,14 @@ private:
     void finish()
     {
         if (!d_waiting.empty()) {
+            d_counters.queued(d_waiting.parts().size() + d_block.nmsgs(d_in));
+            const auto began = std::chrono::steady_clock::now();
             process(d_waiting, d_kind);
+            const std::chrono::duration<double> took =
+                std::chrono::steady_clock::now() - began;
+            d_counters.computed(d_waiting.frames(), took.count());
             d_waiting.clear();
+            d_counters.queued(d_block.nmsgs(d_in));
         }
     }
 
@@ -82,6 +97,7 @@ private:
     pdu_batch d_waiting;
     int d_kind = 0;
     std::atomic<uint64_t> d_refused{ 0 };
+    block_counters d_counters;
 };
 
 } // namespace gr::cudaphy

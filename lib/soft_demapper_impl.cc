@@ -95,6 +95,23 @@ soft_demapper_impl::soft_demapper_impl(const kernels::soft_demapper::parameters&
       d_noise_variance(noise_variance)
 {
     make_jobs();
+    message_port_register_in(pmt::mp("noise_variance"));
+    set_msg_handler(pmt::mp("noise_variance"),
+                    [this](const pmt::pmt_t& message) { take_noise_variance(message); });
+}
+
+void soft_demapper_impl::take_noise_variance(const pmt::pmt_t& message)
+{
+    const auto value = pmt::is_pair(message) ? pmt::cdr(message) : message;
+    try {
+        if (!pmt::is_real(value) && !pmt::is_integer(value)) {
+            throw std::invalid_argument("a message at noise_variance is no number");
+        }
+        set_noise_variance(static_cast<float>(pmt::to_double(value)));
+    } catch (const std::exception& problem) {
+        // Thrown on, it would end this block's thread.
+        d_logger->warn("{}: it stays {}", problem.what(), noise_variance());
+    }
 }
 
 void soft_demapper_impl::set_noise_variance(float noise_variance)

@@ -23,6 +23,7 @@ public:
 private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
     void report(const batch_status&, int, uint64_t) override {}
+    void take_noise_variance(const pmt::pmt_t& message);
 
     const kernels::soft_demapper::parameters d_parameters;
     const int d_vlen;

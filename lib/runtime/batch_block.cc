@@ -33,7 +33,8 @@ batch_block::batch_block(const batch_options& options,
     : d_options(options),
       d_backend(resolve(backend_from_name(options.backend), options.device)),
       d_inputs(std::move(inputs)), d_outputs(std::move(outputs)),
-      d_status_words(status_words)
+      d_status_words(status_words),
+      d_counters(name_of(d_backend.where), [this] { return failures(); })
 {
     if (options.max_batch < 0 || options.max_batch > 1 << 24) {
         throw std::invalid_argument("max_batch " + std::to_string(options.max_batch) +
@@ -89,6 +90,7 @@ void batch_block::make_jobs()
     for (int i = 0; i < count; ++i) {
         auto made = std::make_unique<slot>();
         made->line = queue::make(d_backend.where, d_backend.device);
+        made->watch = std::make_unique<stopwatch>(*made->line);
         for (size_t kind = 0; kind < d_kinds.size(); ++kind) {
             made->jobs.push_back(make_job_of_kind(*made->line, static_cast<int>(kind)));
         }
@@ -146,6 +148,7 @@ bool batch_block::start()
     d_ahead = d_behind;
     d_finished = 0;
     d_in_flight.clear();
+    d_counters.queued(0);
     d_free.clear();
     for (auto& made : d_slots) {
         d_free.push_back(made.get());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/batch_job.h"
+#include "runtime/block_counters.h"
 #include "runtime/packet_cutter.h"
 #include "runtime/page_lock.h"
 #include <atomic>
@@ -64,7 +65,7 @@ struct batch_kind {
  * - A missing or wrong length tag and a CUDA error end the
  * flowgraph with a message in the log; what was produced before stays whole.
  */
-class batch_block : virtual public gr::block
+class batch_block : virtual public gr::block, public counting_block
 {
 public:
     bool start() override;
@@ -74,6 +75,11 @@ public:
                      gr_vector_int& ninput_items,
                      gr_vector_const_void_star& input_items,
                      gr_vector_void_star& output_items) override;
+
+    block_statistics statistics() const override { return d_counters.now(); }
+    void setup_rpc() override { d_counters.register_at_control_port(alias()); }
+    //! Frames that failed and packets that were refused.
+    virtual uint64_t failures() const { return 0; }
 
     //! The backend in use: "cuda", "cpu" or "reference".
     std::string used_backend() const { return name_of(d_backend.where); }
@@ -166,6 +172,7 @@ private:
     const std::vector<batch_port> d_inputs, d_outputs;
     const int d_status_words;
     std::vector<batch_kind> d_kinds;
+    block_counters d_counters;
 
     std::vector<std::unique_ptr<slot>> d_slots;
     std::deque<flight> d_in_flight;

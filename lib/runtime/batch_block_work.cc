@@ -217,7 +217,9 @@ void batch_block::submit(const rings& rings, int number, int frames)
     if (on_device) {
         work.status = free->status.data();
     }
+    free->watch->begin();
     free->jobs[number]->run(work, *free->line);
+    free->watch->end();
     if (on_device) {
         for (size_t p = 0; p < d_outputs.size(); ++p) {
             free->line->copy_out(to[p],
@@ -237,6 +239,7 @@ void batch_block::submit(const rings& rings, int number, int frames)
     under_way.frames = frames;
     under_way.reserved = d_ahead.out;
     d_in_flight.push_back(std::move(under_way));
+    d_counters.queued(d_in_flight.size());
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         d_ahead.in[p] += uint64_t(frames) * kind.in[p];
     }
@@ -250,6 +253,7 @@ void batch_block::collect(const rings& rings)
     const auto done = d_in_flight.front();
     if (done.busy) {
         done.busy->line->synchronize();
+        d_counters.computed(done.frames, done.busy->watch->seconds());
         put_out(done, rings);
         d_free.push_back(done.busy);
     } else {
@@ -260,6 +264,7 @@ void batch_block::collect(const rings& rings)
         d_behind.in[0] += done.refused_items;
     }
     d_in_flight.pop_front();
+    d_counters.queued(d_in_flight.size());
     if (d_in_flight.empty()) {
         d_ahead.out = d_behind.out; // frames dropped leave no room unused for long
     }

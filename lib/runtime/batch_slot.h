@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/batch_block.h"
+#include "runtime/stopwatch.h"
 
 namespace gr::cudaphy {
 
@@ -9,6 +10,7 @@ namespace gr::cudaphy {
 //! device buffers there.
 struct batch_block::slot {
     std::unique_ptr<queue> line;
+    std::unique_ptr<stopwatch> watch;             //!< of the kernels, without the copies
     std::vector<std::unique_ptr<batch_job>> jobs; //!< one a kind
     //! Empty where the job works in GNU Radio's own rings.
     std::vector<array<char>> in, out;

@@ -15,6 +15,10 @@ namespace gr::cudaphy {
  * bit first, then those of the second. Convention: docs/conventions.md; positive means 0
  * unless llr_positive is 1. Equation: kernels/soft_demapper.h.
  *
+ * Message port noise_variance: a number, or a pair whose second is one, becomes the noise
+ * variance from the next batch on, as by set_noise_variance(); any other is left with a
+ * warning.
+ *
  * A noise variance that is not finite or not positive, or a symbol that is not finite,
  * gives LLRs of 0: erasures.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "block_statistics_binding.h"
 
 PYBIND11_MODULE(cudaphy_python, m)
 {
@@ -18,5 +19,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_ldpc_functions(m);
     bind_ldpc_pdu(m);
     bind_nr5g(m);
+    bind_packets(m);
     bind_self_test(m);
+    bind_statistics(m); // last: of every block that is bound by then
 }

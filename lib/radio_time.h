@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <pmt/pmt.h>
+
+namespace gr::cudaphy {
+
+//! A time as radios tell it: whole seconds, and a fraction of the next one.
+struct radio_time {
+    uint64_t seconds;
+    double fraction;
+
+    //! From the value of a tag rx_time, a tuple; none if it is no such thing.
+    static std::optional<radio_time> from_pmt(const pmt::pmt_t& value)
+    {
+        if (!pmt::is_tuple(value) || pmt::length(value) != 2) {
+            return std::nullopt;
+        }
+        const auto whole = pmt::tuple_ref(value, 0), part = pmt::tuple_ref(value, 1);
+        const bool unsigned_whole = pmt::is_uint64(whole);
+        if ((!unsigned_whole && !pmt::is_integer(whole)) || !pmt::is_real(part)) {
+            return std::nullopt;
+        }
+        const double fraction = pmt::to_double(part);
+        if (!(fraction >= 0 && fraction < 1) ||
+            (!unsigned_whole && pmt::to_long(whole) < 0)) {
+            return std::nullopt;
+        }
+        return radio_time{ unsigned_whole ? pmt::to_uint64(whole)
+                                          : static_cast<uint64_t>(pmt::to_long(whole)),
+                           fraction };
+    }
+    pmt::pmt_t to_pmt() const
+    {
+        return pmt::make_tuple(pmt::from_uint64(seconds), pmt::from_double(fraction));
+    }
+    //! When `items` more have come at a rate.
+    radio_time after(uint64_t items, double rate) const
+    {
+        const double whole = std::floor(items / rate);
+        double part = fraction + (items - whole * rate) / rate;
+        const double carry = std::floor(part);
+        part -= carry;
+        return { seconds + static_cast<uint64_t>(whole + carry), part };
+    }
+    double since(const radio_time& earlier) const
+    {
+        return static_cast<double>(static_cast<int64_t>(seconds - earlier.seconds)) +
+               (fraction - earlier.fraction);
+    }
+};
+
+} // namespace gr::cudaphy

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <gnuradio/block.h>
+#include <gnuradio/cudaphy/block_statistics.h>
+#include <memory>
+#include <vector>
+
+namespace gr::cudaphy {
+
+/*!
+ * \brief What a block counts while it works, read from other threads, and over
+ * ControlPort where GNU Radio has it.
+ *
+ * One thread counts, any number read.
+ */
+class block_counters
+{
+public:
+    block_counters(std::string backend, std::function<uint64_t()> failures)
+        : d_backend(std::move(backend)), d_failures(std::move(failures))
+    {
+    }
+
+    void queued(uint64_t depth);                    //!< so many are under way or wait
+    void computed(uint64_t frames, double seconds); //!< a batch is done
+    block_statistics now() const;
+
+    //! Makes the figures known to ControlPort under the block's alias.
+    void register_at_control_port(const std::string& alias);
+
+private:
+    double batch_size() const { return static_cast<double>(d_last_batch); }
+    double batch_size_average() const;
+    double depth() const { return static_cast<double>(d_depth); }
+    double failures() const { return static_cast<double>(d_failures()); }
+    double compute_time() const { return d_last_compute; }
+    double compute_time_total() const { return d_compute; }
+
+    const std::string d_backend;
+    const std::function<uint64_t()> d_failures;
+    std::atomic<uint64_t> d_batches{ 0 }, d_frames{ 0 }, d_last_batch{ 0 },
+        d_largest_batch{ 0 }, d_depth{ 0 }, d_largest_depth{ 0 };
+    std::atomic<double> d_compute{ 0 }, d_last_compute{ 0 };
+    //! Last, so that nobody asks for what is gone.
+    std::vector<std::shared_ptr<void>> d_registrations;
+};
+
+} // namespace gr::cudaphy
