@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define BOOST_TEST_MODULE symmetric_schedule
+#include "kernels/symmetric/symmetric_schedule.h"
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <random>
+#include <vector>
+
+// The schedule of the CUDA backend, with plain loops for its steps: what must not be
+// read, the upper triangle and new panels, starts as NaN.
+
+using namespace gr::cudaphy::kernels;
+
+namespace {
+
+using matrix = std::vector<double>;
+
+class plain_steps
+{
+public:
+    plain_steps(matrix& a, int n, int by_panels, int leaf, int columns)
+        : d_a(a), n(n), d_by_panels(by_panels), d_leaf(leaf), d_columns(columns),
+          d_weighed(size_t(n) * columns)
+    {
+        for (auto& panel : d_panels) {
+            panel.assign(size_t(n) * columns, NAN);
+        }
+        for (auto& inverse : d_inverses) {
+            inverse.assign(size_t(columns) * columns, NAN);
+        }
+    }
+
+    int largest_of_panels() const { return d_by_panels; }
+    int largest_leaf() const { return d_leaf; }
+    int panel_columns() const { return d_columns; }
+    int multiple() const { return 4; }
+    void done(double f) { flops += f; }
+
+    //! Gauss-Jordan elimination of the lower triangle's matrix, whole.
+    static matrix inverse(const matrix& lower, int order, int stride)
+    {
+        matrix x(size_t(order) * order);
+        for (int i = 0; i < order; ++i) {
+            for (int j = 0; j < order; ++j) {
+                x[i * order + j] = lower[std::max(i, j) * stride + std::min(i, j)];
+            }
+        }
+        for (int k = 0; k < order; ++k) {
+            const double over = 1 / x[k * order + k];
+            x[k * order + k] = 1;
+            for (int j = 0; j < order; ++j) {
+                x[k * order + j] *= over;
+            }
+            for (int i = 0; i < order; ++i) {
+                const double factor = x[i * order + k];
+                if (i != k) {
+                    x[i * order + k] = 0;
+                    for (int j = 0; j < order; ++j) {
+                        x[i * order + j] -= factor * x[k * order + j];
+                    }
+                }
+            }
+        }
+        return x;
+    }
+
+    void invert_leaf(int first, int order)
+    {
+        const matrix block(d_a.begin() + first * n + first, d_a.end());
+        const auto x = inverse(block, order, n);
+        for (int i = 0; i < order; ++i) {
+            for (int j = 0; j <= i; ++j) {
+                at(first + i, first + j) = x[i * order + j];
+            }
+        }
+    }
+    void mirror(int first, int order, int sign)
+    {
+        for (int i = 0; i < order; ++i) {
+            for (int j = 0; j <= i; ++j) {
+                at(first + i, first + j) *= sign;
+                at(first + j, first + i) = at(first + i, first + j);
+            }
+        }
+    }
+    void product(int first, int half, int order)
+    {
+        for (int i = 0; i < half; ++i) {
+            for (int j = half; j < order; ++j) {
+                double sum = 0;
+                for (int k = 0; k < half; ++k) {
+                    sum += at(first + i, first + k) * at(first + j, first + k);
+                }
+                at(first + i, first + j) = sum;
+            }
+        }
+    }
+    void complement(int first, int half, int order)
+    {
+        cover(order - half, [&](int i, int j) {
+            for (int k = 0; k < half; ++k) {
+                at(first + half + i, first + half + j) -=
+                    at(first + half + i, first + k) * at(first + k, first + half + j);
+            }
+        });
+    }
+    void corner(int first, int half, int order)
+    {
+        for (int i = half; i < order; ++i) {
+            for (int j = 0; j < half; ++j) {
+                double sum = 0;
+                for (int k = half; k < order; ++k) {
+                    sum += at(first + i, first + k) * at(first + j, first + k);
+                }
+                at(first + i, first + j) = -sum;
+            }
+        }
+    }
+    void correct(int first, int half, int order)
+    {
+        cover(half, [&](int i, int j) {
+            for (int k = half; k < order; ++k) {
+                at(first + i, first + j) -=
+                    at(first + i, first + k) * at(first + k, first + j);
+            }
+        });
+    }
+
+    void gather(int which, int first, int order, symmetric_panel panel)
+    {
+        for (int i = 0; i < order; ++i) {
+            for (int c = 0; c < panel.columns; ++c) {
+                const int j = panel.first + c;
+                d_panels[which][i * d_columns + c] =
+                    at(first + std::max(i, j), first + std::min(i, j));
+            }
+        }
+    }
+    void invert_block(int which, int, symmetric_panel panel, bool aside)
+    {
+        const matrix rows(d_panels[which].begin() + panel.first * d_columns,
+                          d_panels[which].end());
+        const auto x = inverse(rows, panel.columns, d_columns);
+        for (int i = 0; i < panel.columns; ++i) {
+            for (int j = 0; j < panel.columns; ++j) {
+                d_inverses[which][i * d_columns + j] = x[i * panel.columns + j];
+            }
+        }
+        d_begun = aside;
+    }
+    void await_block()
+    {
+        BOOST_TEST(d_begun);
+        d_begun = false;
+    }
+    void weigh(int which, int order, symmetric_panel panel)
+    {
+        for (int i = 0; i < order; ++i) {
+            for (int c = 0; c < panel.columns; ++c) {
+                double sum = 0;
+                for (int k = 0; k < panel.columns; ++k) {
+                    sum += d_panels[which][i * d_columns + k] *
+                           d_inverses[which][k * d_columns + c];
+                }
+                d_weighed[i * d_columns + c] = sum;
+            }
+        }
+    }
+    void advance(int which, int order, symmetric_panel panel, symmetric_panel next)
+    {
+        auto& to = d_panels[1 - which];
+        for (int i = 0; i < order; ++i) {
+            const bool own = i >= panel.first && i < panel.first + panel.columns;
+            for (int c = 0; c < next.columns; ++c) {
+                if (own) {
+                    to[i * d_columns + c] =
+                        d_weighed[(next.first + c) * d_columns + i - panel.first];
+                    continue;
+                }
+                for (int k = 0; k < panel.columns; ++k) {
+                    to[i * d_columns + c] -=
+                        d_weighed[i * d_columns + k] *
+                        d_panels[which][(next.first + c) * d_columns + k];
+                }
+            }
+        }
+    }
+    void update(int which, int first, int order, symmetric_panel panel)
+    {
+        cover(order, [&](int i, int j) {
+            for (int k = 0; k < panel.columns; ++k) {
+                at(first + i, first + j) -=
+                    d_weighed[i * d_columns + k] * d_panels[which][j * d_columns + k];
+            }
+        });
+    }
+    void scatter(int which, int first, int order, symmetric_panel panel)
+    {
+        for (int i = 0; i < order; ++i) {
+            for (int c = 0; c < panel.columns; ++c) {
+                const int j = panel.first + c;
+                const bool own = i >= panel.first && i < panel.first + panel.columns;
+                if (!own || j <= i) {
+                    at(first + std::max(i, j), first + std::min(i, j)) =
+                        own ? -d_inverses[which][(i - panel.first) * d_columns + c]
+                            : d_weighed[i * d_columns + c];
+                }
+            }
+        }
+    }
+
+    double flops = 0;
+
+private:
+    double& at(int i, int j) { return d_a[size_t(i) * n + j]; }
+
+    template <typename Each>
+    static void cover(int order, const Each& each)
+    {
+        cover_triangle(order, 8, 4, [&](const triangle_squares& s) {
+            for (int q = 0; q < s.count; ++q) {
+                for (int i = 0; i < s.rows; ++i) {
+                    for (int j = 0; j < s.columns; ++j) {
+                        each(s.row + q * s.to_next + i, s.column + q * s.to_next + j);
+                    }
+                }
+            }
+        });
+    }
+
+    matrix& d_a;
+    const int n, d_by_panels, d_leaf, d_columns;
+    matrix d_panels[2], d_inverses[2], d_weighed;
+    bool d_begun = false;
+};
+
+double largest_error(int n, int by_panels, int leaf, int columns)
+{
+    std::mt19937 engine(n);
+    std::normal_distribution<double> normal;
+    matrix a(size_t(n) * n, NAN);
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < i; ++j) {
+            a[i * n + j] = normal(engine) / std::sqrt(n);
+        }
+        a[i * n + i] = 4;
+    }
+    const auto expected = plain_steps::inverse(a, n, n);
+    plain_steps steps(a, n, by_panels, leaf, columns);
+    const int sign = symmetric_schedule<plain_steps>(steps).invert(0, n);
+    double error = 0;
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j <= i; ++j) {
+            const double difference =
+                std::fabs(sign * a[i * n + j] - expected[i * n + j]);
+            error = difference <= error ? error : difference; // NaN stays
+        }
+    }
+    BOOST_TEST(std::fabs(steps.flops / n / n / n - 1) < 1e-12);
+    return error;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(panels_and_halves_invert)
+{
+    for (const int n : { 1, 4, 7, 8, 9, 16, 33, 61, 100 }) {
+        BOOST_TEST_CONTEXT("order " << n)
+        {
+            BOOST_TEST(largest_error(n, n, 0, 8) < 1e-13);   // panels alone
+            BOOST_TEST(largest_error(n, 20, 0, 8) < 1e-13);  // halves, then panels
+            BOOST_TEST(largest_error(n, 0, 12, 4) < 1e-13);  // halves, then leaves
+            BOOST_TEST(largest_error(n, 20, 0, 32) < 1e-13); // a panel alone
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(squares_cover_a_lower_triangle_once)
+{
+    for (int order = 1; order < 80; ++order) {
+        for (const int smallest : { 4, 8, 100 }) {
+            std::vector<int> times(order * order);
+            cover_triangle(order, smallest, 4, [&](const triangle_squares& s) {
+                for (int q = 0; q < s.count; ++q) {
+                    for (int i = 0; i < s.rows; ++i) {
+                        for (int j = 0; j < s.columns; ++j) {
+                            const int row = s.row + q * s.to_next + i;
+                            const int column = s.column + q * s.to_next + j;
+                            BOOST_REQUIRE(row < order && column < order);
+                            ++times[row * order + column];
+                        }
+                    }
+                }
+            });
+            for (int i = 0; i < order; ++i) {
+                for (int j = 0; j < order; ++j) {
+                    BOOST_REQUIRE(times[i * order + j] <= 1);
+                    BOOST_REQUIRE(j > i || times[i * order + j] == 1);
+                }
+            }
+        }
+    }
+}
