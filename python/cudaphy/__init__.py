@@ -17,4 +17,6 @@ from . import nr5g  # noqa: F401
 from .mimo import demap, equalize, estimate_channel  # noqa: F401
 from .frame_error_counter import frame_error_counter  # noqa: F401
 from .mimo_channel_model import mimo_channel_model  # noqa: F401
+from .sparse import read_matrix_market, sparse_matvec  # noqa: F401
+from .sparse import sparse_product, spmv  # noqa: F401
 from .sigmf import sigmf_sink, sigmf_source  # noqa: F401

@@ -25,6 +25,7 @@ os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join(
 BLOCKS = {
     "cudaphy_matrix_inverse": {},
     "cudaphy_triangular_inverse": {},
+    "cudaphy_sparse_matvec": {},
     "cudaphy_mimo_channel_estimator": {},
     "cudaphy_mimo_equalizer": {},
     "cudaphy_soft_demapper": {},
@@ -62,6 +63,25 @@ PARAMETERS = {
         + [{"lower": "False"}, {"unit_diagonal": "True"}]
         + [{"type": "float", "order": "two"}],
         [{"order": "0"}, {"order": "129"}, {"order": "-4"}],
+    ),
+    "cudaphy_sparse_matvec": (
+        [
+            {"matrix": "[[1, 0, 2j]]", "rows": "1", "columns": "3"},
+            {"matrix": "pilots", "rows": "two", "type": "float"},
+            {"format": '"dictionary"'},
+            {"format": '"diagonal"', "max_batch": "4"},
+            {"format": '"bcrs"', "block": "8"},
+        ],
+        [
+            {"rows": "0"},
+            {"rows": "3"},
+            {"columns": "-2"},
+            {"matrix": "[[1, 0, 2]]"},
+            {"matrix": "7"},
+            {"format": '"csr"'},
+            {"format": '"bcrs"', "block": "9"},
+            {"block": "0"},
+        ],
     ),
     "cudaphy_mimo_channel_estimator": (
         [

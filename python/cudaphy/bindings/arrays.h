@@ -83,6 +83,7 @@ void bind_ldpc_pdu(py::module& m);
 void bind_nr5g(py::module& m);
 void bind_packets(py::module& m);
 void bind_self_test(py::module& m);
+void bind_sparse(py::module& m);
 void bind_blocks(py::module& m);
 
 } // namespace gr::cudaphy::bindings

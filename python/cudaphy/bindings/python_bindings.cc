@@ -21,5 +21,6 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_nr5g(m);
     bind_packets(m);
     bind_self_test(m);
+    bind_sparse(m);
     bind_statistics(m); // last: of every block that is bound by then
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <functional>
+#include <gnuradio/cudaphy/kernels/queue.h>
+
+namespace gr::cudaphy::benchmarks {
+
+//! Seconds that a run takes within a CUDA graph of many, one behind another; NaN where it
+//! can't be captured.
+double seconds_in_graph(queue& q, const std::function<void()>& run);
+
+} // namespace gr::cudaphy::benchmarks

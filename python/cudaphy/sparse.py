@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Products of sparse matrices and vectors, on numpy arrays and in flowgraphs."""
+
+import bz2
+import gzip
+import os
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from . import cudaphy_python as _native
+
+_PRODUCTS = {
+    "float32": _native._sparse_product_float32,
+    "float64": _native._sparse_product_float64,
+    "complex64": _native._sparse_product_complex64,
+}
+_LARGEST = 2**31 - 1
+
+
+def read_matrix_market(path):
+    """Reads a matrix from a Matrix Market file (.mtx, also .gz and .bz2), by scipy.io.
+
+    Returns a scipy.sparse matrix in compressed rows, float64 or complex128 (a pattern's entries are 1).
+    Raises ValueError that names the file and what is wrong with it (not such a file, truncated, an index out of
+    range, a number that is none), OSError where it can't be read.
+    """
+    import scipy.io
+
+    path = Path(path)
+    try:
+        _check_header(path)
+        return _compressed_rows(scipy.io.mmread(str(path)))
+    except (
+        ValueError,
+        TypeError,
+        IndexError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        EOFError,
+        UnicodeDecodeError,
+        NotImplementedError,
+        MemoryError,
+        zlib.error,
+    ) as problem:
+        reason = str(problem) or type(problem).__name__
+        raise ValueError(f"{path} is no good Matrix Market file: {reason}") from problem
+
+
+def _check_header(path):
+    """Raises ValueError where scipy would wait for a header's end for ever, or believe any size that it claims."""
+    openers = {".gz": gzip.open, ".bz2": bz2.open}
+    packed = path.suffix in openers
+    longest = 2**16
+    with openers.get(path.suffix, open)(path, "rb") as file:
+        banner = file.readline(longest)
+        if not banner.startswith(b"%%MatrixMarket"):
+            raise ValueError("it does not begin with %%MatrixMarket")
+        line = file.readline(longest)
+        while line.startswith(b"%") or (line and not line.strip()):
+            line = file.readline(longest)
+    try:
+        rows, columns, *entries = (int(word) for word in line.split())
+    except ValueError:
+        raise ValueError("it has no line with the matrix's size") from None
+    if "coordinate" not in banner.decode(errors="replace").lower().split():
+        entries = [0 if entries else rows * columns / 2]
+    if len(entries) != 1:
+        raise ValueError("the line with its size is not of three numbers")
+    if min(rows, columns, entries[0]) < 0 or max(rows, columns) > _LARGEST:
+        raise ValueError(f"{rows} x {columns} with {entries[0]} entries is no size")
+    # An entry is two bytes at least, and no compressor makes a thousandth of them.
+    if 2 * entries[0] > path.stat().st_size * (1100 if packed else 1) + 2:
+        raise ValueError(f"{entries[0]} entries do not fit the file")
+
+
+def _compressed_rows(a):
+    import scipy.sparse
+
+    if not scipy.sparse.issparse(a):
+        a = np.asarray(a)
+        if a.ndim != 2:
+            raise ValueError(f"a matrix has two dimensions, this one {a.ndim}")
+    return scipy.sparse.csr_matrix(a)
+
+
+def _matrix(a):
+    """In compressed rows, from a path, from scipy.sparse, or from rows of numbers."""
+    if isinstance(a, (str, os.PathLike)):
+        return read_matrix_market(a)
+    return _compressed_rows(a)
+
+
+def _arguments(a, kind):
+    """What the native side takes a matrix as; it checks the indices."""
+    count = int(a.indptr[-1]) if len(a.indptr) else 0
+    # scipy may keep room behind the last entry.
+    held = slice(0, count if 0 <= count <= len(a.data) else None)
+    return (
+        *a.shape,
+        a.indptr.astype(np.int64, copy=False),
+        a.indices[held].astype(np.int64, copy=False),
+        a.data[held].astype(kind, copy=False),
+    )
+
+
+def _kind_of_entries(given, matrix):
+    """A file's numbers have the digits that they are written with: other operands decide on float32 or float64."""
+    if isinstance(given, (str, os.PathLike)):
+        return np.dtype("complex64" if matrix.dtype.kind == "c" else "float32")
+    return matrix.dtype
+
+
+def _kind(*kinds):
+    """The kernels' kind for what numpy would combine with float32."""
+    kind = np.result_type(np.float32, *kinds)
+    if kind.name not in _PRODUCTS:
+        raise ValueError(f"no kernel for {kind}, only for {', '.join(_PRODUCTS)}")
+    return kind
+
+
+class sparse_product:
+    """The product with one sparse matrix, made once for many vectors: product(x) is A x, product(x, y) y + A x.
+
+    a: (m, n), any kind of scipy.sparse, rows of numbers, or the path of a Matrix Market file. Entries of the same
+      place add up.
+    format: "crs", compressed rows; "ccs", compressed columns; "bcrs", compressed rows of dense blocks;
+      "subdivided_crs", rows grouped by their number of entries; "dictionary", the same with rows of one pattern
+      stored once; "diagonal", whole diagonals, for banded matrices.
+    dtype: "float32", "float64" or "complex64"; None: as numpy combines a with float32 (a file: float32, or
+      complex64).
+    block: bcrs: rows and columns of a block, 1..8.
+    Every format gives the same bits on the CPU and on a GPU (ccs on a GPU excepted): a row's sum takes A's
+    entries with columns ascending, one fused multiply-add each. Where A has no entry, x has no part in y.
+    Raises ValueError for a wrong parameter, an index out of range, or a format that does not suit the matrix;
+    BackendUnavailable.
+    Source: matrix-form FDTD on a graphics accelerator, which compares the formats.
+    """
+
+    def __init__(
+        self,
+        a,
+        format="subdivided_crs",
+        dtype=None,
+        block=2,
+        backend="auto",
+        device=0,
+    ):
+        given, a = a, _matrix(a)
+        kind = _kind(_kind_of_entries(given, a)) if dtype is None else np.dtype(dtype)
+        if kind.name not in _PRODUCTS:
+            raise ValueError(f"dtype {kind} is none of {', '.join(_PRODUCTS)}")
+        if not np.can_cast(a.dtype, kind, "same_kind"):
+            raise ValueError(f"a is {a.dtype}, which does not become {kind}")
+        self.shape, self.dtype, self.format = a.shape, kind, format
+        self._product = _PRODUCTS[kind.name](
+            *_arguments(a, kind), format, block, backend, device
+        )
+
+    @property
+    def backend(self):
+        """The backend in use: "cuda", "cpu" or "reference"."""
+        return self._product.backend()
+
+    @property
+    def matrix_bytes(self):
+        """Bytes that the matrix takes in its format."""
+        return self._product.matrix_bytes()
+
+    def __call__(self, x, y=None):
+        """x: (..., n); y: (..., m), or what broadcasts to that. Returns (..., m), of the product's dtype, to which
+        x and y are converted; ValueError where that would lose more than digits."""
+        x = self._converted("x", x)
+        rows, columns = self.shape
+        if x.ndim == 0 or x.shape[-1] != columns:
+            raise ValueError(f"x has shape {x.shape}; expected (..., {columns})")
+        shape = (*x.shape[:-1], rows)
+        out = np.zeros(shape, self.dtype)
+        if y is not None:
+            y = self._converted("y", y)
+            try:
+                out[...] = np.broadcast_to(y, shape)
+            except ValueError:
+                message = f"y has shape {y.shape}; expected {shape}"
+                raise ValueError(message) from None
+        batch = int(np.prod(shape[:-1], dtype=np.int64))
+        if out.size:
+            self._product.add(x.reshape(batch, columns), out.reshape(batch, rows))
+        return out
+
+    def _converted(self, name, values):
+        values = np.asarray(values)
+        if not np.can_cast(values.dtype, self.dtype, "same_kind"):
+            raise ValueError(f"{name} is {values.dtype}, the product {self.dtype}")
+        return np.ascontiguousarray(values, self.dtype)
+
+
+def spmv(a, x, y=None, format="subdivided_crs", backend="auto", device=0):
+    """The product of a sparse matrix and vectors: A x, or y + A x where y is given.
+
+    a: (m, n), any kind of scipy.sparse, rows of numbers, the path of a Matrix Market file; or a sparse_product,
+      made once for many calls, whose own format, backend and dtype then stand.
+    x: (..., n); y: (..., m), or what broadcasts to that. Kinds are float32, float64 and complex64; others are
+      converted as numpy does to combine a, x and y with float32.
+    format: see sparse_product.
+    Returns (..., m).
+    Raises ValueError for a wrong shape, kind or parameter, an index out of range, or a format that does not suit
+    the matrix; BackendUnavailable.
+    Source: matrix-form FDTD on a graphics accelerator.
+    """
+    if not isinstance(a, sparse_product):
+        given, a = a, _matrix(a)
+        kinds = [np.asarray(each).dtype for each in (x, y) if each is not None]
+        kind = _kind(_kind_of_entries(given, a), *kinds)
+        a = sparse_product(a, format, kind, backend=backend, device=device)
+    return a(x, y)
+
+
+def sparse_matvec(
+    matrix,
+    format="subdivided_crs",
+    type="complex",
+    block=2,
+    length_tag_key="",
+    backend="auto",
+    device=0,
+    max_batch=0,
+    max_latency=0.0,
+    shape=None,
+):
+    """A block that multiplies each vector of a stream by a sparse matrix: in vectors of n, out vectors of m items.
+
+    matrix: (m, n), any kind of scipy.sparse, rows of numbers, or the path of a Matrix Market file.
+    format, block: see sparse_product.
+    type: of the items, "complex" (64 bits) or "float".
+    length_tag_key: names the tag with a packet's length in items; empty: a plain stream.
+    backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU.
+    max_batch: vectors in one launch at most, 0: automatic; max_latency: seconds that a vector may wait for a
+      fuller batch.
+    shape: (m, n) that the matrix must have, or None.
+    Raises ValueError for a parameter out of range, BackendUnavailable if the backend can't be had.
+    Source: matrix-form FDTD on a graphics accelerator.
+    """
+    if type not in ("complex", "float"):
+        raise ValueError(f'type "{type}" is neither "complex" nor "float"')
+    a = _matrix(matrix)
+    if shape is not None and tuple(shape) != a.shape:
+        wanted = " x ".join(str(side) for side in shape)
+        raise ValueError(f"the matrix is {a.shape[0]} x {a.shape[1]}, not {wanted}")
+    kind = np.dtype("complex64" if type == "complex" else "float32")
+    if not np.can_cast(a.dtype, kind, "same_kind"):
+        raise ValueError(f"the matrix is {a.dtype}, the stream {kind}")
+    make = getattr(_native, f"_sparse_matvec_{kind.name}")
+    return make(
+        *_arguments(a, kind),
+        format,
+        block,
+        length_tag_key,
+        backend,
+        device,
+        max_batch,
+        max_latency,
+    )
