@@ -266,6 +266,9 @@ BOOST_AUTO_TEST_CASE(edges_take_the_mean_of_the_cells_around_them)
     BOOST_TEST(row[0].first == element);
     BOOST_TEST(row[0].second == -dt * sigma / below, boost::test_tools::tolerance(1e-12));
     BOOST_TEST(-row[2].second == dt / below / d, boost::test_tools::tolerance(1e-12));
+    // From the middle of one cell to that of the next: half of d and half of 3 d.
+    BOOST_TEST(row[4].second == dt / below / (2 * d),
+               boost::test_tools::tolerance(1e-12));
 
     grid.add_box({ 1, 0, 0 }, { 2, 4, 4 }, magnet);
     s = grid.system<double>();

@@ -73,6 +73,12 @@ BOOST_AUTO_TEST_CASE(absorbing_layers_reflect_little)
     BOOST_TEST(slanted < -40);
 }
 
+BOOST_AUTO_TEST_CASE(layers_graded_otherwise_absorb_too)
+{
+    const double f45 = 2 * physics::c / (2 * 16 * d) * std::sqrt(2.0);
+    BOOST_TEST(decibels(reflection<double>(2, f45, { 8, 4, 1.1, 3, 0.1 })) < -50);
+}
+
 BOOST_AUTO_TEST_CASE(float_absorbs_as_well)
 {
     BOOST_TEST(decibels(reflection<float>(0, 15e9)) < -60);

@@ -88,8 +88,11 @@ public:
         //! Low and high face of an axis; empty: conductor everywhere.
         std::vector<std::array<fdtd_boundary, 2>> boundary{};
         std::string mode = "tm"; //!< in two dimensions
-        double courant = 1;      //!< 0 < courant <= 1: part of the largest stable step
-        double time_step = 0;    //!< seconds, in place of courant; 0: by courant
+        //! 0 < courant <= 1: part of the largest stable step. Where every axis is
+        //! periodic, 1 is so near the limit that rounding grows, though no faster than
+        //! the time.
+        double courant = 1;
+        double time_step = 0; //!< seconds, in place of courant; 0: by courant
         fdtd_absorber absorber{};
     };
 
