@@ -16,8 +16,11 @@ const parameters& checked(const parameters& p)
 
 int pilot_symbols(const parameters& p)
 {
-    return static_cast<int>(p.pilots.size()) / p.layers;
+    const int row = p.pilots_by_tone ? p.tones * p.layers : p.layers;
+    return static_cast<int>(p.pilots.size()) / row;
 }
+//! Estimates of a slot.
+int times(const parameters& p) { return p.times.empty() ? 1 : int(p.times.size()); }
 size_t vector_bytes(const parameters& p)
 {
     return sizeof(complex64) * p.receive_antennas;
@@ -29,7 +32,8 @@ class estimator_job : public batch_job
 public:
     estimator_job(const parameters& p, const queue& line)
         : d_received(size_t(pilot_symbols(p)) * p.tones * p.receive_antennas),
-          d_channel(size_t(p.tones) * p.receive_antennas * p.layers),
+          d_channel(size_t(times(p)) * p.tones * p.receive_antennas * p.layers),
+          d_times(times(p)),
           d_kernel(kernels::channel_estimator::make(p, line.where(), line.device()))
     {
     }
@@ -37,23 +41,20 @@ public:
     {
         d_kernel->run(work.input<complex64>(0, d_received),
                       work.output<complex64>(0, d_channel),
-                      work.output<float>(1, 1),
+                      work.output<float>(1, d_times),
                       { work.status, size_t(work.frames) },
                       line);
     }
 
 private:
-    const size_t d_received, d_channel;
+    const size_t d_received, d_channel, d_times;
     std::unique_ptr<kernels::channel_estimator> d_kernel;
 };
 
 } // namespace
 
 mimo_channel_estimator::sptr
-mimo_channel_estimator::make(int receive_antennas,
-                             int layers,
-                             int tones,
-                             const std::vector<gr_complex>& pilots,
+mimo_channel_estimator::make(const kernels::channel_estimator::parameters& pilots,
                              const std::string& length_tag_key,
                              const std::string& backend,
                              int device,
@@ -61,7 +62,7 @@ mimo_channel_estimator::make(int receive_antennas,
                              double max_latency)
 {
     return gnuradio::make_block_sptr<mimo_channel_estimator_impl>(
-        checked({ receive_antennas, layers, tones, pilots }),
+        checked(pilots),
         batch_options{ length_tag_key, backend, device, max_batch, max_latency });
 }
 
@@ -70,10 +71,11 @@ mimo_channel_estimator_impl::mimo_channel_estimator_impl(const parameters& p,
     : gr::block("mimo_channel_estimator",
                 gr::io_signature::make(1, 1, vector_bytes(p)),
                 gr::io_signature::make2(2, 2, matrix_bytes(p), sizeof(float))),
-      batch_block(options,
-                  { { vector_bytes(p), pilot_symbols(p) * p.tones } },
-                  { { matrix_bytes(p), p.tones }, { sizeof(float), 1 } },
-                  1),
+      batch_block(
+          options,
+          { { vector_bytes(p), pilot_symbols(p) * p.tones } },
+          { { matrix_bytes(p), times(p) * p.tones }, { sizeof(float), times(p) } },
+          1),
       d_parameters(p)
 {
     make_jobs();
@@ -91,7 +93,8 @@ void mimo_channel_estimator_impl::report(const batch_status& status,
     if (status.words[frame] != 0) {
         ++d_failures;
         warn_sometimes("received pilots of slot " +
-                       std::to_string(item / d_parameters.tones) + " are not finite");
+                       std::to_string(item / d_parameters.tones / times(d_parameters)) +
+                       " are not finite");
     }
 }
 

@@ -16,7 +16,11 @@ from .error_rates import error_rate_simulation, simulate_error_rate  # noqa: F40
 from . import nr5g  # noqa: F401
 from .mimo import demap, equalize, estimate_channel  # noqa: F401
 from .frame_error_counter import frame_error_counter  # noqa: F401
+from .frame_filler import frame_filler  # noqa: F401
 from .mimo_channel_model import mimo_channel_model  # noqa: F401
+from .mimo_multipath_channel import mimo_multipath_channel  # noqa: F401
+from .ofdm import mimo_ofdm_receiver_frontend, mimo_ofdm_transmitter  # noqa: F401
+from .ofdm import ofdm_preamble, ofdm_preamble_shifts  # noqa: F401
 from .sparse import read_matrix_market, sparse_matvec  # noqa: F401
 from .sparse import sparse_product, spmv  # noqa: F401
 from .sigmf import sigmf_sink, sigmf_source  # noqa: F401

@@ -6,25 +6,78 @@ import numpy as np
 from . import cudaphy_python as _native
 
 
-def estimate_channel(received, pilots, backend="auto", device=0):
-    """Least-squares channel estimates and the noise variance from known pilots.
+def estimate_channel(
+    received,
+    pilots,
+    backend="auto",
+    device=0,
+    method="ls",
+    delay_spread=0.02,
+    first_delay=0.0,
+    snr_db=20.0,
+    window=64,
+    pilot_times=(),
+    times=(),
+    doppler=0.0,
+    tone_numbers=(),
+    group_symbols=0,
+):
+    """Channel estimates and the noise variance from known pilots, by least squares or MMSE.
 
-    received: (..., pilot_symbols, tones, Nr), complex64. pilots: (pilot_symbols, Nt), sent on every tone.
-    Returns h (..., tones, Nr, Nt), complex64, and n0 (...), float32: E|n|^2 of a complex sample, NaN where a
-    received pilot is not finite (h is 0 on that tone).
-    Raises ValueError for shapes that do not fit, BackendUnavailable.
+    received: (..., pilot_symbols, tones, Nr), complex64. pilots: (pilot_symbols, Nt), sent on every tone;
+    or (pilot_symbols, tones, Nt), 0 where a layer is silent (where all are, there may be data); or a
+    pilot_pattern, of comb_pilots, block_pilots, ht_ltf_pilots or nr_dmrs_pilots.
+    method: "ls", with straight lines between pilots that differ from tone to tone, or "mmse", for an
+    exponential power delay profile of rms `delay_spread` that begins at `first_delay` (both as a part of
+    the useful symbol) at `snr_db`, from the `window` nearest pilots.
+    times: when estimates are wanted, with pilot symbols sent at `pilot_times` (0, 1, ... unless given), all
+    in symbols; every group_symbols pilot symbols give an estimate, and these are interpolated by straight
+    lines or, with a `doppler` in turns a symbol, by MMSE. tone_numbers: where tones stand (0, 1, ... unless
+    given). A pattern brings tone_numbers and group_symbols of its own.
+    Returns h (..., tones, Nr, Nt), complex64, or with times (..., times, tones, Nr, Nt); and n0 (...),
+    float32: E|n|^2 of a complex sample, NaN where a received pilot is not finite (h is 0 then: on that
+    tone by least squares with pilots alike on every tone, else everywhere).
+    Raises ValueError for shapes that do not fit or what is out of range, BackendUnavailable. More in
+    kernels/channel_estimator.h.
     """
-    received, pilots = np.asarray(received), np.asarray(pilots)
-    if pilots.ndim != 2 or received.ndim < 3 or received.shape[-3] != pilots.shape[0]:
+    received = np.asarray(received)
+    pattern = pilots
+    if isinstance(pilots, _native.pilot_pattern):
+        shape = (pilots.symbols, pilots.tones, pilots.layers)
+    else:
+        pattern = np.asarray(pilots)
+        shape = pattern.shape
+    if (
+        len(shape) not in (2, 3)
+        or received.ndim < 3
+        or received.shape[-3] != shape[0]
+        or (len(shape) == 3 and received.shape[-2] != shape[1])
+    ):
         raise ValueError(
-            f"received has shape {received.shape}, pilots {pilots.shape}; "
-            "expected (..., P, tones, Nr) and (P, Nt)"
+            f"received has shape {received.shape}, pilots {shape}; "
+            "expected (..., P, tones, Nr) and (P, Nt) or (P, tones, Nt)"
         )
     lead = received.shape[:-3]
     h, n0, _ = _native._estimate_channel(
-        received.reshape((-1,) + received.shape[-3:]), pilots, backend, device
+        received.reshape((-1,) + received.shape[-3:]),
+        shape[-1],
+        pattern,
+        method,
+        delay_spread,
+        first_delay,
+        snr_db,
+        window,
+        list(pilot_times),
+        list(times),
+        doppler,
+        list(tone_numbers),
+        group_symbols,
+        backend,
+        device,
     )
-    return h.reshape(lead + h.shape[1:]), n0.reshape(lead)
+    if not len(times):
+        h = h[:, 0]
+    return h.reshape(lead + h.shape[1:]), n0[:, 0].reshape(lead)
 
 
 def equalize(y, h, noise_var, method="mmse", unbiased=True, backend="auto", device=0):

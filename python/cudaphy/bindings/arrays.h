@@ -85,5 +85,6 @@ void bind_packets(py::module& m);
 void bind_self_test(py::module& m);
 void bind_sparse(py::module& m);
 void bind_blocks(py::module& m);
+void bind_ofdm(py::module& m);
 
 } // namespace gr::cudaphy::bindings

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "estimator_arguments.h"
 #include <gnuradio/cudaphy/matrix_inverse.h>
 #include <gnuradio/cudaphy/mimo_channel_estimator.h>
 #include <gnuradio/cudaphy/mimo_equalizer.h>
@@ -76,30 +77,48 @@ void bind_blocks(py::module& m)
     block_class<mimo_channel_estimator>(
         m,
         "mimo_channel_estimator",
-        "Least-squares MIMO channel estimates. In: received pilots, vectors of Nr "
-        "complex, pilot symbols * tones items a "
-        "slot. Out 0: channel matrices, vectors of Nr*Nt complex, one a tone; out 1: "
-        "noise variance, one float a slot. "
-        "pilots: complex (pilot symbols, Nt), sent on every tone." COMMON_ARGUMENTS)
+        "MIMO channel estimates by least squares or MMSE. In: received pilots, vectors "
+        "of "
+        "Nr complex, pilot symbols * tones items a slot. Out 0: channel matrices, "
+        "vectors "
+        "of Nr*Nt complex, one a tone (and one for each of `times`); out 1: noise "
+        "variance, one float a slot (one for each of `times`). pilots and what follows "
+        "them: as in estimate_channel(); snr_db is the ratio that method \"mmse\" "
+        "assumes." COMMON_ARGUMENTS)
         .def(py::init([](int receive_antennas,
                          int layers,
                          int tones,
-                         const numpy_array<complex64>& pilots,
+                         const py::object& pilots,
                          const std::string& length_tag_key,
                          const std::string& backend,
                          int device,
                          int max_batch,
-                         double max_latency) {
-                 if (pilots.ndim() != 2 || pilots.shape(1) != layers) {
-                     throw std::invalid_argument(
-                         "pilots is not of shape (pilot symbols, " +
-                         std::to_string(layers) + "): a column for each layer");
-                 }
+                         double max_latency,
+                         const std::string& method,
+                         double delay_spread,
+                         double first_delay,
+                         double snr_db,
+                         int window,
+                         const std::vector<double>& pilot_times,
+                         const std::vector<double>& times,
+                         double doppler,
+                         const std::vector<int>& tone_numbers,
+                         int group_symbols) {
                  return mimo_channel_estimator::make(
-                     receive_antennas,
-                     layers,
-                     tones,
-                     std::vector<complex64>(pilots.data(), pilots.data() + pilots.size()),
+                     estimator_parameters(receive_antennas,
+                                          layers,
+                                          tones,
+                                          { pilots,
+                                            method,
+                                            delay_spread,
+                                            first_delay,
+                                            snr_db,
+                                            window,
+                                            pilot_times,
+                                            times,
+                                            doppler,
+                                            tone_numbers,
+                                            group_symbols }),
                      length_tag_key,
                      backend,
                      device,
@@ -114,7 +133,17 @@ void bind_blocks(py::module& m)
              py::arg("backend") = "auto",
              py::arg("device") = 0,
              py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
+             py::arg("max_latency") = 0.0,
+             py::arg("method") = "ls",
+             py::arg("delay_spread") = 0.02,
+             py::arg("first_delay") = 0.0,
+             py::arg("snr_db") = 20.0,
+             py::arg("window") = 64,
+             py::arg("pilot_times") = std::vector<double>{},
+             py::arg("times") = std::vector<double>{},
+             py::arg("doppler") = 0.0,
+             py::arg("tone_numbers") = std::vector<int>{},
+             py::arg("group_symbols") = 0)
         .def("backend", &mimo_channel_estimator::backend, "The backend in use.")
         .def("failures",
              &mimo_channel_estimator::failures,

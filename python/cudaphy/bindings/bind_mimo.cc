@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
-#include <gnuradio/cudaphy/kernels/channel_estimator.h>
+#include "estimator_arguments.h"
 #include <gnuradio/cudaphy/kernels/equalizer.h>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
 
@@ -8,24 +8,23 @@ namespace gr::cudaphy::bindings {
 namespace {
 
 py::tuple estimate_channel(const numpy_array<complex64>& received,
-                           const numpy_array<complex64>& pilots,
+                           int layers,
+                           const estimator_arguments& pilots,
                            const std::string& where,
                            int device)
 {
     auto q = queue::make(backend_from_name(where), device);
     const auto batch = received.shape(0), tones = received.shape(2),
                antennas = received.shape(3);
-    const auto layers = pilots.shape(1);
+    const auto times = static_cast<py::ssize_t>(std::max<size_t>(1, pilots.times.size()));
     auto kernel = kernels::channel_estimator::make(
-        { static_cast<int>(antennas),
-          static_cast<int>(layers),
-          static_cast<int>(tones),
-          std::vector<complex64>(pilots.data(), pilots.data() + pilots.size()) },
+        estimator_parameters(
+            static_cast<int>(antennas), layers, static_cast<int>(tones), pilots),
         q->where(),
         q->device());
     input<complex64> from(*q, received);
-    output<complex64> h(*q, { batch, tones, antennas, layers });
-    output<float> n0(*q, { batch });
+    output<complex64> h(*q, { batch, times, tones, antennas, layers });
+    output<float> n0(*q, { batch, times });
     output<int> status(*q, { batch });
     {
         py::gil_scoped_release others_may_run;
@@ -125,7 +124,39 @@ void bind_mimo(py::module& m)
         "Pilots (pilot_symbols, layers), complex64, with orthogonal columns of unit "
         "modulus: the first columns "
         "of a DFT matrix. Raises ValueError unless 1 <= layers <= pilot_symbols.");
-    m.def("_estimate_channel", &estimate_channel);
+    bind_pilots(m);
+    m.def("_estimate_channel",
+          [](const numpy_array<complex64>& received,
+             int layers,
+             const py::object& pilots,
+             const std::string& method,
+             double delay_spread,
+             double first_delay,
+             double snr_db,
+             int window,
+             const std::vector<double>& pilot_times,
+             const std::vector<double>& times,
+             double doppler,
+             const std::vector<int>& tone_numbers,
+             int group_symbols,
+             const std::string& where,
+             int device) {
+              return estimate_channel(received,
+                                      layers,
+                                      { pilots,
+                                        method,
+                                        delay_spread,
+                                        first_delay,
+                                        snr_db,
+                                        window,
+                                        pilot_times,
+                                        times,
+                                        doppler,
+                                        tone_numbers,
+                                        group_symbols },
+                                      where,
+                                      device);
+          });
     m.def("_equalize", &equalize);
     m.def("_demap", &demap);
 }

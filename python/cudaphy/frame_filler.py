@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keeps a simulated link's frames in step with what was sent."""
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+from .mimo_channel_model import _whole
+
+
+class frame_filler(gr.basic_block):
+    """Puts zeros where frames of a periodic signal were not found, so that what is decoded can be compared
+    with what was sent, frame by frame: behind a channel estimator they are erasures.
+
+    In: vectors of `vlen` complex, packets of frame_items with the tag `frame_start` of
+    mimo_ofdm_receiver_frontend. Out: the same stream without packets. Frame i of the signal begins near
+    sample i * period, plus or minus half a period: a packet for a frame that has passed already is dropped,
+    and the place of one that did not come is filled.
+
+    Args:
+        vlen: 1 to 65536
+        frame_items: vectors in a frame, 1 to 2^24
+        period: samples of the signal from frame to frame, 1 to 2^30
+
+    Raises:
+        ValueError: a parameter is out of range.
+    """
+
+    def __init__(self, vlen, frame_items, period):
+        self._vlen = _whole("vlen", vlen, 1, 65536)
+        self._items = _whole("frame_items", frame_items, 1, 1 << 24)
+        self._period = _whole("period", period, 1, 1 << 30)
+        item = (np.complex64, self._vlen) if self._vlen > 1 else np.complex64
+        gr.basic_block.__init__(self, name="frame_filler", in_sig=[item], out_sig=[item])
+        self.set_tag_propagation_policy(gr.TPP_DONT)
+        self._key = pmt.intern("frame_start")
+
+    def start(self):
+        self._next = 0  # frame that is put out next
+        self._fill = self._copy = self._drop = 0  # items
+        self._filled = 0
+        return True
+
+    def filled(self):
+        """Frames that did not come, and were filled with zeros."""
+        return self._filled
+
+    def forecast(self, noutput_items, ninputs):
+        return [0 if self._fill else 1] * ninputs
+
+    def general_work(self, input_items, output_items):
+        """One step: fills, copies, or drops, or reads a frame's head to know which."""
+        received, out = input_items[0], output_items[0]
+        if not (self._fill or self._copy or self._drop) and len(received):
+            self._read_head()
+        if self._fill:
+            count = min(self._fill, len(out))
+            out[:count] = 0
+            self._fill -= count
+            return count
+        if self._drop:
+            count = min(self._drop, len(received))
+            self._drop -= count
+            self.consume(0, count)
+            return 0
+        count = min(self._copy, len(received), len(out))
+        out[:count] = received[:count]
+        self._copy -= count
+        self.consume(0, count)
+        return count
+
+    def _read_head(self):
+        head = self.nitems_read(0)
+        tags = self.get_tags_in_range(0, head, head + 1, self._key)
+        if not tags:
+            self._drop = 1
+            return
+        frame = (pmt.to_uint64(tags[0].value) + self._period // 2) // self._period
+        if frame < self._next:
+            self._drop = self._items
+            return
+        self._filled += frame - self._next
+        self._fill = (frame - self._next) * self._items
+        self._copy = self._items
+        self._next = frame + 1
