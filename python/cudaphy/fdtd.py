@@ -24,7 +24,8 @@ class fdtd(fdtd_simulation):
       or an array with one for each of its cells.
     boundary: "pec" (conductor), "pmc" (plane of symmetry), "cpml" (absorbing layers, inside the grid) or "periodic";
       one name, or one for each axis, each a name or a pair (low, high).
-    courant: part of the largest stable time step, above 0, at most 1; or time_step: seconds.
+    courant: part of the largest stable time step, above 0, at most 1 (take 0.99 where no axis ends at a conductor);
+      or time_step: seconds.
     mode: in two dimensions "tm" (ez, hx, hy) or "te" (ex, ey, hz). One dimension has ez and hy. What is left out is
       1 m long.
     dtype: "float32" or "float64". format: of the matrices, "dictionary", "subdivided_crs", "crs" or "diagonal".
@@ -61,10 +62,14 @@ class fdtd(fdtd_simulation):
         super().__init__(dtype, format, backend, device)
         self._cells_of = tuple(int(n) for n in np.atleast_1d(cells))
         axes = len(self._cells_of)
-        if np.ndim(spacing) == 0:
+        if np.isscalar(spacing):
             spacing = [spacing] * axes
+        elif axes == 1 and len(spacing) > 1:
+            spacing = [spacing]
         if isinstance(boundary, str):
             boundary = [boundary] * axes
+        elif axes == 1 and len(boundary) == 2:
+            boundary = [boundary]
         self._grid = _native._fdtd_grid(
             self._cells_of,
             [np.atleast_1d(np.asarray(d, np.float64)) for d in spacing],

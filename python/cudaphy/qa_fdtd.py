@@ -99,6 +99,25 @@ class qa_steps(unittest.TestCase):
         angle = 2 * np.arcsin(C * sim.time_step * np.hypot(*terms))
         self.assertAlmostEqual(turn, np.cos(m * angle), delta=1e-5 * m * angle)
 
+    def test_takes_spacings_and_boundaries_in_every_form(self):
+        graded = np.linspace(1e-3, 2e-3, 6)
+        shortest = 1e-3 / C
+        for cells, spacing, boundary, most in (
+            (6, graded, "pec", 1),
+            (6, [1e-3], ("cpml", "pec"), 1),
+            ((6, 4), [graded, 1e-3], [("cpml", "pec"), "periodic"], 2),
+            ((6, 4, 5), [graded, 1e-3, [1e-3] * 5], ["pmc", "pec", "cpml"], 3),
+            ((6, 4, 5), 1e-3, "pmc", 3),
+        ):
+            sim = grid(cells, spacing, boundary=boundary, cpml_thickness=2, courant=0.98)
+            sim.add_source(np.full(np.size(cells), 2), "ez")
+            sim.add_probe(np.full(np.size(cells), 3), "ez")
+            self.assertGreater(sim.time_step, 0.97 * shortest / np.sqrt(most))
+            self.assertAlmostEqual(sim.time_step / sim.largest_time_step, 0.98)
+            seen = sim.step(np.eye(1, 2000)[0])
+            self.assertGreater(np.abs(seen).max(), 0)
+            self.assertLess(np.abs(seen[-100:]).max(), 10)
+
     def test_a_growing_field_is_named(self):
         sim = grid((6, 6, 6))
         sim.add_probe((3, 3, 3), "ez")

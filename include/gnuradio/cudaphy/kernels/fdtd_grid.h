@@ -88,9 +88,8 @@ public:
         //! Low and high face of an axis; empty: conductor everywhere.
         std::vector<std::array<fdtd_boundary, 2>> boundary{};
         std::string mode = "tm"; //!< in two dimensions
-        //! 0 < courant <= 1: part of the largest stable step. Where every axis is
-        //! periodic, 1 is so near the limit that rounding grows, though no faster than
-        //! the time.
+        //! 0 < courant <= 1: part of the largest stable step. At 1, where no axis has a
+        //! conductor at an end, the shortest wave grows, though no faster than the time.
         double courant = 1;
         double time_step = 0; //!< seconds, in place of courant; 0: by courant
         fdtd_absorber absorber{};
