@@ -68,9 +68,9 @@ public:
      * can capture it: one kernel a call, but for ccs. With compute capability 9.0 a call
      * fetches its part of the matrix while the queue's kernel before still works.
      *
-     * \param x  (batch,
-     * columns) \param y  (batch, rows), not overlapping x \throws std::invalid_argument
-     * if the views' sizes do not fit each other.
+     * \param x       (batch, columns)
+     * \param[out] y  (batch, rows), not overlapping x
+     * \throws std::invalid_argument if the views' sizes do not fit each other.
      */
     virtual void run(view<const T> x, view<T> y, queue& queue) = 0;
 };
