@@ -13,7 +13,7 @@ constexpr int draws = 2;
 constexpr int newton_steps = 2;
 constexpr int many_order = 1024; //!< to this one, a batch is inverted side by side
 
-//! A page-locked item for what the host must know.
+//! Page-locked items, for what the host must know.
 template <typename Item>
 class host_memory
 {
@@ -476,7 +476,7 @@ private:
 
     cudaStream_t d_stream = nullptr;
     double d_told = 0, d_share = 1;
-    // Of the run's workspace.
+
     unsigned* d_states = nullptr;
     unsigned long long* d_largest = nullptr;
     probe_space<E> d_probes = {};
