@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A long run at full rate: packets through a chain of blocks for so many seconds, or thousands of
+starts and stops. Every packet is accounted for, memory must stay flat, and the worst latency of a packet
+is printed.
+
+Chain: numbered packets of QPSK symbols -> soft demapper -> LDPC decoder -> count. Latency is from a packet's
+entry into the demapper to its leaving the decoder; at full rate that is how long the buffers hold it."""
+
+import argparse
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import link_tools  # noqa: E402
+import numpy as np  # noqa: E402
+import pmt  # noqa: E402
+from gnuradio import blocks, cudaphy, gr  # noqa: E402
+from tqdm import tqdm  # noqa: E402
+
+PACKET = "packet_len"
+FRAMES = [1, 4, 2, 16, 3]  # codewords of packets, over and over
+SETTLING = 0.25  # of the run, in which memory may still grow
+FLAT = 8 << 20  # bytes by which memory may differ then
+
+
+def memory():
+    """Resident bytes of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+class clock(gr.sync_block):
+    """Notes when packets pass, by their number; a tap on a stream."""
+
+    def __init__(self, kind, ledger, leaves):
+        gr.sync_block.__init__(self, "clock", [kind], [kind])
+        self._ledger, self._leaves = ledger, leaves
+        self._key = pmt.intern(PACKET)
+        self._number = 0
+
+    def work(self, input_items, output_items):
+        count = len(output_items[0])
+        output_items[0][:] = input_items[0][:count]
+        first = self.nitems_read(0)
+        now = time.monotonic()
+        tags = self.get_tags_in_range(0, first, first + count, self._key)
+        for tag in sorted(tags, key=lambda tag: tag.offset):
+            self._ledger.note(self._number, pmt.to_long(tag.value), now, self._leaves)
+            self._number += 1
+        return count
+
+
+class ledger:
+    """Packets on their way, and what became of them."""
+
+    def __init__(self, code):
+        self._lock, self._code = threading.Lock(), code
+        self._waiting = {}
+        self.entered = self.left = self.wrong = 0
+        self.worst = self.total = 0.0
+
+    def note(self, number, length, now, leaves):
+        with self._lock:
+            if not leaves:
+                self._waiting[number] = now
+                self.entered += 1
+                return
+            self.left += 1
+            frames = FRAMES[number % len(FRAMES)]
+            began = self._waiting.pop(number, None)
+            self.wrong += began is None or length != frames * self._code.k
+            if began is not None:
+                self.worst = max(self.worst, now - began)
+                self.total += now - began
+
+    def waiting(self):
+        with self._lock:
+            return len(self._waiting)
+
+
+class chain(gr.top_block):
+    """The flowgraph; `rounds` of FRAMES packets, 0 for no end."""
+
+    def __init__(self, code, rounds, arguments, rng):
+        gr.top_block.__init__(self, "soak", catch_exceptions=True)
+        self.ledger = ledger(code)
+        symbols = code.n // 2
+        lengths = [n * symbols for n in FRAMES]
+        bits = rng.integers(0, 2, (sum(FRAMES), code.k), dtype=np.uint8)
+        labels = cudaphy.ldpc_encode(code, bits, backend="cpu").reshape(-1, 2)
+        points = np.asarray(cudaphy.constellation("qpsk").points)
+        noise = rng.standard_normal((len(labels), 2)) @ [1, 1j] * 0.3
+        x = points[2 * labels[:, 0] + labels[:, 1]] + noise
+        heads = np.cumsum([0, *lengths[:-1]])
+        tags = [
+            gr.python_to_tag((int(h), pmt.intern(PACKET), pmt.from_long(n)))
+            for h, n in zip(heads, lengths)
+        ]
+        where = dict(
+            length_tag_key=PACKET, backend=arguments.backend, device=arguments.device
+        )
+        self.demapper = cudaphy.soft_demapper("qpsk", noise_variance=0.18, **where)
+        self.decoder = cudaphy.ldpc_decoder(code, max_iterations=20, **where)
+        source = blocks.vector_source_c(x.tolist(), True, 1, tags)
+        parts = [source]
+        if rounds:
+            parts.append(blocks.head(gr.sizeof_gr_complex, rounds * len(x)))
+        parts += [
+            clock(np.complex64, self.ledger, False),
+            self.demapper,
+            self.decoder,
+            clock(np.uint8, self.ledger, True),
+            blocks.null_sink(1),
+        ]
+        self.parts = parts  # Python blocks live as long as somebody holds them
+        self.connect(*parts)
+
+
+def soak(code, arguments, rng):
+    """Runs for the time; whether all checks hold."""
+    top = chain(code, 0, arguments, rng)
+    samples, began = [], time.monotonic()
+    top.start()
+    with tqdm(total=arguments.seconds, unit="s", disable=None, leave=False) as bar:
+        try:
+            while (now := time.monotonic() - began) < arguments.seconds:
+                samples.append((now, memory()))
+                bar.update(min(now, arguments.seconds) - bar.n)
+                time.sleep(min(0.25, arguments.seconds / 40))
+        finally:
+            top.stop()
+            top.wait()
+    seconds = time.monotonic() - began
+    book, words = top.ledger, top.decoder.frames()
+    print(
+        f"{seconds:.0f} s on {top.decoder.backend()}: {book.left} packets, {words} codewords, "
+        f"{words * code.k / seconds / 1e6:.1f} Mb/s of information"
+    )
+    mean = book.total / max(book.left, 1)
+    print(f"latency: worst {1e3 * book.worst:.1f} ms, mean {1e3 * mean:.1f} ms")
+    print(f"decoder: {top.decoder.stats()}")
+    settled = [size for when, size in samples if when >= SETTLING * seconds]
+    growth = settled[-1] - settled[0]
+    print(
+        f"memory: {samples[0][1] / 2**20:.1f} MiB at first, {settled[0] / 2**20:.1f} after "
+        f"{SETTLING * seconds:.0f} s, {settled[-1] / 2**20:.1f} at the end"
+    )
+    good = link_tools.check(growth < FLAT, f"memory is flat: {growth / 2**20:+.1f} MiB")
+    # What was stopped on its way is still noted as waiting: nothing vanishes.
+    good &= link_tools.check(
+        book.entered == book.left + book.waiting() and book.left > 0,
+        f"every packet is accounted for: {book.entered} entered, {book.left} left, "
+        f"{book.waiting()} were on their way when it was stopped",
+    )
+    good &= link_tools.check(
+        book.wrong == 0, f"{book.wrong} out of order or of wrong length"
+    )
+    return good & link_tools.check(
+        top.decoder.frame_errors() == 0, f"{top.decoder.frame_errors()} codewords wrong"
+    )
+
+
+def cycles(code, arguments, rng):
+    """Flowgraphs made, run to their end or stopped amid, and thrown away."""
+    samples, lost, cut = [], 0, 0
+    began = time.monotonic()
+    for number in tqdm(range(arguments.cycles), disable=None, leave=False):
+        rounds = 0 if number % 4 == 3 else 2
+        top = chain(code, rounds, arguments, rng)
+        top.start()
+        if rounds:
+            top.wait()
+            lost += top.ledger.left != rounds * len(FRAMES) or top.ledger.wrong != 0
+        else:
+            time.sleep(0.001 * (number % 16))
+            top.stop()
+            top.wait()
+            cut += 1
+            lost += top.ledger.wrong != 0
+        lost += top.decoder.frame_errors() != 0
+        del top
+        samples.append(memory())
+    print(
+        f"{arguments.cycles} starts and stops, {cut} of them amid, in "
+        f"{time.monotonic() - began:.0f} s"
+    )
+    first = int(SETTLING * len(samples))
+    growth = samples[-1] - samples[first]
+    print(
+        f"memory: {samples[first] / 2**20:.1f} MiB, {samples[-1] / 2**20:.1f} at the end"
+    )
+    good = link_tools.check(growth < FLAT, f"memory is flat: {growth / 2**20:+.1f} MiB")
+    return good & link_tools.check(lost == 0, f"{lost} cycles lost a packet")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0, help="default: 60")
+    parser.add_argument(
+        "--cycles", type=link_tools.count, help="starts and stops, in place of a long run"
+    )
+    parser.add_argument("--backend", choices=link_tools.BACKENDS, default="auto")
+    parser.add_argument("--device", type=int, default=0, help="index of the GPU")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    code = cudaphy.ldpc_code("wifi", n=1944, rate="1/2")
+    rng = np.random.default_rng(arguments.seed)
+    return (cycles if arguments.cycles else soak)(code, arguments, rng)
+
+
+if __name__ == "__main__":
+    link_tools.main(main)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Numbers packets where they begin their way, and counts those that did not arrive."""
+
+import threading
+
+import numpy as np
+import pmt
+from gnuradio import gr
+
+NUMBER = "packet_number"
+_TYPES = {"complex": np.complex64, "float": np.float32, "byte": np.uint8}
+
+
+def _item_type(name):
+    if name not in _TYPES:
+        raise ValueError(f'type "{name}" is none of {", ".join(_TYPES)}')
+    return _TYPES[name]
+
+
+class packet_numberer(gr.sync_block):
+    """Puts the tag packet_number (pmt long, from 0) on every packet's first item. Items of a type,
+    "complex", "float" or "byte", pass unchanged. Raises ValueError for another type."""
+
+    def __init__(self, type="complex", length_tag_key="packet_len"):
+        kind = _item_type(type)
+        gr.sync_block.__init__(self, "packet_numberer", [kind], [kind])
+        self._key = pmt.intern(length_tag_key)
+        self._next = 0
+
+    def start(self):
+        self._next = 0
+        return super().start()
+
+    def work(self, input_items, output_items):
+        count = len(output_items[0])
+        output_items[0][:] = input_items[0][:count]
+        first = self.nitems_read(0)
+        tags = self.get_tags_in_range(0, first, first + count, self._key)
+        for tag in sorted(tags, key=lambda tag: tag.offset):
+            self.add_item_tag(
+                0, tag.offset, pmt.intern(NUMBER), pmt.from_long(self._next)
+            )
+            self._next += 1
+        return count
+
+
+class packet_loss_counter(gr.sync_block):
+    """Counts packets by their tag packet_number, and those that are missing between them.
+
+    A number that is not above the one before means that the sender began anew. A sink of items of a
+    type, "complex", "float" or "byte". All counters may be read from any thread while the flowgraph
+    runs. Raises ValueError for another type."""
+
+    def __init__(self, type="byte"):
+        gr.sync_block.__init__(self, "packet_loss_counter", [_item_type(type)], None)
+        self._lock = threading.Lock()
+        self._clear()
+
+    def _clear(self):
+        self._last = None
+        self._received = self._lost = self._restarts = 0
+
+    def start(self):
+        with self._lock:
+            self._clear()
+        return super().start()
+
+    def received(self):
+        """Packets that came."""
+        with self._lock:
+            return self._received
+
+    def lost(self):
+        """Packets whose numbers were left out; what a sender lost before its first packet came
+        here, or a restarted one after its last, nobody can know."""
+        with self._lock:
+            return self._lost
+
+    def restarts(self):
+        """Times that the sender began anew."""
+        with self._lock:
+            return self._restarts
+
+    def last_number(self):
+        """The number of the last packet, None before the first."""
+        with self._lock:
+            return self._last
+
+    def work(self, input_items, output_items):
+        count = len(input_items[0])
+        first = self.nitems_read(0)
+        tags = self.get_tags_in_range(0, first, first + count, pmt.intern(NUMBER))
+        with self._lock:
+            for tag in sorted(tags, key=lambda tag: tag.offset):
+                number = pmt.to_long(tag.value)
+                self._received += 1
+                if self._last is not None and number <= self._last:
+                    self._restarts += 1
+                    self._lost += number
+                elif self._last is not None:
+                    self._lost += number - self._last - 1
+                self._last = number
+        return count
