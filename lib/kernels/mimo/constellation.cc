@@ -71,6 +71,23 @@ point apsk16_dvbs2(int label, double ratio)
     return { (label & 2 ? -1 : 1) * first.real(), (label & 1 ? -1 : 1) * first.imag() };
 }
 
+//! ETSI EN 302 307-1, figure 12: rings of 4, 12 and 16 points; `middle` and `outer` are
+//! the radii of the latter two by that of the first.
+point apsk32_dvbs2(int label, double middle, double outer)
+{
+    const double radius[3] = { 1.0, middle, outer };
+    static constexpr struct {
+        int ring, angle; // in units of pi / 24
+    } places[32] = {
+        { 1, 6 },   { 1, 10 },  { 1, -6 },  { 1, -10 }, { 1, 18 },  { 1, 14 }, { 1, -18 },
+        { 1, -14 }, { 2, 3 },   { 2, 9 },   { 2, -6 },  { 2, -12 }, { 2, 18 }, { 2, 12 },
+        { 2, -21 }, { 2, -15 }, { 1, 2 },   { 0, 6 },   { 1, -2 },  { 0, -6 }, { 1, 22 },
+        { 0, 18 },  { 1, -22 }, { 0, -18 }, { 2, 0 },   { 2, 6 },   { 2, -3 }, { 2, -9 },
+        { 2, 21 },  { 2, 15 },  { 2, 24 },  { 2, -18 },
+    };
+    return std::polar(radius[places[label].ring], places[label].angle * pi / 24.0);
+}
+
 struct definition {
     const char* name;
     int bits;
@@ -89,11 +106,13 @@ const std::vector<definition>& definitions()
         add("qam16", 4, qam_3gpp);
         add("qam64", 6, qam_3gpp);
         add("qam256", 8, qam_3gpp);
+        add("qam1024", 10, qam_3gpp);
         add("wifi_bpsk", 1, qam_wifi);
         add("wifi_qpsk", 2, qam_wifi);
         add("wifi_qam16", 4, qam_wifi);
         add("wifi_qam64", 6, qam_wifi);
         add("wifi_qam256", 8, qam_wifi);
+        add("wifi_qam1024", 10, qam_wifi);
         list.push_back({ "dvbs2_qpsk", 2, qpsk_dvbs2 });
         list.push_back({ "dvbs2_8psk", 3, psk8_dvbs2 });
         // EN 302 307-1, table 9: outer over inner radius by code rate.
@@ -107,6 +126,17 @@ const std::vector<definition>& definitions()
         add_apsk("dvbs2_16apsk_5/6", 2.70);
         add_apsk("dvbs2_16apsk_8/9", 2.60);
         add_apsk("dvbs2_16apsk_9/10", 2.57);
+        // Table 10: middle and outer over inner radius.
+        const auto add_apsk32 = [&](const char* name, double middle, double outer) {
+            list.push_back({ name, 5, [=](int label) {
+                                return apsk32_dvbs2(label, middle, outer);
+                            } });
+        };
+        add_apsk32("dvbs2_32apsk_3/4", 2.84, 5.27);
+        add_apsk32("dvbs2_32apsk_4/5", 2.72, 4.87);
+        add_apsk32("dvbs2_32apsk_5/6", 2.64, 4.64);
+        add_apsk32("dvbs2_32apsk_8/9", 2.54, 4.33);
+        add_apsk32("dvbs2_32apsk_9/10", 2.53, 4.30);
         return list;
     }();
     return all;

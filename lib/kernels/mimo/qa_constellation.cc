@@ -3,6 +3,7 @@
 #include "kernels/common/testing.h"
 #include <bitset>
 #include <gnuradio/cudaphy/kernels/constellation.h>
+#include <tuple>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -52,7 +53,7 @@ void check_axes(const char* name,
 
 BOOST_AUTO_TEST_CASE(every_name_makes_distinct_points_of_unit_mean_energy)
 {
-    BOOST_TEST(constellation_names().size() == 18u);
+    BOOST_TEST(constellation_names().size() == 25u);
     for (const auto& name : constellation_names()) {
         BOOST_TEST_CONTEXT(name)
         {
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(every_name_makes_distinct_points_of_unit_mean_energy)
             BOOST_TEST(std::abs(mean) < 1e-5);
             for (size_t a = 0; a < c.points.size(); ++a) {
                 for (size_t b = 0; b < a; ++b) {
-                    BOOST_TEST(std::abs(c.points[a] - c.points[b]) > 0.1f);
+                    BOOST_TEST(std::abs(c.points[a] - c.points[b]) > 0.07f);
                 }
             }
         }
@@ -92,7 +93,7 @@ BOOST_AUTO_TEST_CASE(labels_of_nearest_qam_neighbours_differ_in_one_bit)
             for (size_t b = 0; b < a; ++b) {
                 if (std::abs(c.points[a] - c.points[b]) < 1.01f * nearest) {
                     ++pairs;
-                    BOOST_TEST(std::bitset<8>(a ^ b).count() == 1u,
+                    BOOST_TEST(std::bitset<10>(a ^ b).count() == 1u,
                                name << " labels " << a << " and " << b);
                 }
             }
@@ -182,6 +183,45 @@ BOOST_AUTO_TEST_CASE(dvbs2_points_stand_where_en_302_307_draws_them)
             const double wanted = label < 12 ? ratio * inner : inner;
             BOOST_TEST(std::abs(std::abs(c.points[label]) - wanted) < 3e-7);
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(dvbs2_32apsk_is_that_of_figure_12_and_table_10)
+{
+    const std::tuple<std::string, double, double> ratios[] = {
+        { "3/4", 2.84, 5.27 }, { "4/5", 2.72, 4.87 },  { "5/6", 2.64, 4.64 },
+        { "8/9", 2.54, 4.33 }, { "9/10", 2.53, 4.30 },
+    };
+    const double pi = std::acos(-1.0);
+    for (const auto& [rate, middle, outer] : ratios) {
+        const auto c = constellation::make("dvbs2_32apsk_" + rate);
+        const double inner = std::abs(c.points[17]); // 10001
+        int rings[3] = { 0, 0, 0 };
+        for (int label = 0; label < 32; ++label) {
+            const double radius = std::abs(c.points[label]) / inner;
+            const int ring = radius < 1.5 ? 0 : radius < 3.5 ? 1 : 2;
+            ++rings[ring];
+            BOOST_TEST(std::abs(radius - (ring == 0   ? 1
+                                          : ring == 1 ? middle
+                                                      : outer)) < 1e-5);
+            // The figure's labels with the second bit 1 are the outer ring.
+            BOOST_TEST((ring == 2) == ((label & 8) != 0));
+        }
+        BOOST_TEST(rings[0] == 4);
+        BOOST_TEST(rings[1] == 12);
+        BOOST_TEST(rings[2] == 16);
+        const auto angle_is = [&](int label, double turn) {
+            BOOST_TEST(std::abs(c.points[label] / std::abs(c.points[label]) -
+                                std::complex<float>(std::polar(1.0, turn * pi))) < 1e-5f);
+        };
+        angle_is(0b00000, 1.0 / 4);
+        angle_is(0b00111, -7.0 / 12);
+        angle_is(0b01011, -1.0 / 2);
+        angle_is(0b01101, 1.0 / 2);
+        angle_is(0b10110, -11.0 / 12);
+        angle_is(0b11000, 0.0);
+        angle_is(0b11110, 1.0);
+        angle_is(0b11101, 5.0 / 8);
     }
 }
 

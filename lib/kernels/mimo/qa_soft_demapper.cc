@@ -466,10 +466,13 @@ BOOST_AUTO_TEST_CASE(parameters_and_sizes_out_of_range_are_refused)
     p.llr_positive = 2;
     refused(p, "llr_positive is 2; it is 0 or 1");
     p = parameters_of("qpsk");
-    p.points.bits = 9;
-    refused(p, "9 bits per symbol; 1 to 8");
+    p.points.bits = 11;
+    refused(p, "11 bits per symbol; 1 to 10");
     p.points.bits = 0;
-    refused(p, "0 bits per symbol; 1 to 8");
+    refused(p, "0 bits per symbol; 1 to 10");
+    p.points = spiral(9);
+    refused(p, "more than 8 bits per symbol is the product of two axes");
+    p = parameters_of("qpsk");
     p.points.bits = 3;
     refused(p, "4 points for 3 bits per symbol; it takes 8");
     p = parameters_of("qpsk");

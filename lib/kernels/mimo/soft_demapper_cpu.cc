@@ -116,7 +116,7 @@ HWY_INLINE void store_by_symbol(D d, const float* by_bit, float* llr)
     } else if constexpr (Bits == 4) {
         StoreInterleaved4(bit(0), bit(1), bit(2), bit(3), d, llr);
 #if HWY_TARGET != HWY_SCALAR
-    } else if constexpr (Bits % 2 == 0) {
+    } else if constexpr (Bits == 6 || Bits == 8) {
         // In pairs, each of which then moves as one double.
         const Repartition<double, D> d_pair;
         const size_t pairs = Lanes(d_pair);
@@ -202,8 +202,10 @@ void demap_range(const demapping& job, size_t first, size_t last)
             return demap_range<MaxLog, 4>(job, *job.square, first, last);
         case 6:
             return demap_range<MaxLog, 6>(job, *job.square, first, last);
-        default:
+        case 8:
             return demap_range<MaxLog, 8>(job, *job.square, first, last);
+        default:
+            return demap_range<MaxLog, 10>(job, *job.square, first, last);
         }
     }
     switch (job.bits) {
@@ -226,6 +228,27 @@ void demap_range(const demapping& job, size_t first, size_t last)
     }
 }
 
+//! LLRs as int8, rounded as quantized() does.
+void quantize_llrs(const float* llr, size_t count, float steps, int8_t* to)
+{
+    const ScalableTag<float> d;
+    const Rebind<int32_t, decltype(d)> d_int;
+    const Rebind<int8_t, decltype(d)> d_byte;
+    const auto value = [&](const float* from) HWY_ATTR {
+        const auto scaled = LoadU(d, from) * Set(d, steps);
+        const auto bound = Set(d, 127.0f);
+        return DemoteTo(d_byte, NearestInt(Max(Min(scaled, bound), Neg(bound))));
+    };
+    static_cast<void>(d_int);
+    size_t i = 0;
+    for (; i + Lanes(d) <= count; i += Lanes(d)) {
+        StoreU(value(llr + i), d_byte, to + i);
+    }
+    for (; i < count; ++i) {
+        to[i] = quantized(llr[i], steps);
+    }
+}
+
 void demap_symbols(const demapping& job, size_t first, size_t last)
 {
     if (job.max_log) {
@@ -245,6 +268,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 HWY_EXPORT(demap_symbols);
+HWY_EXPORT(quantize_llrs);
 
 class soft_demapper_cpu : public soft_demapper
 {
@@ -252,7 +276,8 @@ public:
     explicit soft_demapper_cpu(const parameters& p)
         : d_bits(p.points.bits), d_max_log(p.max_log),
           d_sign(p.llr_positive ? -1.0f : 1.0f), d_square(make_square_table(p.points)),
-          d_plane(make_plane_table(p.points))
+          d_plane(d_square ? plane_table<256>{} : make_plane_table(p.points)),
+          d_steps(p.llr_steps)
     {
     }
 
@@ -261,19 +286,70 @@ public:
              view<float> llr,
              queue&) override
     {
-        check_soft_demapper_sizes(d_bits, x, noise, llr);
-        const demapping job{ d_bits,       d_max_log,
-                             d_sign,       d_square ? &*d_square : nullptr,
-                             &d_plane,     reinterpret_cast<const float*>(x.data()),
-                             noise.data(), noise.size() == x.size(),
-                             llr.data() };
+        check_soft_demapper_sizes(d_bits, x, noise, llr.size());
+        auto job = job_of(x, noise);
+        job.llr = llr.data();
         const auto demap_part = HWY_DYNAMIC_DISPATCH(demap_symbols);
         for_each_part(x.size(), symbols_a_part, [&](size_t first, size_t last) {
             demap_part(job, first, last);
         });
     }
 
+    void run(view<const complex64> x,
+             view<const float> noise,
+             view<float16> llr,
+             queue&) override
+    {
+        convert(x, noise, llr, [](const float* from, size_t count, float16* to) {
+            std::transform(from, from + count, to, halved);
+        });
+    }
+    void run(view<const complex64> x,
+             view<const float> noise,
+             view<int8_t> llr,
+             queue&) override
+    {
+        const auto quantize_part = HWY_DYNAMIC_DISPATCH(quantize_llrs);
+        convert(x, noise, llr, [&](const float* from, size_t count, int8_t* to) {
+            quantize_part(from, count, d_steps, to);
+        });
+    }
+
 private:
+    demapping job_of(view<const complex64> x, view<const float> noise) const
+    {
+        return { d_bits,       d_max_log,
+                 d_sign,       d_square ? &*d_square : nullptr,
+                 &d_plane,     reinterpret_cast<const float*>(x.data()),
+                 noise.data(), noise.size() == x.size(),
+                 nullptr };
+    }
+
+    //! By way of floats that stay in the cache.
+    template <typename T, typename Convert>
+    void convert(view<const complex64> x,
+                 view<const float> noise,
+                 view<T> llr,
+                 const Convert& convert) const
+    {
+        check_soft_demapper_sizes(d_bits, x, noise, llr.size());
+        constexpr size_t block = 256;
+        const auto demap_part = HWY_DYNAMIC_DISPATCH(demap_symbols);
+        for_each_part(x.size(), symbols_a_part, [&](size_t first, size_t last) {
+            float values[block * 10];
+            for (; first < last; first += block) {
+                const size_t count = std::min(block, last - first);
+                auto job =
+                    job_of(x.part(first, count),
+                           noise.size() == x.size() ? noise.part(first, count) : noise);
+                job.noise_for_each = noise.size() == x.size();
+                job.llr = values;
+                demap_part(job, 0, count);
+                convert(values, count * d_bits, llr.data() + first * d_bits);
+            }
+        });
+    }
+
     // A few microseconds of QPSK, which is what it costs to wake another core.
     static constexpr size_t symbols_a_part = 8192;
 
@@ -282,6 +358,7 @@ private:
     const float d_sign;
     const std::optional<square_table> d_square;
     const plane_table<256> d_plane;
+    const float d_steps;
 };
 
 } // namespace

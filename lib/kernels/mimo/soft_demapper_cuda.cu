@@ -2,6 +2,7 @@
 #include "kernels/common/cuda_check.cuh"
 #include "kernels/mimo/soft_demapper_makers.h"
 #include "kernels/mimo/soft_demapper_tables.h"
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <limits>
 #include <type_traits>
@@ -45,15 +46,36 @@ constexpr int block_symbols = 256;
 // operand. LLRs go through shared memory, whose rows hold one bit, so that whole warps
 // write whole lines; `row` puts the bits of the symbols that a warp reads into different
 // banks.
-template <bool MaxLog, int Bits, typename Table>
+struct as_float32 {
+    using type = float;
+    static __device__ float of(float llr, float) { return llr; }
+};
+struct as_float16 {
+    using type = __half;
+    static __device__ __half of(float llr, float)
+    {
+        return __float2half_rn(fminf(fmaxf(llr, -65504.0f), 65504.0f));
+    }
+};
+struct as_int8 {
+    using type = signed char;
+    static __device__ signed char of(float llr, float steps)
+    {
+        return static_cast<signed char>(
+            __float2int_rn(fminf(fmaxf(llr * steps, -127.0f), 127.0f)));
+    }
+};
+
+template <typename Number, bool MaxLog, int Bits, typename Table>
 __global__ void __launch_bounds__(block_symbols)
     soft_demapper_kernel(const __grid_constant__ Table table,
                          const float2* __restrict__ x,
                          const float* __restrict__ noise,
                          int noise_step,
-                         float* __restrict__ llr,
+                         typename Number::type* __restrict__ llr,
                          size_t symbols,
-                         float sign)
+                         float sign,
+                         float steps)
 {
     constexpr int row = block_symbols + (32 + Bits - 1) / Bits;
     __shared__ float by_bit[Bits * row];
@@ -79,12 +101,12 @@ __global__ void __launch_bounds__(block_symbols)
 
     const size_t left = symbols - first;
     const int count = Bits * (left < block_symbols ? int(left) : block_symbols);
-    float* const out = llr + first * Bits;
+    auto* const out = llr + first * Bits;
     LANE_UNROLL
     for (int pass = 0; pass < Bits; ++pass) {
         const int value = pass * block_symbols + threadIdx.x;
         if (value < count) {
-            out[value] = by_bit[(value % Bits) * row + value / Bits];
+            out[value] = Number::of(by_bit[(value % Bits) * row + value / Bits], steps);
         }
     }
 }
@@ -93,57 +115,66 @@ struct run_arguments {
     const float2* x;
     const float* noise;
     int noise_step; //!< 0 where one serves all
-    float* llr;
+    void* llr;
     size_t symbols;
-    float sign;
+    float sign, steps;
     cudaStream_t stream;
 };
 
-template <bool MaxLog, int Bits, typename Table>
+template <typename Number, bool MaxLog, int Bits, typename Table>
 void launch(const Table& table, const run_arguments& run)
 {
     const size_t blocks = (run.symbols + block_symbols - 1) / block_symbols;
-    soft_demapper_kernel<MaxLog, Bits>
+    soft_demapper_kernel<Number, MaxLog, Bits>
         <<<unsigned(blocks), block_symbols, 0, run.stream>>>(
-            table, run.x, run.noise, run.noise_step, run.llr, run.symbols, run.sign);
+            table,
+            run.x,
+            run.noise,
+            run.noise_step,
+            static_cast<typename Number::type*>(run.llr),
+            run.symbols,
+            run.sign,
+            run.steps);
     cuda_check_launch("soft_demapper_kernel");
 }
 
-template <bool MaxLog>
+template <typename Number, bool MaxLog>
 void launch_square(int bits, const square_table& table, const run_arguments& run)
 {
     switch (bits) {
     case 2:
-        return launch<MaxLog, 2>(table, run);
+        return launch<Number, MaxLog, 2>(table, run);
     case 4:
-        return launch<MaxLog, 4>(table, run);
+        return launch<Number, MaxLog, 4>(table, run);
     case 6:
-        return launch<MaxLog, 6>(table, run);
+        return launch<Number, MaxLog, 6>(table, run);
+    case 8:
+        return launch<Number, MaxLog, 8>(table, run);
     default:
-        return launch<MaxLog, 8>(table, run);
+        return launch<Number, MaxLog, 10>(table, run);
     }
 }
 
-template <bool MaxLog>
+template <typename Number, bool MaxLog>
 void launch_plane(const constellation& c, const run_arguments& run)
 {
     switch (c.bits) {
     case 1:
-        return launch<MaxLog, 1>(make_plane_table<2>(c), run);
+        return launch<Number, MaxLog, 1>(make_plane_table<2>(c), run);
     case 2:
-        return launch<MaxLog, 2>(make_plane_table<4>(c), run);
+        return launch<Number, MaxLog, 2>(make_plane_table<4>(c), run);
     case 3:
-        return launch<MaxLog, 3>(make_plane_table<8>(c), run);
+        return launch<Number, MaxLog, 3>(make_plane_table<8>(c), run);
     case 4:
-        return launch<MaxLog, 4>(make_plane_table<16>(c), run);
+        return launch<Number, MaxLog, 4>(make_plane_table<16>(c), run);
     case 5:
-        return launch<MaxLog, 5>(make_plane_table<32>(c), run);
+        return launch<Number, MaxLog, 5>(make_plane_table<32>(c), run);
     case 6:
-        return launch<MaxLog, 6>(make_plane_table<64>(c), run);
+        return launch<Number, MaxLog, 6>(make_plane_table<64>(c), run);
     case 7:
-        return launch<MaxLog, 7>(make_plane_table<128>(c), run);
+        return launch<Number, MaxLog, 7>(make_plane_table<128>(c), run);
     default:
-        return launch<MaxLog, 8>(make_plane_table<256>(c), run);
+        return launch<Number, MaxLog, 8>(make_plane_table<256>(c), run);
     }
 }
 
@@ -160,7 +191,32 @@ public:
              view<float> llr,
              queue& queue) override
     {
-        check_soft_demapper_sizes(d_p.points.bits, x, noise, llr);
+        demap<as_float32>(x, noise, llr.data(), llr.size(), queue);
+    }
+    void run(view<const complex64> x,
+             view<const float> noise,
+             view<float16> llr,
+             queue& queue) override
+    {
+        demap<as_float16>(x, noise, llr.data(), llr.size(), queue);
+    }
+    void run(view<const complex64> x,
+             view<const float> noise,
+             view<int8_t> llr,
+             queue& queue) override
+    {
+        demap<as_int8>(x, noise, llr.data(), llr.size(), queue);
+    }
+
+private:
+    template <typename Number>
+    void demap(view<const complex64> x,
+               view<const float> noise,
+               void* llr,
+               size_t llrs,
+               queue& queue) const
+    {
+        check_soft_demapper_sizes(d_p.points.bits, x, noise, llrs);
         if (x.empty()) {
             return;
         }
@@ -168,22 +224,22 @@ public:
         const run_arguments arguments{ reinterpret_cast<const float2*>(x.data()),
                                        noise.data(),
                                        noise.size() == x.size() ? 1 : 0,
-                                       llr.data(),
+                                       llr,
                                        x.size(),
                                        d_p.llr_positive ? -1.0f : 1.0f,
+                                       d_p.llr_steps,
                                        stream_of(queue) };
         if (d_square && d_p.max_log) {
-            launch_square<true>(d_p.points.bits, *d_square, arguments);
+            launch_square<Number, true>(d_p.points.bits, *d_square, arguments);
         } else if (d_square) {
-            launch_square<false>(d_p.points.bits, *d_square, arguments);
+            launch_square<Number, false>(d_p.points.bits, *d_square, arguments);
         } else if (d_p.max_log) {
-            launch_plane<true>(d_p.points, arguments);
+            launch_plane<Number, true>(d_p.points, arguments);
         } else {
-            launch_plane<false>(d_p.points, arguments);
+            launch_plane<Number, false>(d_p.points, arguments);
         }
     }
 
-private:
     const parameters d_p;
     const std::optional<square_table> d_square;
     const int d_device;

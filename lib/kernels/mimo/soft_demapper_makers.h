@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
 
 namespace gr::cudaphy::kernels {
@@ -23,6 +25,33 @@ std::unique_ptr<soft_demapper> make_soft_demapper_cuda(const soft_demapper::para
 void check_soft_demapper_sizes(int bits,
                                view<const complex64> x,
                                view<const float> noise,
-                               view<float> llr);
+                               size_t llrs);
+
+//! An LLR as int8 in steps, and as float16.
+inline int8_t quantized(float llr, float steps)
+{
+    return int8_t(std::nearbyint(std::clamp(llr * steps, -127.0f, 127.0f)));
+}
+inline float16 halved(float llr)
+{
+    // Rounded at float16's unit in the last place, ties to even, by an addition of 1.5 *
+    // 2^23 of these units; below 2^-14 the unit stays 2^-24.
+    const float value = std::clamp(llr, -65504.0f, 65504.0f);
+    int exponent = 0;
+    std::frexp(value, &exponent);
+    exponent = std::max(exponent, -13);
+    const float unit = std::ldexp(1.0f, exponent - 11);
+    const float rounded = std::nearbyint(value / unit) * unit;
+    const float size = std::abs(rounded);
+    uint16_t bits = std::signbit(value) ? 0x8000 : 0;
+    if (size >= 6.103515625e-5f) {
+        std::frexp(size, &exponent);
+        const int mantissa = int(std::ldexp(size, 11 - exponent)); // 1024..2047
+        bits = uint16_t(bits | ((exponent + 14) << 10) | (mantissa & 1023));
+    } else {
+        bits = uint16_t(bits | int(std::ldexp(size, 24)));
+    }
+    return { bits };
+}
 
 } // namespace gr::cudaphy::kernels

@@ -39,20 +39,45 @@ public:
              view<float> llr,
              queue&) override
     {
+        demap(x, noise, llr, [](float value) { return value; });
+    }
+    void run(view<const complex64> x,
+             view<const float> noise,
+             view<float16> llr,
+             queue&) override
+    {
+        demap(x, noise, llr, halved);
+    }
+    void run(view<const complex64> x,
+             view<const float> noise,
+             view<int8_t> llr,
+             queue&) override
+    {
+        demap(
+            x, noise, llr, [&](float value) { return quantized(value, d_p.llr_steps); });
+    }
+
+private:
+    template <typename T, typename Number>
+    void demap(view<const complex64> x,
+               view<const float> noise,
+               view<T> llr,
+               const Number& number) const
+    {
         const int bits = d_p.points.bits;
-        check_soft_demapper_sizes(bits, x, noise, llr);
+        check_soft_demapper_sizes(bits, x, noise, llr.size());
         for (size_t i = 0; i < x.size(); ++i) {
             const float variance = noise[noise.size() == 1 ? 0 : i];
             const bool usable = std::isfinite(x[i].real()) &&
                                 std::isfinite(x[i].imag()) && std::isfinite(variance) &&
                                 variance > 0.0f;
             for (int bit = 0; bit < bits; ++bit) {
-                llr[i * bits + bit] = usable ? bit_llr(x[i], variance, bit) : 0.0f;
+                llr[i * bits + bit] =
+                    number(usable ? bit_llr(x[i], variance, bit) : 0.0f);
             }
         }
     }
 
-private:
     float bit_llr(complex64 x, double noise, int bit) const
     {
         std::vector<double> terms[2];

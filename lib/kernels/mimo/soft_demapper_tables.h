@@ -19,9 +19,9 @@ struct plane_table {
     float energy[Points];
 };
 
-//! The same for one axis: 2 x s - s^2 for the up to 16 levels of 256-QAM.
+//! The same for one axis: 2 x s - s^2 for the up to 32 levels of 1024-QAM.
 struct axis_table {
-    static constexpr int most_levels = 16;
+    static constexpr int most_levels = 32;
     float twice[most_levels];
     float energy[most_levels];
 };
@@ -33,7 +33,7 @@ struct axis_table {
  */
 struct square_table {
     axis_table axis[2];
-    int place[8]; //!< in the label, of each bit of I, then of each bit of Q, 0 first
+    int place[10]; //!< in the label, of each bit of I, then of each bit of Q, 0 first
 };
 
 template <int Points = 256>

@@ -13,17 +13,17 @@ namespace gr::cudaphy::kernels {
  *
  * `points[label]` is the point of a label whose most significant bit is sent first.
  *
- * | names | labelling |
- * |---|---|
- * | "bpsk" "qpsk" "qam16" "qam64" "qam256" | Gray, 3GPP TS 38.211 section 5.1 (bpsk there
- * lies on the diagonal; here 0 is +1, 1 is -1) | | "wifi_bpsk" "wifi_qpsk" "wifi_qam16"
- * "wifi_qam64" "wifi_qam256" | Gray, IEEE 802.11-2020 section 17.3.5.8 and 21.3.10.9 | |
- * "dvbs2_qpsk" "dvbs2_8psk" "dvbs2_16apsk_2/3" ... "_9/10" | ETSI EN 302 307-1
- * section 5.4; 16APSK's radius ratio is by code rate, its table 9 |
+ * - "bpsk" "qpsk" "qam16" "qam64" "qam256" "qam1024": Gray, 3GPP TS 38.211 section 5.1
+ *   (bpsk there lies on the diagonal; here 0 is +1, 1 is -1)
+ * - "wifi_bpsk" "wifi_qpsk" "wifi_qam16" "wifi_qam64" "wifi_qam256" "wifi_qam1024": Gray,
+ *   IEEE 802.11-2020 sections 17.3.5.8 and 21.3.10.9, 802.11ax-2021 section 27.3.12.9
+ * - "dvbs2_qpsk" "dvbs2_8psk" "dvbs2_16apsk_2/3" ... "_9/10" "dvbs2_32apsk_3/4" ...
+ * "_9/10": ETSI EN 302 307-1 section 5.4; the radius ratios are by code rate, its tables
+ * 9 and 10
  */
 struct CUDAPHY_API constellation {
     std::string name;
-    int bits;                      //!< per symbol, 1..8
+    int bits;                      //!< per symbol, 1..10
     std::vector<complex64> points; //!< 2^bits
 
     //! \throws std::invalid_argument for a name that is none of constellation_names().

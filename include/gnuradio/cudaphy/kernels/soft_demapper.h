@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gnuradio/cudaphy/kernels/constellation.h>
+#include <gnuradio/cudaphy/kernels/float16.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
 
 namespace gr::cudaphy::kernels {
@@ -16,6 +17,10 @@ namespace gr::cudaphy::kernels {
  *
  * A noise variance that is not finite or not positive, or a symbol that is not finite,
  * gives LLRs of 0: an erasure.
+ *
+ * LLRs come as float32, as float16, or as int8 in steps of 1 / llr_steps: float16
+ * saturates at 65504, int8 at 127 steps, and both are rounded to the nearest, ties to
+ * even.
  */
 class CUDAPHY_API soft_demapper
 {
@@ -24,6 +29,7 @@ public:
         constellation points;
         bool max_log = true;
         int llr_positive = 0; //!< the bit that a positive LLR means, 0 or 1
+        float llr_steps = 12; //!< of int8, in a unit of LLR, above 0, at most 1e6
     };
 
     //! \throws std::invalid_argument if a parameter is out of range; backend_unavailable
@@ -41,6 +47,14 @@ public:
     virtual void run(view<const complex64> x,
                      view<const float> noise,
                      view<float> llr,
+                     queue& queue) = 0;
+    virtual void run(view<const complex64> x,
+                     view<const float> noise,
+                     view<float16> llr,
+                     queue& queue) = 0;
+    virtual void run(view<const complex64> x,
+                     view<const float> noise,
+                     view<int8_t> llr,
                      queue& queue) = 0;
 };
 
