@@ -126,7 +126,9 @@ __global__ void __launch_bounds__(threads, blocks_a_multiprocessor)
     __shared__ fdtd_fetched_mark<T> marks[threads][rows_a_lane<T>];
     fdtd_lane<T, Format, rows_a_lane<T>> lane(
         a.tables, threadIdx.x / 32, threads / 32, threadIdx.x % 32, marks[threadIdx.x]);
-    fdtd_pending<T> pending;
+    __shared__ fdtd_pending<T> all_pending[threads];
+    fdtd_pending<T>& pending = all_pending[threadIdx.x];
+    pending = { -1, 0 };
     for (unsigned s = 0; s < a.steps; ++s) {
         const fdtd_step<T> step{ a.first.state,      a.first.all_excitation,
                                  a.first.all_probes, a.first.sources,

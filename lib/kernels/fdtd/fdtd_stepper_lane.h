@@ -99,8 +99,8 @@ struct fdtd_fetched_mark {
 //! Probes of an element, to be written when nobody waits any more.
 template <typename T>
 struct fdtd_pending {
-    int32_t mark = -1;
-    T value = 0;
+    int32_t mark; //!< -1: none
+    T value;
 };
 
 template <typename T, sparse_format Format, int Rows>
@@ -220,11 +220,7 @@ private:
                 return false;
             }
             d_tile = fdtd_load_16<fdtd_tile>(d_tables.tiles + d_coming);
-            const int rows = int(d_tile.rows & ~fdtd_marked);
-            d_words = Format == sparse_format::subdivided_crs
-                          ? 0
-                          : (rows + fdtd_slice - 1) / fdtd_slice;
-            d_units = d_words;
+            d_units = words();
             if constexpr (has_blocks) {
                 d_units += d_tables.tiles[d_coming + 1].blocks - d_tile.blocks;
             }
@@ -232,6 +228,16 @@ private:
             d_coming += d_blocks;
         }
         return true;
+    }
+
+    CUDAPHY_LANE int rows() const { return int(d_tile.rows & ~fdtd_marked); }
+
+    //! Units of the tile that are words, or in crs and diagonal just 32 rows.
+    CUDAPHY_LANE int words() const
+    {
+        return Format == sparse_format::subdivided_crs
+                   ? 0
+                   : (rows() + fdtd_slice - 1) / fdtd_slice;
     }
 
     //! Unit r of the lane's next, words before blocks.
@@ -243,7 +249,7 @@ private:
             CUDAPHY_UNROLL
             for (int r = 0; r < Rows; ++r) {
                 word[r] = 0;
-                if (unit(r) < d_words) {
+                if (unit(r) < words()) {
                     word[r] = d_tables.words[d_tile.words + unit(r)];
                 }
             }
@@ -257,9 +263,9 @@ private:
         for (int r = 0; r < Rows; ++r) {
             s.element[r] = -1;
             s.from[r] = 0;
-            if (unit(r) < d_words) {
+            if (unit(r) < words()) {
                 const int row = unit(r) * fdtd_slice + d_lane;
-                if (row < int32_t(d_tile.rows & ~fdtd_marked)) {
+                if (row < rows()) {
                     s.element[r] = d_tile.first + row;
                 }
                 if constexpr (Format == sparse_format::dictionary) {
@@ -267,7 +273,7 @@ private:
                     s.element[r] = s.from[r] ? s.element[r] : -1;
                 }
             } else if (unit(r) < d_units) {
-                s.from[r] = uint32_t(d_tile.blocks + unit(r) - d_words) | block_flag;
+                s.from[r] = uint32_t(d_tile.blocks + unit(r) - words()) | block_flag;
             }
         }
         CUDAPHY_UNROLL
@@ -531,8 +537,7 @@ private:
     int d_blocks = 1;
     int d_coming = 0; //!< the tile after this
     fdtd_tile d_tile{};
-    int d_words = 0; //!< units of the tile that are words, in crs and diagonal 32 rows
-    int d_units = 0; //!< and with its blocks
+    int d_units = 0; //!< of the tile: words and blocks
     int d_unit = 0;
 };
 

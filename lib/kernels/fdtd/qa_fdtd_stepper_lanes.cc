@@ -74,7 +74,7 @@ struct emulated {
     void run_block(int block, size_t steps, fdtd_step<T> step)
     {
         unsigned done = 0;
-        std::vector<fdtd_pending<T>> pending(warps * 32);
+        std::vector<fdtd_pending<T>> pending(warps * 32, { -1, 0 });
         const auto ignore = [] {};
         for (; step.number < steps; ++step.number) {
             for (const auto& phase : plan.tables.phases) {
