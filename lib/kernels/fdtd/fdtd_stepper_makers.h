@@ -46,8 +46,7 @@ size_t fdtd_stepper_check(const fdtd_stepper<T>& stepper,
 //   is done + s, and the call's rows of probes from the s-th on are zeros.
 // - Else, the state is not finite at a call's end: the status is done, the call's probes
 //   stay.
-// - From then on until the next reset, calls give zeros and the same status, and the
-// state
-//   is left as it is.
+// - From then on until the next reset, calls give zeros and the same status, and leave
+//   the state as it is; how far the call that failed went on with it is open.
 
 } // namespace gr::cudaphy::kernels
