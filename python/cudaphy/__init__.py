@@ -10,6 +10,7 @@ backends() and devices() say what this machine has.
 from .cudaphy_python import *  # noqa: F401,F403
 from .fdtd import fdtd, fdtd_matrices  # noqa: F401
 from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401
+from .symmetric import symmetric_inverse, update_inverse  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .error_rates import code_from_text, error_rate_point  # noqa: F401
 from .error_rates import error_rate_simulation, simulate_error_rate  # noqa: F401

@@ -78,12 +78,18 @@ private:
         // I + D V^H X V, whose product with a vector divided out is D^-1 + V^H X V's: so
         // a d of zero changes nothing.
         bool finite = true;
+        wide_real noise = 1; // what rounding X makes of an element, in T's eps
         for (int p = 0; p < k; ++p) {
             for (int q = 0; q < k; ++q) {
                 number sum = 0;
+                wide_real size = 0;
                 for (int i = 0; i < n; ++i) {
-                    sum += conjugate(number(v[size_t(i) * k + p])) * w[size_t(i) * k + q];
+                    const auto term =
+                        conjugate(number(v[size_t(i) * k + p])) * w[size_t(i) * k + q];
+                    sum += term;
+                    size += std::abs(term);
                 }
+                noise = std::max(noise, std::abs(wide_real(d[p])) * size);
                 small[p * k + q] = wide_real(d[p]) * sum + number(p == q ? 1 : 0);
                 finite = finite && is_finite(small[p * k + q]);
             }
@@ -98,10 +104,6 @@ private:
                 c[size_t(p) * n + j] = wide_real(d[p]) * conjugate(w[size_t(j) * k + p]);
             }
         }
-        wide_real scale = 1;
-        for (const auto& element : small) {
-            scale = std::max(scale, std::abs(element));
-        }
         for (int p = 0; p < k; ++p) {
             int pivot = p;
             for (int q = p; q < k; ++q) {
@@ -111,7 +113,7 @@ private:
             }
             // Singular to T's precision.
             if (std::abs(small[pivot * k + p]) <=
-                scale * k * std::numeric_limits<real>::epsilon()) {
+                8 * noise * std::numeric_limits<real>::epsilon()) {
                 return 1;
             }
             std::swap_ranges(&small[p * k], &small[p * k] + k, &small[pivot * k]);

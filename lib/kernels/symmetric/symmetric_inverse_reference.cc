@@ -110,65 +110,177 @@ int first_minor_not_positive(square<Number> l)
     return 0;
 }
 
-//! Gauss-Jordan elimination with full pivoting, in place. Returns whether a pivot is zero
-//! to the arithmetic's precision.
+/*
+ * P A P^T = L D L^H with the largest element left as every pivot, of order 1 or 2 (Bunch,
+ * Parlett, SIAM J. Numer. Anal. 8(4), 1971), then A^-1 = P^T M^H D^-1 M P, M = L^-1. Kept
+ * symmetric throughout, for an error that is not counts as much as A's condition.
+ */
 template <typename Number>
-bool invert_by_full_pivoting(square<Number>& a)
+class complete_pivoting
 {
+public:
     using real = decltype(std::abs(Number()));
-    const int n = a.n;
-    std::vector<int> rows(n), columns(n);
-    real smallest = 0;
-    for (int k = 0; k < n; ++k) {
-        int p = k, q = k;
+
+    explicit complete_pivoting(const square<Number>& matrix)
+        : n(matrix.n), a(matrix), m(n), d_order(n), d_sizes(n), d_second(n + 1)
+    {
+        for (int i = 0; i < n; ++i) {
+            d_order[i] = i;
+            m(i, i) = 1;
+            for (int j = 0; j < n; ++j) {
+                d_sizes[i] = std::max(d_sizes[i], std::abs(a(i, j)));
+            }
+        }
+    }
+
+    //! Returns whether a pivot is 0 to the arithmetic's precision, beside the elements
+    //! that its row and column began with.
+    bool invert(square<Number>& x)
+    {
+        const real largest = *std::max_element(d_sizes.begin(), d_sizes.end());
+        for (int k = 0; k < n;) {
+            const auto [i, j] = choose(k);
+            const real bound = n * std::numeric_limits<real>::epsilon() *
+                               (d_sizes[i] / largest) * d_sizes[j];
+            if (largest == 0 || std::abs(a(i, j)) <= bound) {
+                return true;
+            }
+            if (i == j) {
+                exchange(k, i);
+                eliminate(k, 1);
+                k += 1;
+            } else { // i > j
+                exchange(k, j);
+                exchange(k + 1, i);
+                d_second[k + 1] = true;
+                eliminate(k, 2);
+                k += 2;
+            }
+        }
+        multiply(x);
+        return false;
+    }
+
+private:
+    //! The next pivot, of order 1 (i = j) or 2 (i > j).
+    std::pair<int, int> choose(int k) const
+    {
+        int diagonal = k, row = k, column = k;
+        real most = 0;
         for (int i = k; i < n; ++i) {
-            for (int j = k; j < n; ++j) {
-                if (std::norm(a(i, j)) > std::norm(a(p, q))) {
-                    p = i;
-                    q = j;
+            if (std::abs(a(i, i)) > std::abs(a(diagonal, diagonal))) {
+                diagonal = i;
+            }
+            for (int j = k; j < i; ++j) {
+                if (std::abs(a(i, j)) > most) {
+                    most = std::abs(a(i, j));
+                    row = i;
+                    column = j;
                 }
             }
         }
-        rows[k] = p;
-        columns[k] = q;
+        const real alpha = (1 + std::sqrt(real(17))) / 8;
+        if (std::abs(a(diagonal, diagonal)) >= alpha * most) {
+            return { diagonal, diagonal };
+        }
+        return { row, column };
+    }
+
+    void exchange(int one, int other)
+    {
+        std::swap(d_order[one], d_order[other]);
+        std::swap(d_sizes[one], d_sizes[other]);
         for (int j = 0; j < n; ++j) {
-            std::swap(a(k, j), a(p, j));
+            std::swap(a(one, j), a(other, j));
         }
         for (int i = 0; i < n; ++i) {
-            std::swap(a(i, k), a(i, q));
+            std::swap(a(i, one), a(i, other));
         }
-        if (k == 0) {
-            smallest = n * std::numeric_limits<real>::epsilon() * std::abs(a(0, 0));
+        // M's rows, but for its diagonal.
+        for (int j = 0; j < std::min(one, other); ++j) {
+            std::swap(m(one, j), m(other, j));
         }
-        if (std::abs(a(k, k)) <= smallest) {
-            return true;
+    }
+
+    //! D^-1's block at k, by rows.
+    void inverse_block(int k, int size, Number (&inverse)[2][2]) const
+    {
+        if (size == 1) {
+            inverse[0][0] = real(1) / std::real(a(k, k));
+            return;
         }
-        const Number reciprocal = real(1) / a(k, k);
-        a(k, k) = 1;
-        for (int j = 0; j < n; ++j) {
-            a(k, j) *= reciprocal;
-        }
-        for (int i = 0; i < n; ++i) {
-            const Number factor = a(i, k);
-            if (i == k || factor == Number(0)) {
-                continue;
+        const real p = std::real(a(k, k)), q = std::real(a(k + 1, k + 1));
+        const Number e = a(k + 1, k);
+        const real determinant = p * q - std::norm(e);
+        inverse[0][0] = q / determinant;
+        inverse[1][1] = p / determinant;
+        inverse[1][0] = -e / determinant;
+        inverse[0][1] = conjugate(inverse[1][0]);
+    }
+
+    //! Rows below k: A -= l A_k and M -= l M_k, with l = A_ik D^-1.
+    void eliminate(int k, int size)
+    {
+        Number inverse[2][2];
+        inverse_block(k, size, inverse);
+        for (int i = k + size; i < n; ++i) {
+            Number l[2] = {};
+            for (int c = 0; c < size; ++c) {
+                for (int s = 0; s < size; ++s) {
+                    l[c] += a(i, k + s) * inverse[s][c];
+                }
             }
-            a(i, k) = 0;
-            for (int j = 0; j < n; ++j) {
-                a(i, j) -= factor * a(k, j);
+            for (int c = 0; c < size; ++c) {
+                for (int j = k + size; j <= i; ++j) {
+                    a(i, j) -= l[c] * conjugate(a(j, k + c));
+                }
+                for (int j = 0; j < k + size; ++j) {
+                    m(i, j) -= l[c] * m(k + c, j);
+                }
+            }
+        }
+        for (int i = k + size; i < n; ++i) {
+            a(i, i) = std::real(a(i, i));
+            for (int j = k + size; j < i; ++j) {
+                a(j, i) = conjugate(a(i, j));
             }
         }
     }
-    for (int k = n - 1; k >= 0; --k) {
-        for (int j = 0; j < n; ++j) {
-            std::swap(a(k, j), a(columns[k], j));
-        }
+
+    //! X = P^T M^H D^-1 M P
+    void multiply(square<Number>& x) const
+    {
         for (int i = 0; i < n; ++i) {
-            std::swap(a(i, k), a(i, rows[k]));
+            std::fill(&x(i, 0), &x(i, 0) + n, Number(0));
+        }
+        for (int k = 0; k < n;) {
+            const int size = d_second[k + 1] ? 2 : 1;
+            Number inverse[2][2];
+            inverse_block(k, size, inverse);
+            for (int i = 0; i < k + size; ++i) {
+                for (int c = 0; c < size; ++c) {
+                    Number factor = 0;
+                    for (int s = 0; s < size; ++s) {
+                        factor += conjugate(m(k + s, i)) * inverse[s][c];
+                    }
+                    for (int j = 0; j <= i; ++j) {
+                        x(std::max(d_order[i], d_order[j]),
+                          std::min(d_order[i], d_order[j])) +=
+                            d_order[i] >= d_order[j] ? factor * m(k + c, j)
+                                                     : conjugate(factor * m(k + c, j));
+                    }
+                }
+            }
+            k += size;
         }
     }
-    return false;
-}
+
+    const int n;
+    square<Number> a, m;
+    std::vector<int> d_order;
+    std::vector<real> d_sizes;
+    std::vector<bool> d_second; //!< k is the second of a block of order 2
+};
 
 template <typename T>
 class symmetric_inverse_reference : public symmetric_inverse<T>
@@ -265,7 +377,7 @@ private:
                 return minor;
             }
         }
-        return invert_by_full_pivoting(x) ? a.n : 0;
+        return complete_pivoting<number>(a).invert(x) ? a.n : 0;
     }
 
     //! |I - A X|_1 / (n |A|_1 |X|_1 eps), by all columns.

@@ -75,6 +75,7 @@ void bind_backends(py::module& m);
 void bind_fdtd(py::module& m);
 void bind_linalg(py::module& m);
 void bind_mimo(py::module& m);
+void bind_symmetric(py::module& m);
 void bind_ldpc(py::module& m);
 void bind_ldpc_blocks(py::module& m);
 void bind_ldpc_fec(py::module& m);

@@ -11,6 +11,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_backends(m);
     bind_fdtd(m);
     bind_linalg(m);
+    bind_symmetric(m);
     bind_mimo(m);
     bind_ldpc(m);
     bind_blocks(m);

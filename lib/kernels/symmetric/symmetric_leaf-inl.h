@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// The diagonal blocks of a factorisation, and the triangular solves with them. Included
+// once an instruction set, hence no #pragma once.
+#if defined(CUDAPHY_SYMMETRIC_LEAF_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef CUDAPHY_SYMMETRIC_LEAF_INL_H
+#undef CUDAPHY_SYMMETRIC_LEAF_INL_H
+#else
+#define CUDAPHY_SYMMETRIC_LEAF_INL_H
+#endif
+
+#include "kernels/symmetric/dense_product.h"
+#include <algorithm>
+#include <hwy/highway.h>
+#include <utility>
+
+HWY_BEFORE_NAMESPACE();
+namespace gr::cudaphy::kernels {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int leaf_order = 64;
+
+//! A Hermitian matrix of order up to leaf_order, re and im apart, both triangles kept.
+template <typename T>
+class leaf
+{
+public:
+    using real = decltype(std::abs(T()));
+    static constexpr bool is_complex = sizeof(T) != sizeof(real);
+
+    leaf(const T* lower, size_t ld, int order) : n(order)
+    {
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < i; ++j) {
+                const T value = lower[i * ld + j];
+                set(i, j, value);
+                set(j, i, adjoint(value));
+            }
+            set(i, i, T(std::real(lower[i * ld + i])));
+        }
+    }
+
+    //! A = L L^H; L goes to `to`, zeros above it. Returns 0, the pivot (from 1) that is
+    //! not above 0, or -1 if it is NaN.
+    int cholesky(T* to, size_t ld)
+    {
+        for (int k = 0; k < n; ++k) {
+            const real pivot = re[k][k];
+            if (!(pivot > 0)) {
+                return pivot <= 0 ? k + 1 : -1;
+            }
+            const real root = std::sqrt(pivot);
+            scale_row(k, k, 1 / root);
+            re[k][k] = root;
+            for (int i = k + 1; i < n; ++i) {
+                subtract_row(i, i, k, adjoint(at(k, i)));
+            }
+        }
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                to[i * ld + j] = j > i ? T(0) : j == i ? T(re[i][i]) : adjoint(at(j, i));
+            }
+        }
+        return 0;
+    }
+
+    /*!
+     * P A P^T = L D L^H by bounded Bunch-Kaufman ("rook") pivoting within the leaf
+     * (Ashcraft, Grimes, Lewis, SIAM J. Matrix Anal. Appl. 20(2), 1998). The strict lower
+     * triangle of L goes to `to`; row i of P A is row `order[i]` of A. A pivot below
+     * `tiny` is replaced by it. Returns how often that was so.
+     */
+    int rook(T* to, size_t ld, int* order, real* diagonal, T* below, real tiny)
+    {
+        int replaced = 0;
+        for (int i = 0; i < n; ++i) {
+            order[i] = i;
+        }
+        for (int k = 0; k < n;) {
+            const int size = choose(k, order);
+            if (size == 1) {
+                real pivot = re[k][k];
+                if (!(std::abs(pivot) >= tiny)) {
+                    pivot = pivot < 0 ? -tiny : tiny;
+                    ++replaced;
+                }
+                diagonal[k] = pivot;
+                below[k] = 0;
+                for (int i = k + 1; i < n; ++i) {
+                    const T factor = at(i, k) / pivot;
+                    subtract_row(i, k + 1, k, factor);
+                    set(i, k, factor);
+                }
+            } else {
+                const real a = re[k][k], b = re[k + 1][k + 1];
+                const T e = at(k + 1, k);
+                // By e's modulus, so that nothing over- or underflows.
+                const real modulus = std::abs(e);
+                const T unit = e / modulus;
+                const real p = a / modulus, q = b / modulus;
+                const real scale = 1 / ((p * q - 1) * modulus);
+                diagonal[k] = a;
+                diagonal[k + 1] = b;
+                below[k] = e;
+                below[k + 1] = 0;
+                for (int i = k + 2; i < n; ++i) {
+                    const T x = at(i, k), y = at(i, k + 1);
+                    const T one = (x * q - times(y, unit)) * scale;
+                    const T other = (y * p - times_adjoint(x, unit)) * scale;
+                    subtract_row(i, k + 2, k, one);
+                    subtract_row(i, k + 2, k + 1, other);
+                    set(i, k, one);
+                    set(i, k + 1, other);
+                }
+            }
+            k += size;
+        }
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < i; ++j) {
+                const bool in_block = j == i - 1 && below[j] != T(0);
+                to[i * ld + j] = in_block ? T(0) : at(i, j);
+            }
+        }
+        return replaced;
+    }
+
+private:
+    T at(int i, int j) const
+    {
+        if constexpr (is_complex) {
+            return T(re[i][j], im[i][j]);
+        } else {
+            return re[i][j];
+        }
+    }
+    void set(int i, int j, T value)
+    {
+        re[i][j] = std::real(value);
+        if constexpr (is_complex) {
+            im[i][j] = value.imag();
+        }
+    }
+
+    //! Row i -= factor * row k, from column `first` on.
+    HWY_INLINE void subtract_row(int i, int first, int k, T factor)
+    {
+        const real* HWY_RESTRICT from = re[k];
+        real* HWY_RESTRICT to = re[i];
+        if constexpr (is_complex) {
+            const real* HWY_RESTRICT from_im = im[k];
+            real* HWY_RESTRICT to_im = im[i];
+            const real f = factor.real(), g = factor.imag();
+            for (int j = first; j < n; ++j) {
+                to[j] = to[j] - f * from[j] + g * from_im[j];
+                to_im[j] = to_im[j] - f * from_im[j] - g * from[j];
+            }
+        } else {
+            for (int j = first; j < n; ++j) {
+                to[j] -= factor * from[j];
+            }
+        }
+    }
+
+    void scale_row(int k, int first, real factor)
+    {
+        for (int j = first; j < n; ++j) {
+            re[k][j] *= factor;
+            if constexpr (is_complex) {
+                im[k][j] *= factor;
+            }
+        }
+    }
+
+    real size(int i, int j) const
+    {
+        if constexpr (is_complex) {
+            return std::abs(re[i][j]) + std::abs(im[i][j]);
+        } else {
+            return std::abs(re[i][j]);
+        }
+    }
+
+    //! The largest element of row i beside the diagonal, among columns k and on.
+    std::pair<int, real> largest_in_row(int i, int k) const
+    {
+        int best = i;
+        real largest = 0;
+        for (int j = k; j < n; ++j) {
+            if (j != i && size(i, j) > largest) {
+                largest = size(i, j);
+                best = j;
+            }
+        }
+        return { best, largest };
+    }
+
+    //! Moves the next pivot to k (and k + 1); returns its order.
+    int choose(int k, int* order)
+    {
+        const real alpha = real(0.6403882032022076); // (1 + sqrt(17)) / 8
+        auto [r, largest] = largest_in_row(k, k);
+        if (std::abs(re[k][k]) >= alpha * largest) {
+            return 1; // also where all is 0
+        }
+        for (int p = k;;) {
+            const auto [next, row_largest] = largest_in_row(r, k);
+            if (std::abs(re[r][r]) >= alpha * row_largest) {
+                exchange(k, r, order);
+                return 1;
+            }
+            if (next == p || row_largest <= largest) {
+                exchange(k, p, order);
+                exchange(k + 1, r == k ? p : r, order);
+                return 2;
+            }
+            p = r;
+            r = next;
+            largest = row_largest;
+        }
+    }
+
+    void exchange(int one, int other, int* order)
+    {
+        if (one == other) {
+            return;
+        }
+        std::swap(order[one], order[other]);
+        std::swap_ranges(re[one], re[one] + n, re[other]);
+        if constexpr (is_complex) {
+            std::swap_ranges(im[one], im[one] + n, im[other]);
+        }
+        // Left of `one` stand rows of L, whose columns stay.
+        for (int i = 0; i < n; ++i) {
+            std::swap(re[i][one], re[i][other]);
+            if constexpr (is_complex) {
+                std::swap(im[i][one], im[i][other]);
+            }
+        }
+    }
+
+    int n;
+    HWY_ALIGN real re[leaf_order][leaf_order];
+    HWY_ALIGN real im[is_complex ? leaf_order : 1][leaf_order];
+};
+
+//! What a triangular leaf L is solved with.
+enum class solving {
+    adjoint_from_right, //!< X L^H = B
+    from_right,         //!< X L = B
+    from_left           //!< L X = B
+};
+
+/*
+ * Solves with a triangular leaf, a few vectors of right-hand sides at a time: they stand
+ * side by side in a buffer, which stays in the first-level cache, element after element.
+ */
+template <typename T>
+class leaf_solver
+{
+public:
+    using real = decltype(std::abs(T()));
+    static constexpr size_t parts = sizeof(T) / sizeof(real);
+    using tag = hn::ScalableTag<real>;
+    using vec = hn::Vec<tag>;
+    static constexpr size_t lanes = hn::MaxLanes(tag());
+    static constexpr size_t vectors = 4 / parts;
+    //! Right-hand sides at a time.
+    static constexpr size_t width = vectors * lanes;
+
+    leaf_solver(const T* l, size_t ld, int order, solving how, bool unit)
+        : n(order), d_how(how)
+    {
+        for (int k = 0; k < n; ++k) {
+            const int row = place(k);
+            d_reciprocal[k] = unit ? real(1) : 1 / std::real(l[row * ld + row]);
+            for (int j = 0; j < k; ++j) {
+                const int column = place(j);
+                const T value = how == solving::from_right ? l[column * ld + row]
+                                                           : l[row * ld + column];
+                d_factors[k][j * parts] = std::real(value);
+                if constexpr (parts == 2) {
+                    d_factors[k][j * parts + 1] =
+                        how == solving::adjoint_from_right ? -value.imag() : value.imag();
+                }
+            }
+        }
+    }
+
+    /*!
+     * From the right: X and B are (count, n) at b. With D, the rows of X come out times
+     * D's inverse: X D L^H = B.
+     */
+    void solve_rows(T* b, size_t ld, size_t count, const block_diagonal<T>* inverse)
+    {
+        HWY_ALIGN real x[leaf_order * parts * width];
+        for (size_t first = 0; first < count; first += width) {
+            const size_t rows = std::min(width, count - first);
+            if (rows < width) {
+                std::fill_n(x, n * parts * width, real(0));
+            }
+            for (size_t r = 0; r < rows; ++r) {
+                const T* from = b + (first + r) * ld;
+                for (int k = 0; k < n; ++k) {
+                    put(x + size_t(k) * parts * width + r, from[place(k)]);
+                }
+            }
+            eliminate(x);
+            if (inverse) {
+                scale(*inverse, x);
+            }
+            for (size_t r = 0; r < rows; ++r) {
+                T* to = b + (first + r) * ld;
+                for (int k = 0; k < n; ++k) {
+                    to[place(k)] = get(x + size_t(k) * parts * width + r);
+                }
+            }
+        }
+    }
+
+    //! From the left: X and B are (n, count) at b.
+    void solve_columns(T* b, size_t ld, size_t count)
+    {
+        HWY_ALIGN real x[leaf_order * parts * width];
+        for (size_t first = 0; first < count; first += width) {
+            const size_t columns = std::min(width, count - first);
+            if (columns < width) {
+                std::fill_n(x, n * parts * width, real(0));
+            }
+            for (int k = 0; k < n; ++k) {
+                const T* from = b + k * ld + first;
+                for (size_t j = 0; j < columns; ++j) {
+                    put(x + size_t(k) * parts * width + j, from[j]);
+                }
+            }
+            eliminate(x);
+            for (int k = 0; k < n; ++k) {
+                T* to = b + k * ld + first;
+                for (size_t j = 0; j < columns; ++j) {
+                    to[j] = get(x + size_t(k) * parts * width + j);
+                }
+            }
+        }
+    }
+
+private:
+    //! Solving with L from the right goes from the last element to the first.
+    int place(int k) const { return d_how == solving::from_right ? n - 1 - k : k; }
+
+    static void put(real* to, T value)
+    {
+        to[0] = std::real(value);
+        if constexpr (parts == 2) {
+            to[width] = value.imag();
+        }
+    }
+    static T get(const real* from)
+    {
+        if constexpr (parts == 2) {
+            return T(from[0], from[width]);
+        } else {
+            return from[0];
+        }
+    }
+
+    void eliminate(real* HWY_RESTRICT x) const
+    {
+        const tag d;
+        for (int k = 0; k < n; ++k) {
+            real* const target = x + size_t(k) * parts * width;
+            vec sum[parts * vectors];
+            for (size_t v = 0; v < parts * vectors; ++v) {
+                sum[v] = hn::Load(d, target + v * lanes);
+            }
+            const real* from = x;
+            const real* factors = d_factors[k];
+            for (int j = 0; j < k; ++j, from += parts * width) {
+                const vec f = hn::Set(d, factors[j * parts]);
+                for (size_t v = 0; v < parts * vectors; ++v) {
+                    sum[v] = hn::NegMulAdd(f, hn::Load(d, from + v * lanes), sum[v]);
+                }
+                if constexpr (parts == 2) {
+                    const vec g = hn::Set(d, factors[j * parts + 1]);
+                    for (size_t v = 0; v < vectors; ++v) {
+                        sum[v] =
+                            hn::MulAdd(g, hn::Load(d, from + width + v * lanes), sum[v]);
+                        sum[vectors + v] = hn::NegMulAdd(
+                            g, hn::Load(d, from + v * lanes), sum[vectors + v]);
+                    }
+                }
+            }
+            const vec reciprocal = hn::Set(d, d_reciprocal[k]);
+            for (size_t v = 0; v < parts * vectors; ++v) {
+                hn::Store(hn::Mul(sum[v], reciprocal), d, target + v * lanes);
+            }
+        }
+    }
+
+    void scale(const block_diagonal<T>& inverse, real* x) const
+    {
+        for (int k = 0; k < n; ++k) {
+            real* one = x + size_t(k) * parts * width;
+            const T below = inverse.below[k];
+            if (below == T(0)) {
+                for (size_t i = 0; i < parts * width; ++i) {
+                    one[i] *= inverse.diagonal[k];
+                }
+                continue;
+            }
+            real* other = one + parts * width;
+            for (size_t i = 0; i < width; ++i) {
+                const T p = get(one + i), q = get(other + i);
+                put(one + i, p * inverse.diagonal[k] + times(q, below));
+                put(other + i, q * inverse.diagonal[k + 1] + times_adjoint(p, below));
+            }
+            ++k;
+        }
+    }
+
+    int n;
+    solving d_how;
+    real d_factors[leaf_order][leaf_order * parts];
+    real d_reciprocal[leaf_order];
+};
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace gr::cudaphy::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/parallel.h"
+#include <algorithm>
+#include <cmath>
+#include <gnuradio/cudaphy/kernels/symmetry.h>
+#include <limits>
+#include <mutex>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr size_t tile = 32; // rows and columns of both sides stay in the first cache
+
+template <typename T>
+T conjugate(T x)
+{
+    if constexpr (std::is_floating_point_v<T>) {
+        return x;
+    } else {
+        return std::conj(x);
+    }
+}
+
+} // namespace
+
+template <typename T>
+std::optional<std::pair<int, int>> first_asymmetry(view<const T> a, int order)
+{
+    using real = decltype(std::abs(T()));
+    const size_t n = order;
+    std::vector<real> most(n); // the roots of rows' largest moduli
+    for_each_part(n, tile, [&](size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) {
+            real largest = 0;
+            for (const T& x : a.part(i * n, n)) {
+                largest = std::max(largest, std::abs(x)); // NaN leaves it
+            }
+            most[i] = std::sqrt(largest);
+        }
+    });
+    constexpr real eps = std::numeric_limits<real>::epsilon();
+    std::mutex found_one;
+    std::pair<size_t, size_t> found{ n, n };
+    for_each_part(n, tile, [&](size_t first, size_t last) {
+        std::pair<size_t, size_t> mine{ n, n };
+        for (size_t left = 0; left < last; left += tile) {
+            for (size_t i = first; i < last; ++i) {
+                const size_t right = std::min(i + 1, left + tile);
+                for (size_t j = left; j < right; ++j) {
+                    const auto apart = std::abs(a[i * n + j] - conjugate(a[j * n + i]));
+                    if (apart > 64 * eps * most[i] * most[j]) {
+                        mine = std::min(mine, { i, j });
+                    }
+                }
+            }
+        }
+        std::lock_guard<std::mutex> lock(found_one);
+        found = std::min(found, mine);
+    });
+    if (found.first == n) {
+        return {};
+    }
+    return std::pair<int, int>(found);
+}
+
+#define CUDAPHY_INSTANTIATE(T) \
+    template std::optional<std::pair<int, int>> first_asymmetry<T>(view<const T>, int);
+CUDAPHY_INSTANTIATE(float)
+CUDAPHY_INSTANTIATE(double)
+CUDAPHY_INSTANTIATE(complex64)
+CUDAPHY_INSTANTIATE(complex128)
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""symmetric_inverse and update_inverse on numpy arrays."""
+
+import unittest
+
+import numpy as np
+from gnuradio import cudaphy
+from qa_support import BACKEND, gaussian, main
+
+KINDS = ("float32", "float64", "complex64", "complex128")
+NAN, INF = float("nan"), float("inf")
+
+
+def matrices(shape, kind, definite=False):
+    a = gaussian(shape, dtype="complex128") / np.sqrt(shape[-1])
+    a = a.real if kind.startswith("float") else a
+    a = (a + a.conj().swapaxes(-1, -2)) / 2
+    return (a + 4 * definite * np.eye(shape[-1])).astype(kind)
+
+
+class qa_symmetric_inverse(unittest.TestCase):
+    def assert_inverse(self, x, a):
+        wide = "complex128" if x.dtype.kind == "c" else "float64"
+        wide_x, wide_a = x.astype(wide), a.astype(wide)
+        norms = [np.abs(m).sum(-2).max(-1) for m in (wide_x, wide_a)]
+        error = np.abs(np.eye(a.shape[-1]) - wide_a @ wide_x).sum(-2).max(-1)
+        eps = np.finfo(x.dtype).eps / 2
+        ratio = error / (a.shape[-1] * norms[0] * norms[1] * eps)
+        self.assertLess(ratio.max(initial=0), 30)
+        np.testing.assert_array_equal(x, x.conj().swapaxes(-1, -2))
+
+    def test_keeps_kind_and_leading_dimensions(self):
+        for kind in KINDS:
+            for definite in ("unknown", "positive"):
+                for lead in ((), (1,), (2, 3), (0,)):
+                    for order in (1, 3, 65):
+                        a = matrices(lead + (order,) * 2, kind, definite == "positive")
+                        x, info = cudaphy.symmetric_inverse(
+                            a, definite, backend=BACKEND
+                        )
+                        self.assertEqual((x.shape, x.dtype), (a.shape, kind))
+                        self.assertEqual((info.shape, info.dtype), (lead, np.int32))
+                        self.assertFalse(info.any())
+                        self.assert_inverse(x, a)
+
+    def test_bordering_and_residual(self):
+        for kind in KINDS:
+            a = matrices((3, 50, 50), kind, True)
+            for algorithm in ("blocked", "bordering"):
+                x, info, residual = cudaphy.symmetric_inverse(
+                    a, algorithm=algorithm, backend=BACKEND, residual=True
+                )
+                self.assertFalse(info.any())
+                self.assert_inverse(x, a)
+                self.assertEqual(residual.shape, info.shape)
+                self.assertEqual(residual.dtype, np.finfo(kind).dtype)
+                self.assertTrue((residual < 30).all())
+
+    def test_converts_other_kinds(self):
+        x, info = cudaphy.symmetric_inverse([[0, 2], [2, 0]], backend=BACKEND)
+        self.assertEqual(x.dtype, "float64")
+        np.testing.assert_allclose(x, [[0, 0.5], [0.5, 0]], atol=1e-15)
+
+    def test_names_the_first_pair_that_differs(self):
+        for kind in KINDS:
+            a = matrices((20, 20), kind)
+            a[7, 3] = 11
+            a[9, 2] = 12
+            name = "symmetric" if kind.startswith("float") else "Hermitian"
+            with self.assertRaisesRegex(
+                ValueError, rf"not {name}: \[7, 3\] is .*11.*\[3, 7\] is"
+            ):
+                cudaphy.symmetric_inverse(a, backend=BACKEND)
+            with self.assertRaisesRegex(ValueError, r"a\[1\] is not"):
+                cudaphy.symmetric_inverse(
+                    np.stack([matrices((20, 20), kind), a]), backend=BACKEND
+                )
+            x, info = cudaphy.symmetric_inverse(a, check=False, backend=BACKEND)
+            lower = np.tril(a) + np.tril(a, -1).conj().T
+            self.assertFalse(info.any())
+            self.assert_inverse(x, lower)
+
+    def test_refuses_complex_symmetric_matrices(self):
+        for kind in KINDS[2:]:
+            a = gaussian((5, 5), dtype="complex128").astype(kind)
+            with self.assertRaisesRegex(
+                ValueError, "complex symmetric but not Hermitian"
+            ):
+                cudaphy.symmetric_inverse(a + a.T, backend=BACKEND)
+
+    def test_a_matrix_without_inverse_harms_no_other(self):
+        for kind in KINDS:
+            a = matrices((6, 9, 9), kind, True)
+            a[1] = 0
+            a[2, 4, 4] = NAN
+            a[4, 5, 5] = -9
+            for definite, expected in (
+                ("unknown", [0, 9, -1, 0, 0, 0]),
+                ("positive", [0, 1, -1, 0, 6, 0]),
+            ):
+                x, info = cudaphy.symmetric_inverse(a, definite, backend=BACKEND)
+                np.testing.assert_array_equal(info, expected)
+                self.assertFalse(x[info != 0].any())
+                self.assert_inverse(x[info == 0], a[info == 0])
+
+    def test_updates_are_the_fresh_inverse(self):
+        for kind in KINDS:
+            for lead in ((), (4,)):
+                for rank in (1, 3):
+                    a = matrices(lead + (12, 12), kind, True)
+                    v = gaussian(lead + (12, rank), dtype="complex128") / 4
+                    v = (v.real if kind.startswith("float") else v).astype(kind)
+                    d = np.array([1, -0.5, 2])[:rank]
+                    x, _ = cudaphy.symmetric_inverse(a, backend=BACKEND)
+                    before = x.copy()
+                    new, info = cudaphy.update_inverse(
+                        x, v, d, forgetting=0.9, backend=BACKEND
+                    )
+                    np.testing.assert_array_equal(x, before)
+                    self.assertEqual((new.shape, new.dtype), (x.shape, kind))
+                    self.assertEqual(info.shape, lead)
+                    self.assertFalse(info.any())
+                    changed = 0.9 * a + (v * d) @ v.conj().swapaxes(-1, -2)
+                    np.testing.assert_allclose(
+                        new,
+                        np.linalg.inv(changed.astype("complex128")),
+                        atol=300 * np.finfo(kind).eps,
+                    )
+                    np.testing.assert_array_equal(new, new.conj().swapaxes(-1, -2))
+                    if rank == 1:
+                        one, _ = cudaphy.update_inverse(
+                            x, v[..., 0], 1.0, 0.9, backend=BACKEND
+                        )
+                        np.testing.assert_array_equal(one, new)
+
+    def test_a_downdate_to_singularity_leaves_the_inverse(self):
+        x = np.eye(3)
+        new, info = cudaphy.update_inverse(x, [0, 1, 0], -1, backend=BACKEND)
+        self.assertEqual(info, 1)
+        np.testing.assert_array_equal(new, x)
+
+    def test_refuses_what_does_not_fit(self):
+        for shape in ((3,), (2, 3), ()):
+            with self.assertRaisesRegex(
+                ValueError, r"shape .* expected \(\.\.\., n, n\)"
+            ):
+                cudaphy.symmetric_inverse(np.ones(shape), backend=BACKEND)
+            with self.assertRaisesRegex(
+                ValueError, r"shape .* expected \(\.\.\., n, n\)"
+            ):
+                cudaphy.update_inverse(np.ones(shape), np.ones(3), backend=BACKEND)
+        with self.assertRaisesRegex(ValueError, "order is 0"):
+            cudaphy.symmetric_inverse(np.ones((0, 0)), backend=BACKEND)
+        for wrong in (
+            {"definite": "negative"},
+            {"algorithm": "slowest"},
+            {"backend": "gpu"},
+        ):
+            with self.assertRaisesRegex(ValueError, *wrong.values()):
+                cudaphy.symmetric_inverse(np.eye(3), **{"backend": BACKEND, **wrong})
+        for v, d, forgetting, text in (
+            (np.ones(4), 1, 1, "v has shape"),
+            (np.ones((3, 4)), 1, 1, "rank is 4"),
+            (np.ones((3, 2)), [1, 2, 3], 1, "do not fit"),
+            (np.ones(3), 1, 0, "forgetting"),
+        ):
+            with self.assertRaisesRegex(ValueError, text):
+                cudaphy.update_inverse(np.eye(3), v, d, forgetting, backend=BACKEND)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Inverses of symmetric and Hermitian matrices on numpy arrays, and their updates."""
+
+import numpy as np
+
+from . import cudaphy_python as _native
+from .linalg import _in_kind_of_kernels
+
+_KINDS = ("float32", "float64", "complex64", "complex128")
+_INVERSE = {kind: getattr(_native, f"_symmetric_inverse_{kind}") for kind in _KINDS}
+_ASYMMETRY = {kind: getattr(_native, f"_first_asymmetry_{kind}") for kind in _KINDS}
+_UPDATE = {kind: getattr(_native, f"_inverse_update_{kind}") for kind in _KINDS}
+
+
+def _check_symmetry(a):
+    """Raises ValueError for the first pair that differs; a: (batch, n, n)."""
+    for item, matrix in enumerate(a):
+        pair = _ASYMMETRY[a.dtype.name](matrix)
+        if pair is None:
+            continue
+        i, j = pair
+        which = f"a[{item}]" if len(a) > 1 else "a"
+        if a.dtype.kind == "c":
+            symmetric = _ASYMMETRY[a.real.dtype.name]
+            both = (np.ascontiguousarray(part) for part in (matrix.real, matrix.imag))
+            if all(symmetric(part) is None for part in both):
+                raise ValueError(
+                    f"{which} is complex symmetric but not Hermitian: [{i}, {j}] is {matrix[i, j]}, "
+                    f"[{j}, {i}] is {matrix[j, i]}, not its conjugate; such matrices are not supported"
+                )
+            kind = "Hermitian"
+        else:
+            kind = "symmetric"
+        raise ValueError(
+            f"{which} is not {kind}: [{i}, {j}] is {matrix[i, j]}, [{j}, {i}] is {matrix[j, i]}"
+        )
+
+
+def symmetric_inverse(
+    a,
+    definite="unknown",
+    algorithm="blocked",
+    check=True,
+    backend="auto",
+    device=0,
+    residual=False,
+):
+    """Inverts symmetric (complex: Hermitian) matrices, one large one or a batch.
+
+    a: (..., n, n), float32, float64, complex64 or complex128 (other kinds are converted as numpy does to
+      combine them with float32), n from 1 to what memory holds.
+    definite: "unknown"; or "positive", for Hermitian positive definite matrices, which is faster.
+    algorithm: "blocked"; or "bordering", source 2's row after row, which needs leading minors that are not 0.
+    check: whether a is looked at first; else its lower triangle is read and the upper one ignored.
+    residual: whether the residual is returned too.
+    Returns x, of a's shape and kind, exactly symmetric, and info (...), int32; after them, where asked for,
+    residual (...), real: an estimate of |I - A X|_1 / (n |A|_1 |X|_1 eps), NaN where x = 0.
+    info is 0 where it worked. Else x = 0, and info is: n where a matrix is singular to its kind's precision;
+    k where the leading minor of order k is not positive ("positive"), or is 0 ("bordering"); -1 where a
+    matrix or its inverse is not finite.
+    Raises ValueError for a matrix that is not symmetric, naming the first pair that differs, and for a wrong
+    shape or parameter; BackendUnavailable; MemoryError.
+    Source: Huo, Wang, Peng, Fang: inversion of a large symmetric matrix by bordering, on a GPU.
+    """
+    a = _in_kind_of_kernels(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"a has shape {a.shape}; expected (..., n, n)")
+    order, batch = a.shape[-1], a.shape[:-2]
+    flat = np.ascontiguousarray(a.reshape((-1, order, order)) if order else a)
+    if check and order:
+        _check_symmetry(flat)
+    x, *others = _INVERSE[a.dtype.name](
+        flat, definite, algorithm, residual, backend, device
+    )
+    return (x.reshape(a.shape), *(other.reshape(batch) for other in others))
+
+
+def update_inverse(x, v, d=1, forgetting=1.0, backend="auto", device=0):
+    """Inverses after their matrices changed: of forgetting * A + V diag(d) V^H, by Woodbury's formula.
+
+    x: (..., n, n), inverses of symmetric (complex: Hermitian) matrices A; not changed.
+    v: (..., n, k), k = 1..64 and at most n; or (..., n) for k = 1, where v has one dimension, or one fewer than x.
+    d: real, (..., k), or one number for all; above 0 an update, below 0 a downdate, 0 no change.
+    forgetting: A is scaled by this before the update, above 0.
+    The leading dimensions are x's; those of v and d are broadcast to them.
+    Returns the new x, exactly symmetric, and info (...), int32: 0 where it worked; 1 where the changed matrix is
+    singular to its kind's precision; -1 where something is not finite. There x is as it was.
+    Raises ValueError for a wrong shape or parameter, BackendUnavailable.
+    """
+    x, v = np.asarray(x), np.asarray(v)
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"x has shape {x.shape}; expected (..., n, n)")
+    order, batch = x.shape[-1], x.shape[:-2]
+    if v.ndim in (1, x.ndim - 1):
+        v = v[..., np.newaxis]
+    if v.ndim < 2 or v.shape[-2] != order:
+        raise ValueError(
+            f"v has shape {v.shape}; expected (..., {order}, k) or (..., {order}), for x has shape {x.shape}"
+        )
+    x = _in_kind_of_kernels(x.astype(np.result_type(x, v), copy=False))
+    rank = v.shape[-1]
+    try:
+        v = np.broadcast_to(v.astype(x.dtype), batch + (order, rank))
+        d = np.broadcast_to(np.asarray(d, x.real.dtype), batch + (rank,))
+    except ValueError as problem:
+        raise ValueError(
+            f"v {v.shape} and d {np.shape(d)} do not fit x {x.shape}"
+        ) from problem
+    new, info = _UPDATE[x.dtype.name](
+        x.reshape((-1, order, order)) if order else x.reshape((0, 0, 0)),
+        v.reshape((-1, order, rank))
+        if order and rank
+        else np.zeros((0, 0, 0), x.dtype),
+        d.reshape((-1, rank)) if rank else np.zeros((0, 0), d.dtype),
+        forgetting,
+        backend,
+        device,
+    )
+    return new.reshape(x.shape), info.reshape(batch)
