@@ -283,7 +283,7 @@ ofdm_frame_finder::match ofdm_frame_finder::matched(int64_t around, double offse
         for (int l = 0; l < prefix + last_shift; ++l) {
             // Earlier places weigh more, so that the window begins with the first path
             // where the channel is shorter than the prefix.
-            sum += energy[d + l] * (1 - 0.25 * l / (prefix + last_shift));
+            sum += energy[d + l] * (1 - 0.75 * l / (prefix + last_shift));
             all += energy[d + l];
         }
         if (sum > most) {
