@@ -3,8 +3,8 @@
 
 #include "radio_time.h"
 #include <atomic>
-#include <gnuradio/cudaphy/block_statistics.h>
 #include <gnuradio/cudaphy/packet_resync.h>
+#include <gnuradio/cudaphy/runtime/block_statistics.h>
 #include <map>
 #include <vector>
 

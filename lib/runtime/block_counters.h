@@ -4,7 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <gnuradio/block.h>
-#include <gnuradio/cudaphy/block_statistics.h>
+#include <gnuradio/cudaphy/runtime/block_statistics.h>
 #include <memory>
 #include <vector>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "block_statistics_binding.h"
 #include <gnuradio/basic_block.h>
-#include <gnuradio/cudaphy/block_statistics.h>
+#include <gnuradio/cudaphy/runtime/block_statistics.h>
 #include <pybind11/stl.h>
 
 namespace gr::cudaphy::bindings {
