@@ -29,23 +29,32 @@ class demapper_job : public batch_job
 public:
     demapper_job(const kernels::soft_demapper::parameters& p,
                  int vlen,
+                 bool int8,
                  const std::atomic<float>* fixed_noise,
                  queue& line)
-        : d_vlen(vlen), d_llrs(size_t(vlen) * p.points.bits), d_fixed_noise(fixed_noise),
-          d_scalar(line),
+        : d_int8(int8), d_vlen(vlen), d_llrs(size_t(vlen) * p.points.bits),
+          d_fixed_noise(fixed_noise), d_scalar(line),
           d_kernel(kernels::soft_demapper::make(p, line.where(), line.device()))
     {
     }
     void run(const batch& work, queue& line) override
     {
-        d_kernel->run(work.input<complex64>(0, d_vlen),
-                      d_fixed_noise ? d_scalar.set(*d_fixed_noise, line)
-                                    : work.input<float>(1, d_vlen),
-                      work.output<float>(0, d_llrs),
-                      line);
+        const auto run = [&](auto llr) {
+            d_kernel->run(work.input<complex64>(0, d_vlen),
+                          d_fixed_noise ? d_scalar.set(*d_fixed_noise, line)
+                                        : work.input<float>(1, d_vlen),
+                          llr,
+                          line);
+        };
+        if (d_int8) {
+            run(work.output<int8_t>(0, d_llrs));
+        } else {
+            run(work.output<float>(0, d_llrs));
+        }
     }
 
 private:
+    const bool d_int8;
     const size_t d_vlen, d_llrs;
     const std::atomic<float>*
         d_fixed_noise; //!< null where the noise variances have a port
@@ -65,12 +74,21 @@ soft_demapper::sptr soft_demapper::make(const std::string& constellation,
                                         const std::string& backend,
                                         int device,
                                         int max_batch,
-                                        double max_latency)
+                                        double max_latency,
+                                        const std::string& type,
+                                        float llr_steps)
 {
+    if (type != "float" && type != "int8") {
+        throw std::invalid_argument("type \"" + type +
+                                    "\" is none of \"float\", \"int8\"");
+    }
     return gnuradio::make_block_sptr<soft_demapper_impl>(
-        kernels::soft_demapper::parameters{
-            kernels::constellation::make(constellation), max_log, llr_positive },
+        kernels::soft_demapper::parameters{ kernels::constellation::make(constellation),
+                                            max_log,
+                                            llr_positive,
+                                            llr_steps },
         checked_vlen(vlen),
+        type == "int8",
         noise_input,
         checked_noise_variance(noise_variance),
         batch_options{ length_tag_key, backend, device, max_batch, max_latency });
@@ -78,6 +96,7 @@ soft_demapper::sptr soft_demapper::make(const std::string& constellation,
 
 soft_demapper_impl::soft_demapper_impl(const kernels::soft_demapper::parameters& p,
                                        int vlen,
+                                       bool int8,
                                        bool noise_input,
                                        float noise_variance,
                                        const batch_options& options)
@@ -86,12 +105,12 @@ soft_demapper_impl::soft_demapper_impl(const kernels::soft_demapper::parameters&
                                         noise_input ? 2 : 1,
                                         sizeof(complex64) * vlen,
                                         sizeof(float) * vlen),
-                gr::io_signature::make(1, 1, sizeof(float))),
+                gr::io_signature::make(1, 1, int8 ? 1 : sizeof(float))),
       batch_block(options,
                   input_ports(vlen, noise_input),
-                  { { sizeof(float), vlen * p.points.bits } },
+                  { { int8 ? 1 : sizeof(float), vlen * p.points.bits } },
                   0),
-      d_parameters(p), d_vlen(vlen), d_noise_input(noise_input),
+      d_parameters(p), d_vlen(vlen), d_int8(int8), d_noise_input(noise_input),
       d_noise_variance(noise_variance)
 {
     make_jobs();
@@ -122,7 +141,7 @@ void soft_demapper_impl::set_noise_variance(float noise_variance)
 std::unique_ptr<batch_job> soft_demapper_impl::make_job(queue& line)
 {
     return std::make_unique<demapper_job>(
-        d_parameters, d_vlen, d_noise_input ? nullptr : &d_noise_variance, line);
+        d_parameters, d_vlen, d_int8, d_noise_input ? nullptr : &d_noise_variance, line);
 }
 
 } // namespace gr::cudaphy

@@ -12,6 +12,7 @@ class soft_demapper_impl : public soft_demapper, public batch_block
 public:
     soft_demapper_impl(const kernels::soft_demapper::parameters& parameters,
                        int vlen,
+                       bool int8,
                        bool noise_input,
                        float noise_variance,
                        const batch_options& options);
@@ -27,6 +28,7 @@ private:
 
     const kernels::soft_demapper::parameters d_parameters;
     const int d_vlen;
+    const bool d_int8;
     const bool d_noise_input;
     std::atomic<float> d_noise_variance;
 };

@@ -80,14 +80,27 @@ def estimate_channel(
     return h.reshape(lead + h.shape[1:]), n0[:, 0].reshape(lead)
 
 
-def equalize(y, h, noise_var, method="mmse", unbiased=True, backend="auto", device=0):
-    """Separates spatial layers: x = W y by zero forcing or MMSE.
+def equalize(
+    y,
+    h,
+    noise_var,
+    method="mmse",
+    unbiased=True,
+    backend="auto",
+    device=0,
+    covariance=None,
+    route="solve",
+):
+    """Separates spatial layers: x = W y by zero forcing, MMSE, MMSE-IRC or max-ratio combining.
 
-    y: (..., Nr), complex64. h: (..., Nr, Nt), with the same leading shape as y or one that broadcasts to it.
-    noise_var: E|n|^2 at a receive antenna, a number or an array that broadcasts to the leading shape.
-    method: "zf" or "mmse"; unbiased: scale MMSE's layers so that their signal has gain 1.
+    y: (..., Nr), complex64. h: (..., Nr, Nt), with the same leading shape as y or one that broadcasts to it;
+    h of shape (tones, Nr, Nt) with y (symbols, tones, Nr) is factored once a tone.
+    noise_var: E|n|^2 at a receive antenna, a number or an array that broadcasts to the leading shape; None
+    with a covariance. method: "zf", "mmse", "mmse_irc" or "mrc"; unbiased: scale MMSE's layers so that their
+    signal has gain 1. covariance: of interference and noise, for "mmse_irc": (..., Nr, Nr), broadcast as h
+    is. route: "solve", or for "zf" and "mmse" "inverse", by the batched inverse of the Gram matrix.
     Returns x (..., Nt), complex64, and noise (..., Nt), float32: the noise variance after equalisation, +inf
-    (and x = 0) where the channel or the noise variance can't be used.
+    (and x = 0) where the channel, the noise variance or the covariance can't be used.
     Raises ValueError for shapes that do not fit, BackendUnavailable.
     """
     y, h = np.asarray(y), np.asarray(h)
@@ -97,43 +110,65 @@ def equalize(y, h, noise_var, method="mmse", unbiased=True, backend="auto", devi
         )
     lead = y.shape[:-1]
     antennas, layers = h.shape[-2:]
-    noise_var = np.asarray(noise_var, np.float32)
-    one_channel = h.ndim == 2 and noise_var.ndim == 0
-    if one_channel and y.size // antennas <= 65536 and y.size:
-        # One factorisation for all.
-        x, noise, _ = _native._equalize(
-            y.reshape((1, -1, antennas)),
-            h.reshape((1, antennas, layers)),
-            noise_var.reshape(1),
-            method,
-            unbiased,
-            backend,
-            device,
+    if (noise_var is None) != (covariance is not None):
+        raise ValueError(
+            "give either noise_var or a covariance, and None for noise_var"
         )
+    if covariance is None:
+        item, variance = (), np.asarray(noise_var, np.float32)
     else:
-        count = int(np.prod(lead))
-        x, noise, _ = _native._equalize(
-            y.reshape((count, 1, antennas)),
-            np.broadcast_to(h, lead + (antennas, layers)).reshape(
-                (count, antennas, layers)
-            ),
-            np.broadcast_to(noise_var, lead).reshape(count),
-            method,
-            unbiased,
-            backend,
-            device,
-        )
+        item, variance = (antennas, antennas), np.asarray(covariance)
+        if variance.shape[-2:] != item:
+            raise ValueError(
+                f"covariance has shape {variance.shape}; expected (..., {antennas}, {antennas})"
+            )
+    # Matrices serve all that stands before the dimensions they have: factored once.
+    own = h.shape[:-2]
+    shared = lead[: len(lead) - len(own)]
+    symbols = int(np.prod(shared))
+    if (
+        variance.shape == item
+        and own == lead[len(lead) - len(own) :]
+        and 1 < symbols <= 65536
+        and y.size
+    ):
+        tones = int(np.prod(own))
+        shape = (1, symbols, tones)
+    else:
+        shape = (int(np.prod(lead)), 1, 1)
+        h = np.broadcast_to(h, lead + (antennas, layers))
+        if variance.shape != item:
+            variance = np.broadcast_to(variance, lead + item)
+    x, noise, _ = _native._equalize(
+        y.reshape(shape + (antennas,)),
+        h.reshape((shape[0], shape[2], antennas, layers)),
+        variance.reshape((-1,) + item),
+        method,
+        unbiased,
+        route,
+        backend,
+        device,
+    )
     return x.reshape(lead + (layers,)), noise.reshape(lead + (layers,))
 
 
 def demap(
-    x, n, constellation="qam16", max_log=True, llr_positive=0, backend="auto", device=0
+    x,
+    n,
+    constellation="qam16",
+    max_log=True,
+    llr_positive=0,
+    backend="auto",
+    device=0,
+    dtype="float32",
+    llr_steps=12.0,
 ):
     """Log-likelihood ratios of the bits of received symbols.
 
     x: (...), complex64. n: noise variance E|n|^2, a number or (...). constellation: a name of
     constellation_names(), or a constellation.
-    Returns LLRs (..., bits), float32, first-sent bit first; positive means the bit llr_positive
+    dtype: "float32", "float16", or "int8" for steps of 1 / llr_steps, saturated at 127 steps.
+    Returns LLRs (..., bits) of that dtype, first-sent bit first; positive means the bit llr_positive
     (docs/conventions.md). 0 where the noise variance is not finite and positive.
     Raises ValueError for an unknown name, BackendUnavailable.
     """
@@ -143,6 +178,14 @@ def demap(
     if n.ndim:
         n = np.broadcast_to(n, x.shape)
     llr = _native._demap(
-        x.ravel(), n.ravel(), constellation, max_log, llr_positive, backend, device
-    )
+        x.ravel(),
+        n.ravel(),
+        constellation,
+        max_log,
+        llr_positive,
+        np.dtype(dtype).name,
+        llr_steps,
+        backend,
+        device,
+    ).view(dtype)
     return llr.reshape(x.shape + (constellation.bits,))

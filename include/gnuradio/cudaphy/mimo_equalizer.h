@@ -7,18 +7,29 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief Separates the spatial layers of received vectors by zero forcing or MMSE.
+ * \brief Separates the spatial layers of received vectors: zero forcing, MMSE, MMSE with
+ * interference rejection, or max-ratio combining.
  * \ingroup cudaphy
  *
- * In 0: received vectors y of Nr complex. In 1: channel matrices H, vectors of Nr·Nt
- * complex, row by row. In 2 (with noise_input): the noise variance, a float. Out 0:
- * layers x, vectors of Nt complex. Out 1: the noise variance of each layer after
- * equalisation, vectors of Nt floats, for a soft demapper.
+ * In 0: received vectors y of Nr complex. Then, each where it comes by a port: channel
+ * matrices H, vectors of Nr·Nt complex, row by row; the noise variance, a float a slot;
+ * the covariance of interference and noise, a vector of Nr² complex a slot. Out 0: layers
+ * x, vectors of Nt complex. Out 1: the noise variance of each layer after equalisation,
+ * vectors of Nt floats, for a soft demapper.
  *
  * A slot is `symbols`·`tones` received vectors (all tones of a symbol, then the next
  * symbol), `tones` channel matrices that serve all its symbols, and one noise variance.
  * With symbols = tones = 1 each vector has its own matrix. Equations and sources:
  * kernels/equalizer.h.
+ *
+ * H may come instead by tags `channel` on y (a c32vector of Nr·Nt values for all tones,
+ * or one after the other for each; it applies from the first slot that begins at its item
+ * or later), or by messages on port `channel` (the same vector, or a PDU with it), which
+ * apply from the next packet, or without packets from the next batch; until the first one
+ * comes, layers are erased. The noise variance, where it has no port, is also set by tags
+ * `noise_var` on y and by messages on port `noise_var`, both real numbers; the covariance
+ * by messages on port `covariance` (a c32vector of Nr²), until which the noise variance
+ * is taken.
  *
  * A channel matrix that can't be used (rank-deficient for zero forcing, NaN or infinity,
  * noise variance not positive) gives x = 0 and noise = +inf, so LLRs of 0, and a tag
@@ -33,7 +44,7 @@ public:
     /*!
      * \param receive_antennas Nr, 1..16
      * \param layers           Nt, 1..Nr
-     * \param method           "zf" or "mmse"
+     * \param method           "zf", "mmse", "mmse_irc" or "mrc"
      * \param unbiased         MMSE: scale each layer so that its signal has gain 1
      * \param symbols          received vectors that one channel matrix serves, 1..65536
      * \param tones            channel matrices in a slot, 1..65536
@@ -44,8 +55,11 @@ public:
      * \param device           index of the GPU
      * \param max_batch        slots in one launch at most; 0: automatic
      * \param max_latency      seconds that a slot may wait for a fuller batch
-     * \throws std::invalid_argument if a parameter is out of range; std::runtime_error if
-     * the backend can't be had.
+     * \param channel_from     "port", "tag" or "message"
+     * \param covariance_from  "none", "port" or "message", the latter two for "mmse_irc"
+     * \param route            "solve", or for "zf" and "mmse" "inverse"
+     * (kernels/equalizer.h) \throws std::invalid_argument if a parameter is out of range;
+     * std::runtime_error if the backend can't be had.
      */
     static sptr make(int receive_antennas,
                      int layers,
@@ -59,7 +73,10 @@ public:
                      const std::string& backend = "auto",
                      int device = 0,
                      int max_batch = 0,
-                     double max_latency = 0);
+                     double max_latency = 0,
+                     const std::string& channel_from = "port",
+                     const std::string& covariance_from = "none",
+                     const std::string& route = "solve");
 
     //! From the next batch on. \throws std::invalid_argument if it is not positive and
     //! finite.

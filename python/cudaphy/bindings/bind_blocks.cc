@@ -152,13 +152,21 @@ void bind_blocks(py::module& m)
     block_class<mimo_equalizer>(
         m,
         "mimo_equalizer",
-        "Separates spatial layers. In 0: y, vectors of Nr complex, symbols*tones a slot; "
-        "in 1: H, vectors of Nr*Nt complex, "
-        "row by row, tones a slot; in 2 (noise_input): noise variance, one float a slot. "
-        "Out 0: x, vectors of Nt "
+        "Separates spatial layers. In: y, vectors of Nr complex, symbols*tones a slot; "
+        "then, "
+        "each where it comes by a port, H, vectors of Nr*Nt complex, row by row, tones a "
+        "slot; the noise variance (noise_input), one float a slot; the covariance of "
+        "interference and noise, a vector of Nr*Nr complex a slot. Out 0: x, vectors of "
+        "Nt "
         "complex; out 1: noise variance after equalisation, vectors of Nt floats. method "
-        "\"zf\" or \"mmse\". An "
-        "unusable H gives x = 0, noise = inf and a tag 'singular'." COMMON_ARGUMENTS)
+        "\"zf\", \"mmse\", \"mmse_irc\" or \"mrc\"; channel_from \"port\", \"tag\" (tags "
+        "'channel' on y) or \"message\" (port channel); covariance_from \"none\", "
+        "\"port\" "
+        "or \"message\" (port covariance); route \"solve\" or \"inverse\". Without "
+        "noise_input the noise variance is also set by tags 'noise_var' on y and "
+        "messages "
+        "on port noise_var. An unusable H gives x = 0, noise = inf and a tag "
+        "'singular'." COMMON_ARGUMENTS)
         .def(py::init(&mimo_equalizer::make),
              py::arg("receive_antennas"),
              py::arg("layers"),
@@ -172,7 +180,10 @@ void bind_blocks(py::module& m)
              py::arg("backend") = "auto",
              py::arg("device") = 0,
              py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
+             py::arg("max_latency") = 0.0,
+             py::arg("channel_from") = "port",
+             py::arg("covariance_from") = "none",
+             py::arg("route") = "solve")
         .def("set_noise_variance",
              &mimo_equalizer::set_noise_variance,
              py::arg("noise_variance"),
@@ -190,7 +201,9 @@ void bind_blocks(py::module& m)
         "variances, vectors of vlen floats. Out: "
         "floats, vlen * bits an item, first-sent bit first; positive means the bit "
         "llr_positive (docs/conventions.md). "
-        "constellation: one of constellation_names()." COMMON_ARGUMENTS)
+        "constellation: one of constellation_names(). type: \"float\", or \"int8\" for "
+        "steps "
+        "of 1 / llr_steps, saturated at 127 steps." COMMON_ARGUMENTS)
         .def(py::init(&soft_demapper::make),
              py::arg("constellation"),
              py::arg("vlen") = 1,
@@ -202,7 +215,9 @@ void bind_blocks(py::module& m)
              py::arg("backend") = "auto",
              py::arg("device") = 0,
              py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
+             py::arg("max_latency") = 0.0,
+             py::arg("type") = "float",
+             py::arg("llr_steps") = 12.0f)
         .def("set_noise_variance",
              &soft_demapper::set_noise_variance,
              py::arg("noise_variance"),

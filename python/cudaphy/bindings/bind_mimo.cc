@@ -34,56 +34,96 @@ py::tuple estimate_channel(const numpy_array<complex64>& received,
     return py::make_tuple(h.result(), n0.result(), status.result());
 }
 
+//! `variance` is real, or complex for a covariance.
+template <typename Variance>
 py::tuple equalize(const numpy_array<complex64>& y,
                    const numpy_array<complex64>& h,
-                   const numpy_array<float>& n0,
+                   const numpy_array<Variance>& variance,
                    const std::string& method,
                    bool unbiased,
+                   const std::string& route,
                    const std::string& where,
                    int device)
 {
     auto q = queue::make(backend_from_name(where), device);
-    const auto batch = h.shape(0), antennas = h.shape(1), layers = h.shape(2),
-               symbols = y.shape(1);
-    kernels::equalizer::parameters parameters{ static_cast<int>(antennas),
-                                               static_cast<int>(layers) };
-    parameters.method = kernels::detector_from_name(method);
-    parameters.unbiased = unbiased;
-    parameters.symbols = static_cast<int>(symbols);
-    auto kernel = kernels::equalizer::make(parameters, q->where(), q->device());
+    const auto groups = h.shape(0), tones = h.shape(1), antennas = h.shape(2),
+               layers = h.shape(3), symbols = y.shape(1);
+    auto kernel = kernels::equalizer::make({ static_cast<int>(antennas),
+                                             static_cast<int>(layers),
+                                             kernels::detector_from_name(method),
+                                             unbiased,
+                                             static_cast<int>(symbols),
+                                             static_cast<int>(tones),
+                                             kernels::equalizer_route_from_name(route) },
+                                           q->where(),
+                                           q->device());
     input<complex64> received(*q, y), channel(*q, h);
-    input<float> noise_variance(*q, n0);
-    output<complex64> x(*q, { batch, symbols, layers });
-    output<float> noise(*q, { batch, symbols, layers });
-    output<int> status(*q, { batch });
+    input<Variance> variances(*q, variance);
+    output<complex64> x(*q, { groups, symbols, tones, layers });
+    output<float> noise(*q, { groups, symbols, tones, layers });
+    output<int> status(*q, { groups, tones });
     {
         py::gil_scoped_release others_may_run;
-        kernel->run(received, channel, noise_variance, x, noise, status, *q);
+        kernel->run(received,
+                    channel,
+                    static_cast<view<const Variance>>(variances),
+                    x,
+                    noise,
+                    status,
+                    *q);
         q->synchronize();
     }
     return py::make_tuple(x.result(), noise.result(), status.result());
 }
 
-numpy_array<float> demap(const numpy_array<complex64>& x,
-                         const numpy_array<float>& noise,
-                         const kernels::constellation& points,
-                         bool max_log,
-                         int llr_positive,
-                         const std::string& where,
-                         int device)
+//! Number: float, float16 or int8_t; Element: what numpy holds its bits in.
+template <typename Number, typename Element>
+py::object demap_as(const kernels::soft_demapper::parameters& parameters,
+                    const numpy_array<complex64>& x,
+                    const numpy_array<float>& noise,
+                    queue& q)
 {
-    auto q = queue::make(backend_from_name(where), device);
-    auto kernel = kernels::soft_demapper::make(
-        { points, max_log, llr_positive }, q->where(), q->device());
-    input<complex64> symbols(*q, x);
-    input<float> variances(*q, noise);
-    output<float> llr(*q, { x.size(), points.bits });
+    auto kernel = kernels::soft_demapper::make(parameters, q.where(), q.device());
+    input<complex64> symbols(q, x);
+    input<float> variances(q, noise);
+    output<Element> llr(q, { x.size(), parameters.points.bits });
     {
         py::gil_scoped_release others_may_run;
-        kernel->run(symbols, variances, llr, *q);
-        q->synchronize();
+        const view<Element> out = llr;
+        kernel->run(symbols,
+                    variances,
+                    view<Number>{ reinterpret_cast<Number*>(out.data()), out.size() },
+                    q);
+        q.synchronize();
     }
     return llr.result();
+}
+
+py::object demap(const numpy_array<complex64>& x,
+                 const numpy_array<float>& noise,
+                 const kernels::constellation& points,
+                 bool max_log,
+                 int llr_positive,
+                 const std::string& type,
+                 float llr_steps,
+                 const std::string& where,
+                 int device)
+{
+    auto q = queue::make(backend_from_name(where), device);
+    const kernels::soft_demapper::parameters p{
+        points, max_log, llr_positive, llr_steps
+    };
+    if (type == "float32") {
+        return demap_as<float, float>(p, x, noise, *q);
+    }
+    if (type == "float16") {
+        return demap_as<float16, uint16_t>(p, x, noise, *q);
+    }
+    if (type == "int8") {
+        return demap_as<int8_t, int8_t>(p, x, noise, *q);
+    }
+    throw std::invalid_argument("dtype \"" + type +
+                                "\" is none of \"float32\", \"float16\", \"int8\"");
 }
 
 } // namespace
@@ -157,7 +197,23 @@ void bind_mimo(py::module& m)
                                       where,
                                       device);
           });
-    m.def("_equalize", &equalize);
+    // An array of another type is taken for the first that it can become.
+    m.def("_equalize",
+          [](const numpy_array<complex64>& y,
+             const numpy_array<complex64>& h,
+             const py::array& variance,
+             const std::string& method,
+             bool unbiased,
+             const std::string& route,
+             const std::string& where,
+             int device) {
+              if (variance.ndim() == 3) {
+                  return equalize<complex64>(
+                      y, h, variance, method, unbiased, route, where, device);
+              }
+              return equalize<float>(
+                  y, h, variance, method, unbiased, route, where, device);
+          });
     m.def("_demap", &demap);
 }
 
