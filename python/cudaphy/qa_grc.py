@@ -341,7 +341,10 @@ class qa_grc(unittest.TestCase):
         )
         self.assertEqual(
             ports("cudaphy_soft_demapper", vlen="4"),
-            [[("x", "complex", 4)], [("llr", "float", 1)]],
+            [
+                [("x", "complex", 4), ("noise_variance", "message", 1)],
+                [("llr", "float", 1)],
+            ],
         )
         self.assertEqual(
             ports("cudaphy_soft_demapper", vlen="4", noise_input="True")[0],
