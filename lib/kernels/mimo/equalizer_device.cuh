@@ -3,7 +3,7 @@
 // rows.
 #pragma once
 
-#include "kernels/mimo/equalizer_cuda_job.h"
+#include "kernels/mimo/equalizer_cuda_job.cuh"
 #include <cuda_runtime.h>
 
 namespace gr::cudaphy::kernels {

@@ -128,8 +128,10 @@ __device__ real weigh_by_ratio(const cuda_job& job,
     __syncwarp();
     if (l < job.layers) {
         const real inverse = 1.0f / length;
-        const layer_gain layer = find_gain(
-            method_of(job), known.usable && length > float_min, noise * inverse * inverse, 0);
+        const layer_gain layer = find_gain(method_of(job),
+                                           known.usable && length > float_min,
+                                           noise * inverse * inverse,
+                                           0);
         noise = layer.noise;
         for (int r = 0; r < nr; ++r) {
             const complex_lane w =
