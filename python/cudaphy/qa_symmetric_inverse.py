@@ -36,9 +36,7 @@ class qa_symmetric_inverse(unittest.TestCase):
                 for lead in ((), (1,), (2, 3), (0,)):
                     for order in (1, 3, 65):
                         a = matrices(lead + (order,) * 2, kind, definite == "positive")
-                        x, info = cudaphy.symmetric_inverse(
-                            a, definite, backend=BACKEND
-                        )
+                        x, info = cudaphy.symmetric_inverse(a, definite, backend=BACKEND)
                         self.assertEqual((x.shape, x.dtype), (a.shape, kind))
                         self.assertEqual((info.shape, info.dtype), (lead, np.int32))
                         self.assertFalse(info.any())

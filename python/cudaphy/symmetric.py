@@ -108,9 +108,7 @@ def update_inverse(x, v, d=1, forgetting=1.0, backend="auto", device=0):
         ) from problem
     new, info = _UPDATE[x.dtype.name](
         x.reshape((-1, order, order)) if order else x.reshape((0, 0, 0)),
-        v.reshape((-1, order, rank))
-        if order and rank
-        else np.zeros((0, 0, 0), x.dtype),
+        v.reshape((-1, order, rank)) if order and rank else np.zeros((0, 0, 0), x.dtype),
         d.reshape((-1, rank)) if rank else np.zeros((0, 0), d.dtype),
         forgetting,
         backend,

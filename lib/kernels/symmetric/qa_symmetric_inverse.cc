@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(leading_minors_that_are_zero, T, number_types)
             hermitian<T>(n, [](int i, int j) { return i == j ? T(0) : draw<T>(); });
         check_inverse(n, hollow, invert(n, hollow), "zero diagonal");
         const auto saddle = hermitian<T>(
-            n, [n](int i, int j) { return j >= (2 * n + 2) / 3 ? T(0) : draw<T>(); });
+            n, [n](int, int j) { return j >= (2 * n + 2) / 3 ? T(0) : draw<T>(); });
         check_inverse(n, saddle, invert(n, saddle), "saddle point");
         // The block of zeros first.
         const int zeros = n / 3;
