@@ -33,6 +33,8 @@ CUDAPHY_LANE real unscale(real a)
 
 #include "kernels/mimo/equalizer_lane-inl.h"
 
+CUDAPHY_LANE complex_lane lane_of(float2 value) { return { value.x, value.y }; }
+
 constexpr unsigned whole_warp = 0xFFFFFFFFu;
 
 using cuda_job = equalizer_cuda_job;
@@ -135,8 +137,7 @@ __device__ void find_whitener(const cuda_job& job,
             if (r >= nr) { // of padding
                 return complex_lane{ r == c ? 1.0f : 0.0f, 0.0f };
             }
-            const float2 value = from[r * nr + c];
-            return complex_lane{ value.x, value.y };
+            return lane_of(from[r * nr + c]);
         },
         out);
 }
@@ -158,8 +159,7 @@ whiten_row(const cuda_job& job, Antennas size, size_t matrix, float2* own)
         for (int r = 0; r < size.receive(); ++r) {
             column[r] = { 0, 0 };
             if (r < job.receive) {
-                const float2 value = own[r * job.layers + t];
-                column[r] = { value.x, value.y };
+                column[r] = lane_of(own[r * job.layers + t]);
             }
         }
         whiten(size, whitener, column);

@@ -75,8 +75,7 @@ load_columns(Antennas size,
         for (int t = 0; t < size.layers(); ++t) {
             q[t][r] = { 0, 0 };
             if (r < nr && t < nt) {
-                const float2 value = own[r * nt + t];
-                q[t][r] = { value.x, value.y };
+                q[t][r] = lane_of(own[r * nt + t]);
             }
         }
     }
