@@ -4,6 +4,7 @@
 
 import tempfile
 import unittest
+from concurrent import futures
 
 import numpy as np
 from gnuradio import cudaphy
@@ -281,6 +282,31 @@ class qa_ldpc_functions(NumpyCase):
             self.code, llr, max_iterations=9, early_stop=False, backend=BACKEND
         )
         self.assertEqual(set(iterations), {9})
+
+    def test_calls_at_the_same_time_and_in_turn_keep_apart(self):
+        rng = np.random.default_rng(4)
+        codes = [
+            cudaphy.ldpc_code("wifi", n=648, rate=rate)
+            for rate in ("1/2", "2/3", "3/4", "5/6")
+        ]
+
+        def link(number):
+            """With parameters that differ from call to call; more of them than are kept."""
+            code, longest = codes[number % 4], 5 + number // 4
+            bits = np.random.default_rng(number).integers(0, 2, (9, code.k))
+            llr = 6 * (1.0 - 2.0 * cudaphy.ldpc_encode(code, bits, backend=BACKEND))
+            llr[3] = np.random.default_rng(99).standard_normal(code.n)
+            got, iterations, ok = cudaphy.ldpc_decode(
+                code, llr, max_iterations=longest, backend=BACKEND
+            )
+            np.testing.assert_array_equal(ok, np.arange(9) != 3)
+            np.testing.assert_array_equal(iterations, np.where(ok, 0, longest))
+            np.testing.assert_array_equal(got[ok], bits[ok])
+            return True
+
+        with futures.ThreadPoolExecutor(4) as threads:
+            numbers = rng.permutation(np.repeat(np.arange(16), 3))
+            self.assertTrue(all(threads.map(link, numbers)))
 
     def test_refuses_what_does_not_fit(self):
         llr = np.ones((3, 648))

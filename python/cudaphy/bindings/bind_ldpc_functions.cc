@@ -1,11 +1,69 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_arguments.h"
+#include "spare_kernels.h"
 #include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
+#include <tuple>
 
 namespace gr::cudaphy::bindings {
 namespace {
 
+//! A code, a kernel's parameters as text, backend, device.
+using kernel_key = std::tuple<code_ptr, std::string, std::string, int>;
+constexpr size_t most_spare = 8;
+
+auto& encoders()
+{
+    static auto* spare = new spare_kernels<kernel_key, kernels::ldpc_encoder>(most_spare);
+    return *spare;
+}
+
+auto& decoders()
+{
+    static auto* spare = new spare_kernels<kernel_key, kernels::ldpc_decoder>(most_spare);
+    return *spare;
+}
+
 py::ssize_t bytes_of(int bits, bool packed) { return packed ? (bits + 7) / 8 : bits; }
+
+numpy_array<uint8_t> encoded(kernels::ldpc_encoder& kernel,
+                             const numpy_array<uint8_t>& info,
+                             py::ssize_t bytes,
+                             queue& q)
+{
+    input<uint8_t> from(q, info);
+    output<uint8_t> words(q, { info.shape(0), bytes });
+    {
+        py::gil_scoped_release others_may_run;
+        kernel.run(from, words, q);
+        q.synchronize();
+    }
+    return words.result();
+}
+
+py::tuple decoded(kernels::ldpc_decoder& kernel,
+                  const kernels::ldpc_decoder::parameters& p,
+                  const kernels::ldpc_code& code,
+                  const numpy_array<uint8_t>& llr,
+                  int length,
+                  bool with_soft,
+                  queue& q)
+{
+    const auto batch = llr.shape(0);
+    input<uint8_t> from(q, llr);
+    output<uint8_t> bits(q, { batch, bytes_of(length, p.packed) });
+    output<int> iterations(q, { batch }), ok(q, { batch });
+    output<float> soft(q, { with_soft ? batch : 0, length });
+    {
+        py::gil_scoped_release others_may_run;
+        kernel.run({ view<const uint8_t>(from).data(),
+                     static_cast<size_t>(batch) * code.n(),
+                     p.llr },
+                   { bits, iterations, ok, soft },
+                   q);
+        q.synchronize();
+    }
+    return py::make_tuple(bits.result(), iterations.result(), ok.result(), soft.result());
+}
 
 numpy_array<uint8_t> encode(code_ptr code,
                             const numpy_array<uint8_t>& info,
@@ -14,17 +72,16 @@ numpy_array<uint8_t> encode(code_ptr code,
                             const std::string& where,
                             int device)
 {
-    auto q = queue::make(backend_from_name(where), device);
-    auto kernel = kernels::ldpc_encoder::make(
-        code, { packed_input, packed_output }, q->where(), q->device());
-    input<uint8_t> from(*q, info);
-    output<uint8_t> words(*q, { info.shape(0), bytes_of(code->n(), packed_output) });
-    {
-        py::gil_scoped_release others_may_run;
-        kernel->run(from, words, *q);
-        q->synchronize();
-    }
-    return words.result();
+    const auto form = std::to_string(packed_input) + std::to_string(packed_output);
+    auto spare = encoders().take({ code, form, where, device }, [&](auto& made) {
+        made.on = queue::make(backend_from_name(where), device);
+        made.kernel = kernels::ldpc_encoder::make(
+            code, { packed_input, packed_output }, made.on->where(), made.on->device());
+    });
+    auto words =
+        encoded(*spare.kernel, info, bytes_of(code->n(), packed_output), *spare.on);
+    encoders().give_back(std::move(spare));
+    return words;
 }
 
 //! The LLRs' bytes, (batch, n · bytes of one), of the type that `options` name.
@@ -41,24 +98,16 @@ py::tuple decode(code_ptr code,
     left.take_decoding(decoding);
     left.finish();
     const auto p = decoding.parameters();
-    auto q = queue::make(backend_from_name(where), device);
-    auto kernel = kernels::ldpc_decoder::make(code, p, q->where(), q->device());
-    const auto batch = llr.shape(0);
+    const auto form = std::string(py::repr(options));
+    auto spare = decoders().take({ code, form, where, device }, [&](auto& made) {
+        made.on = queue::make(backend_from_name(where), device);
+        made.kernel =
+            kernels::ldpc_decoder::make(code, p, made.on->where(), made.on->device());
+    });
     const int length = p.whole_words ? code->n() : code->k();
-    input<uint8_t> from(*q, llr);
-    output<uint8_t> bits(*q, { batch, bytes_of(length, p.packed) });
-    output<int> iterations(*q, { batch }), ok(*q, { batch });
-    output<float> soft(*q, { with_soft ? batch : 0, length });
-    {
-        py::gil_scoped_release others_may_run;
-        kernel->run({ view<const uint8_t>(from).data(),
-                      static_cast<size_t>(batch) * code->n(),
-                      p.llr },
-                    { bits, iterations, ok, soft },
-                    *q);
-        q->synchronize();
-    }
-    return py::make_tuple(bits.result(), iterations.result(), ok.result(), soft.result());
+    auto results = decoded(*spare.kernel, p, *code, llr, length, with_soft, *spare.on);
+    decoders().give_back(std::move(spare));
+    return results;
 }
 
 } // namespace
