@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runtime/batch_slot.h"
+#include "runtime/length_tag.h"
 #include <algorithm>
 #include <cstring>
 #include <gnuradio/block_detail.h>
@@ -124,17 +125,7 @@ packet_cutter::label batch_block::label_at(uint64_t item)
     packet_cutter::label found;
     std::vector<tag_t> tags;
     get_tags_in_range(tags, 0, item, item + 1);
-    const auto key = pmt::intern(d_options.length_tag_key);
-    for (const auto& tag : tags) {
-        if (!pmt::eqv(tag.key, key) || found.length) {
-            continue;
-        }
-        if (pmt::is_integer(tag.value)) {
-            found.length = pmt::to_long(tag.value);
-        } else if (pmt::is_uint64(tag.value)) {
-            found.length = static_cast<int64_t>(pmt::to_uint64(tag.value));
-        }
-    }
+    found.length = packet_length(tags, pmt::intern(d_options.length_tag_key));
     if (d_kinds.size() > 1 && found.length) {
         found.kind = kind_of(tags, found.refusal);
     }

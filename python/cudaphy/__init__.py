@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Physical-layer blocks and functions on NVIDIA GPUs and CPU vector units.
 
-Blocks for flowgraphs: matrix_inverse, triangular_inverse_block, mimo_channel_estimator,
-mimo_equalizer, soft_demapper, ldpc_encoder, ldpc_decoder. Functions on numpy arrays: inverse,
-triangular_inverse, solve_triangular, estimate_channel, equalize, demap, ldpc_encode, ldpc_decode.
-backends() and devices() say what this machine has.
+Blocks for flowgraphs: matrix_inverse, triangular_inverse_block, symmetric_inverse_block,
+sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper, ldpc_encoder, ldpc_decoder.
+Functions on numpy arrays: inverse, triangular_inverse, solve_triangular, symmetric_inverse,
+update_inverse, spmv, estimate_channel, equalize, demap, ldpc_encode, ldpc_decode. fdtd simulates
+fields in time. backends() and devices() say what this machine has.
 """
 
 from .cudaphy_python import *  # noqa: F401,F403

@@ -85,6 +85,7 @@ void bind_nr5g(py::module& m);
 void bind_packets(py::module& m);
 void bind_self_test(py::module& m);
 void bind_sparse(py::module& m);
+void bind_symmetric_block(py::module& m);
 void bind_blocks(py::module& m);
 void bind_ofdm(py::module& m);
 

@@ -24,5 +24,6 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_packets(m);
     bind_self_test(m);
     bind_sparse(m);
+    bind_symmetric_block(m);
     bind_statistics(m); // last: of every block that is bound by then
 }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "runtime/packet_cutter.h"
+#include <atomic>
+#include <chrono>
+#include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
+#include <gnuradio/cudaphy/symmetric_inverse.h>
+#include <optional>
+
+namespace gr::cudaphy {
+
+/*!
+ * \brief Rows are gathered until a matrix is whole, since no ring of GNU Radio holds a
+ * large one; then the inverse's rows go out before others come in.
+ */
+template <typename T>
+class symmetric_inverse_impl : public symmetric_inverse
+{
+public:
+    using kernel = kernels::symmetric_inverse<T>;
+
+    symmetric_inverse_impl(const typename kernel::parameters& parameters,
+                           bool check,
+                           const std::string& length_tag_key,
+                           const resolved_backend& where);
+
+    bool start() override;
+    bool stop() override;
+    void forecast(int noutput_items, gr_vector_int& required) override;
+    int general_work(int noutput_items,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& input_items,
+                     gr_vector_void_star& output_items) override;
+
+    std::string backend() const override { return name_of(d_backend.where); }
+    uint64_t failures() const override { return d_failures; }
+    uint64_t matrices() const override { return d_matrices; }
+
+private:
+    int gather(const T* rows, int count);
+    void begin_matrix(uint64_t item);
+    void invert();
+    int put_out(T* rows, int most);
+    void fail(size_t matrix, const char* tag, pmt::pmt_t value, const std::string& text);
+    void tell_progress(double share);
+
+    const size_t d_order, d_most; // rows of a matrix, matrices at once
+    const bool d_check;
+    const std::string d_key;
+    const resolved_backend d_backend;
+    std::unique_ptr<queue> d_queue;
+    std::unique_ptr<kernel> d_kernel;
+    array<T> d_on_device; //!< empty where kernels reach d_values
+    array<unsigned char> d_workspace;
+    array<int> d_status;
+    std::shared_ptr<void> d_memory;
+
+    T* d_values;           //!< d_most matrices: gathered, then inverted in place
+    size_t d_gathered = 0; //!< rows in them
+    size_t d_inverted = 0; //!< of these rows that wait to be put out
+    size_t d_given = 0;    //!< of these rows that have been
+    std::vector<size_t> d_asymmetric; //!< of the matrices that are inverted
+    std::vector<tag_t> d_tags;        //!< of rows that have not been put out
+    uint64_t d_finished = 0;          //!< matrices put out since start()
+    std::optional<packet_cutter> d_packets;
+    std::string d_problem;
+    std::chrono::steady_clock::time_point d_last_told;
+    std::atomic<uint64_t> d_failures{ 0 }, d_matrices{ 0 };
+};
+
+} // namespace gr::cudaphy
