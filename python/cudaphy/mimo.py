@@ -111,9 +111,7 @@ def equalize(
     lead = y.shape[:-1]
     antennas, layers = h.shape[-2:]
     if (noise_var is None) != (covariance is not None):
-        raise ValueError(
-            "give either noise_var or a covariance, and None for noise_var"
-        )
+        raise ValueError("give either noise_var or a covariance, and None for noise_var")
     if covariance is None:
         item, variance = (), np.asarray(noise_var, np.float32)
     else:
