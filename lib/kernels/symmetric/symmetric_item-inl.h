@@ -37,7 +37,7 @@ struct wider<std::complex<R>> {
  * An indefinite matrix is scaled by powers of two where its rows differ much, mixed by
  * random butterflies, factored without exchanging rows over more than a leaf, and probed.
  * If that does not satisfy, in float the same is done in double, whose digits make up for
- * any growth; in double, Newton's steps follow, then other draws.
+ * any growth; in double, other draws follow, and Newton's steps.
  */
 template <typename T>
 class symmetric_inverter
@@ -121,14 +121,17 @@ private:
         findings found{};
         bool overflows = true;
         for (int draw = 0; draw < (single ? 1 : 3); ++draw) {
-            if (!attempt(draw)) {
+            // A draw that was merely unlucky is cheaper repeated than refined; one after
+            // which nothing is right wants more mixing.
+            const bool unlucky = draw == 1 && found.converges();
+            if (!attempt(draw, draw > 0 && !unlucky)) {
                 found = { std::numeric_limits<real>::infinity(), 1 };
                 continue;
             }
             overflows = false;
             outcome.refinements += draw > 0;
             found = probe(draw);
-            for (int step = 0; step < 2 && !single && found.converges(); ++step) {
+            for (int step = 0; step < 2 && draw > 0 && found.converges(); ++step) {
                 ++outcome.refinements;
                 refine();
                 found = probe(draw);
@@ -183,8 +186,9 @@ private:
         return true;
     }
 
-    //! X, by the butterflies of a draw. Returns whether it is finite.
-    bool attempt(int draw)
+    //! X, by the butterflies of a draw, one round of them or many. Returns whether it is
+    //! finite.
+    bool attempt(int draw, bool deep)
     {
         const bool mixes = n > leaf_order;
         const size_t order = mixes ? mixed_order(n) : n, ld = mixed_stride(n);
@@ -205,9 +209,9 @@ private:
         // Elements of few neighbours (a permutation matrix) need more than one round: by
         // as many as there are digits to the base 4 in the order, each row meets all.
         std::vector<butterflies<real>> rounds;
-        for (size_t reach = 1; mixes && reach < (draw ? order : 2); reach *= 4) {
+        for (size_t reach = 1; mixes && reach < (deep ? order : 2); reach *= 4) {
             rounds.emplace_back(
-                order / 4, parts, draw ? 0.125 : 1, 20111 + 100 * draw + rounds.size());
+                order / 4, parts, deep ? 0.125 : 1, 20111 + 100 * draw + rounds.size());
             if (rounds.size() > 1) {
                 shuffle(order, ld, true);
             }
