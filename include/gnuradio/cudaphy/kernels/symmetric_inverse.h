@@ -25,7 +25,7 @@ CUDAPHY_API definiteness definiteness_from_name(const std::string& name);
  * \brief Inverts symmetric (complex: Hermitian) matrices of order 1 to what memory holds:
  * one large one, or a batch of medium ones.
  *
- * The bordering method (Huo, Wang, Peng, Fang; Northwestern Polytechnical University)
+ * The bordering method (Huo, Wang, Peng, Fang; Northwest A&F University)
  * grows the inverse of the leading block by one row a step:
  *
  *     W_t = [ W_{t-1}  r ; r^H  rho ],   u = W_{t-1}^-1 r,   s = rho - r^H u
@@ -74,7 +74,9 @@ public:
         view<real> residual = {};
         //!< an estimate of |I - A X|_1 / (n |A|_1 |X|_1 eps) by random probes; NaN where
         //!< X = 0, (batch)
-        view<int> refinements = {}; //!< Newton steps X <- X (2 I - A X) that were taken
+        view<int> refinements = {};
+        //!< what the residual asked for: Newton steps X <- X (2 I - A X), other random
+        //!< draws, the same in double, (batch)
     };
 
     //! \throws std::invalid_argument if a parameter is out of range; backend_unavailable
