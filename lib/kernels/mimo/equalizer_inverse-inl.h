@@ -15,6 +15,7 @@ struct inverse_arrays {
     float* noise;
     int* status;
     complex_lane* gram;
+    const float* rcond;
     equalizer_shape shape;
     size_t n0_step; //!< matrices that one n0 serves; 0: all
     bool mmse, unbiased;
@@ -35,6 +36,7 @@ inline inverse_arrays arrays_of(const inverse_job& job)
              given.noise.data(),
              given.status.data(),
              reinterpret_cast<complex_lane*>(job.gram),
+             job.rcond,
              job.shape,
              job.shape.variances == 1 ? size_t{ 0 } : size_t(job.shape.tones),
              job.mmse,
@@ -49,7 +51,12 @@ CUDAPHY_LANE int status_of(const inverse_arrays& job, size_t matrix)
     if (!(n0 > 0 && n0 <= largest_float) || found < 0) {
         return -1;
     }
-    return job.mmse ? 0 : found;
+    if (job.mmse) {
+        return 0;
+    }
+    // Columns of H that depend on each other leave a last pivot of rounding's size.
+    const float least = 4 * 1.1920929e-7f * float(job.shape.receive);
+    return found == 0 && job.rcond[matrix] < least ? job.shape.layers : found;
 }
 
 //! Row i of a Gram matrix.

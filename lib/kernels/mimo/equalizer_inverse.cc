@@ -76,21 +76,23 @@ private:
         if (d_gram.size() < elements || d_workspace.size() < bytes) {
             queue.synchronize(); // what still works in the old ones
             d_gram = array<complex64>(queue, elements);
+            d_rcond = array<float>(queue, matrices);
             d_workspace = array<unsigned char>(queue, bytes);
         }
         const view<complex64> gram{ d_gram.data(), elements };
-        const inverse_job job{
-            shape, given, d_p.method == detector::mmse, d_p.unbiased, gram.data()
-        };
+        const inverse_job job{ shape,        given,       d_p.method == detector::mmse,
+                               d_p.unbiased, gram.data(), d_rcond.data() };
+        inverse<complex64>::results found{ gram, given.status };
+        found.rcond = { d_rcond.data(), matrices };
         d_steps->find_gram(job, queue);
-        d_inverse->run(
-            gram, inverse<complex64>::results{ gram, given.status }, d_workspace, queue);
+        d_inverse->run(gram, found, d_workspace, queue);
         d_steps->apply(job, queue);
     }
 
     std::unique_ptr<inverse<complex64>> d_inverse;
     std::unique_ptr<inverse_steps> d_steps;
     array<complex64> d_gram;
+    array<float> d_rcond;
     array<unsigned char> d_workspace;
 };
 

@@ -10,7 +10,8 @@ struct inverse_job {
     equalizer_shape shape;
     equalizer_run given;
     bool mmse, unbiased;
-    complex64* gram; //!< (matrices, Nt, Nt): H^H H + N0 I, then its inverse
+    complex64* gram;    //!< (matrices, Nt, Nt): H^H H + N0 I, then its inverse
+    const float* rcond; //!< of the Gram matrices, once they are inverted
 };
 
 //! What the route does before and after the inversion. given.status goes through it all:
