@@ -20,6 +20,8 @@ struct symmetric_item {
     bool parallel; //!< all cores work on it, else the calling thread alone
     std::function<void(double)> progress;
     unsigned char* workspace; //!< symmetric_item_bytes(), aligned
+    //! The largest residual with which an indefinite matrix's inverse is good enough.
+    decltype(std::abs(T())) enough = 25;
 };
 
 template <typename T>

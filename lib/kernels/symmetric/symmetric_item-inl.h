@@ -36,8 +36,8 @@ struct wider<std::complex<R>> {
 /*
  * An indefinite matrix is scaled by powers of two where its rows differ much, mixed by
  * random butterflies, factored without exchanging rows over more than a leaf, and probed.
- * If that does not satisfy, in float the same is done in double, whose digits make up for
- * any growth; in double, other draws follow, and Newton's steps.
+ * If that does not satisfy, other draws follow, and Newton's steps. Floats are inverted
+ * in double, whose digits make up for any growth.
  */
 template <typename T>
 class symmetric_inverter
@@ -86,9 +86,12 @@ private:
         //! times A's condition, and 1 where A is singular.
         real weakest;
 
-        bool good() const { return ratio <= real(25) && weakest <= real(0.25); }
+        bool good(real enough) const { return ratio <= enough && weakest <= real(0.25); }
         //! Whether Newton's steps lead to the inverse.
-        bool converges() const { return ratio > real(25) && weakest <= real(0.25); }
+        bool converges(real enough) const
+        {
+            return ratio > enough && weakest <= real(0.25);
+        }
     };
 
     //! Positive definite, or by bordering: in X's place.
@@ -118,12 +121,19 @@ private:
         if (!measure() || !equilibrate()) {
             return int(n); // a row of zeros
         }
+        if constexpr (single) {
+            if (n > leaf_order) {
+                // Factored without exchanging rows, a well-conditioned matrix of order
+                // 1000 keeps two or three digits of a float's seven.
+                return in_double(outcome);
+            }
+        }
         findings found{};
         bool overflows = true;
         for (int draw = 0; draw < (single ? 1 : 3); ++draw) {
             // A draw that was merely unlucky is cheaper repeated than refined; one after
             // which nothing is right wants more mixing.
-            const bool unlucky = draw == 1 && found.converges();
+            const bool unlucky = draw == 1 && found.converges(d_item.enough);
             if (!attempt(draw, draw > 0 && !unlucky)) {
                 found = { std::numeric_limits<real>::infinity(), 1 };
                 continue;
@@ -131,13 +141,14 @@ private:
             overflows = false;
             outcome.refinements += draw > 0;
             found = probe(draw);
-            for (int step = 0; step < 2 && draw > 0 && found.converges(); ++step) {
+            for (int step = 0; step < 2 && draw > 0 && found.converges(d_item.enough);
+                 ++step) {
                 ++outcome.refinements;
                 refine();
                 found = probe(draw);
             }
             outcome.residual = found.ratio;
-            if (found.good()) {
+            if (found.good(d_item.enough)) {
                 return 0;
             }
         }
@@ -145,9 +156,11 @@ private:
             return in_double(outcome);
         } else {
             // The best that can be had: what is left is A's own condition.
-            return overflows                                       ? -1
-                   : found.ratio < 30 && found.weakest < real(0.5) ? 0
-                                                                   : int(n);
+            return overflows ? -1
+                   : found.ratio < std::max(real(30), d_item.enough) &&
+                           found.weakest < real(0.5)
+                       ? 0
+                       : int(n);
         }
     }
 
@@ -322,6 +335,8 @@ private:
         std::vector<other> x(n * n);
         auto workspace = hwy::AllocateAligned<unsigned char>(
             symmetric_item_bytes<other>(n, definiteness::unknown));
+        constexpr double float_digits =
+            1e6; // of the double's residual still hold a float's
         const auto found = symmetric_inverter<other>({ a.data(),
                                                        x.data(),
                                                        n,
@@ -329,10 +344,11 @@ private:
                                                        d_item.definite,
                                                        true,
                                                        d_item.parallel,
-                                                       nullptr,
-                                                       workspace.get() })
+                                                       d_item.progress,
+                                                       workspace.get(),
+                                                       float_digits })
                                .run();
-        outcome.refinements = 1 + found.refinements;
+        outcome.refinements += found.refinements;
         if (found.status) {
             return found.status;
         }
