@@ -92,13 +92,13 @@ py::tuple decode(code_ptr code,
                  int device,
                  const py::kwargs& options)
 {
+    const auto form = std::string(py::repr(options)); // before they are taken away
     ldpc_decoder_options decoding;
     keywords left(options);
     left.take("type", decoding.type);
     left.take_decoding(decoding);
     left.finish();
     const auto p = decoding.parameters();
-    const auto form = std::string(py::repr(options));
     auto spare = decoders().take({ code, form, where, device }, [&](auto& made) {
         made.on = queue::make(backend_from_name(where), device);
         made.kernel =
