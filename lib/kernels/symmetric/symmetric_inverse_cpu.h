@@ -21,7 +21,7 @@ struct symmetric_item {
     std::function<void(double)> progress;
     unsigned char* workspace; //!< symmetric_item_bytes(), aligned
     //! The largest residual with which an indefinite matrix's inverse is good enough.
-    decltype(std::abs(T())) enough = 25;
+    decltype(std::abs(T())) enough = 8;
 };
 
 template <typename T>

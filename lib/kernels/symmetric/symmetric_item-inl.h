@@ -79,8 +79,8 @@ public:
 private:
     //! What multiplying random vectors says of X.
     struct findings {
-        //! |I - A X|_1 / (n |A|_1 |X|_1 eps), or up to four times as much: the largest of
-        //! n random elements stands for the column with the largest.
+        //! |I - A X|_1 / (n |A|_1 |X|_1 eps), or from half to four times as much: the
+        //! largest of n random elements stands for the column with the largest.
         real ratio;
         //! |y - X A y| / |y| for a y = X w, which lies where X is largest: about eps
         //! times A's condition, and 1 where A is singular.
