@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 from gnuradio import cudaphy, gr
-from gnuradio.grc.core import Messages
+from gnuradio.grc.core import Constants, Messages
 from gnuradio.grc.core.platform import Platform
 from qa_support import BACKEND, main
 
@@ -206,7 +206,10 @@ def load_platform():
         version=gr.version(),
         version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()),
     )
-    platform.build_library()
+    # The user's cache may hold descriptions as they were before an edit, or of another checkout.
+    with tempfile.TemporaryDirectory() as folder:
+        Constants.CACHE_FILE = os.path.join(folder, "cache.json")
+        platform.build_library()
     said = warnings.found + messages
     return platform, [text for text in said if "cudaphy" in text.lower()]
 
@@ -333,8 +336,11 @@ class qa_grc(unittest.TestCase):
         )
         outputs = [("x", "complex", 2), ("noise", "float", 2)]
         inputs = [("y", "complex", 8), ("H", "complex", 16)]
+        noise_var = ("noise_var", "message", 1)
         sizes = {"receive_antennas": "8", "layers": "two"}
-        self.assertEqual(ports("cudaphy_mimo_equalizer", **sizes), [inputs, outputs])
+        self.assertEqual(
+            ports("cudaphy_mimo_equalizer", **sizes), [inputs + [noise_var], outputs]
+        )
         self.assertEqual(
             ports("cudaphy_mimo_equalizer", noise_input="True", **sizes),
             [inputs + [("noise", "float", 1)], outputs],
