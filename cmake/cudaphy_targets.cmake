@@ -77,3 +77,21 @@ function(cudaphy_benchmark name)
     add_executable(${name} ${name}.cc)
     cudaphy_link_kernels(${name} ${ARGN})
 endfunction()
+
+# cudaphy_benchmark_cuda(bench_x files...): what bench_x has besides in a build with CUDA.
+function(cudaphy_benchmark_cuda name)
+    if(TARGET ${name} AND CUDAPHY_HAVE_CUDA)
+        target_sources(${name} PRIVATE ${ARGN})
+    endif()
+endfunction()
+
+# cudaphy_benchmark_peer(bench_x cublas files...): what times the peer in that library of CUDA,
+# where there is one; CUDAPHY_HAVE_CUBLAS says so to bench_x.
+function(cudaphy_benchmark_peer name library)
+    if(TARGET ${name} AND CUDAPHY_HAVE_CUDA AND TARGET CUDA::${library})
+        string(TOUPPER ${library} upper)
+        target_sources(${name} PRIVATE ${ARGN})
+        target_compile_definitions(${name} PRIVATE CUDAPHY_HAVE_${upper})
+        target_link_libraries(${name} PRIVATE CUDA::${library})
+    endif()
+endfunction()

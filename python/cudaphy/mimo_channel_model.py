@@ -14,6 +14,15 @@ def _whole(name, value, low, high):
     return int(value)
 
 
+def _tap_amplitudes(taps, delay_spread):
+    """Of an exponential power delay profile of energy 1, for real and imaginary part each."""
+    if not 0 < delay_spread < math.inf:
+        raise ValueError(f"delay_spread {delay_spread} is not positive and finite")
+    energy = np.exp(-np.arange(taps) / delay_spread)
+    # Real and imaginary part have half of a gain's energy each.
+    return np.sqrt(energy / energy.sum() / 2).astype(np.float32)
+
+
 class mimo_channel_model(gr.sync_block):
     """Multipath Rayleigh fading between antennas, tone by tone, and white noise.
 
@@ -64,17 +73,13 @@ class mimo_channel_model(gr.sync_block):
         self._tones = _whole("tones", tones, 1, 65536)
         self._symbols = _whole("symbols", symbols, 1, 65536)
         self._taps = _whole("taps", taps, 1, self._tones)
-        if not 0 < delay_spread < math.inf:
-            raise ValueError(f"delay_spread {delay_spread} is not positive and finite")
+        self._amplitudes = _tap_amplitudes(self._taps, delay_spread)
         gr.sync_block.__init__(
             self,
             name="mimo_channel_model",
             in_sig=[(np.complex64, self._transmit)],
             out_sig=[(np.complex64, self._receive)],
         )
-        energy = np.exp(-np.arange(self._taps) / delay_spread)
-        # Real and imaginary part have half of a gain's energy each.
-        self._amplitudes = np.sqrt(energy / energy.sum() / 2).astype(np.float32)
         # Two generators, so that neither's numbers depend on how many slots a call has.
         seeds = np.random.SeedSequence(seed).spawn(2)
         self._fading, self._noise = map(np.random.default_rng, seeds)

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A multipath channel between antennas, for samples."""
 
-import math
-
 import numpy as np
 from gnuradio import gr
 
-from .mimo_channel_model import _whole
+from .mimo_channel_model import _tap_amplitudes, _whole
 
 
 class mimo_multipath_channel(gr.sync_block):
@@ -45,17 +43,13 @@ class mimo_multipath_channel(gr.sync_block):
         self._receive = _whole("receive_antennas", receive_antennas, 1, 16)
         self._block = _whole("block_length", block_length, 1, 1 << 30)
         self._taps = _whole("taps", taps, 1, 1024)
-        if not 0 < delay_spread < math.inf:
-            raise ValueError(f"delay_spread {delay_spread} is not positive and finite")
+        self._amplitudes = _tap_amplitudes(self._taps, delay_spread)
         gr.sync_block.__init__(
             self,
             name="mimo_multipath_channel",
             in_sig=[np.complex64] * self._transmit,
             out_sig=[np.complex64] * self._receive,
         )
-        energy = np.exp(-np.arange(self._taps) / delay_spread)
-        # Real and imaginary part have half of a gain's energy each.
-        self._amplitudes = np.sqrt(energy / energy.sum() / 2).astype(np.float32)
         self._seed = seed
 
     def start(self):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/run_checks.h"
 #include "kernels/fdtd/fdtd_stepper_makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -51,10 +52,7 @@ size_t fdtd_stepper_check(const fdtd_stepper<T>& stepper,
         throw std::invalid_argument("fdtd_stepper: the status has " +
                                     std::to_string(status.size()) + " elements, not 1");
     }
-    if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
-        throw std::invalid_argument("fdtd_stepper: made for " + name_of(where) +
-                                    ", but the queue is on " + name_of(queue.where()));
-    }
+    check_queue("fdtd_stepper", queue, where);
     return steps;
 }
 

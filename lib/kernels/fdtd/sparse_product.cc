@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/run_checks.h"
 #include "kernels/fdtd/sparse_product_makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -63,10 +64,7 @@ size_t sparse_product_batch(const sparse_product<T>& kernel,
             std::to_string(columns) + " takes " + std::to_string(columns) + " and " +
             std::to_string(rows) + " for each vector");
     }
-    if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
-        throw std::invalid_argument("sparse_product: made for " + name_of(where) +
-                                    ", but the queue is on " + name_of(queue.where()));
-    }
+    check_queue("sparse_product", queue, where);
     return batch;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/run_checks.h"
 #include "kernels/linalg/inverse_makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -71,16 +72,8 @@ size_t inverse_batch(const inverse<T>& plan,
             std::to_string(order) + " take batch * " + std::to_string(elements) +
             " in a and in x, batch in status, and batch or none in the others");
     }
-    if (workspace.size() < plan.workspace_bytes(batch)) {
-        throw std::invalid_argument("inverse: the workspace has " +
-                                    std::to_string(workspace.size()) +
-                                    " bytes; this batch needs workspace_bytes() = " +
-                                    std::to_string(plan.workspace_bytes(batch)));
-    }
-    if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
-        throw std::invalid_argument("inverse: made for " + name_of(where) +
-                                    ", but the queue is on " + name_of(queue.where()));
-    }
+    check_workspace("inverse", "batch", workspace.size(), plan.workspace_bytes(batch));
+    check_queue("inverse", queue, where);
     return batch;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/run_checks.h"
 #include "kernels/linalg/triangular_inverse_makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -30,10 +31,7 @@ size_t triangular_inverse_batch(
             "; batch matrices of order " + std::to_string(order) + " take batch * " +
             std::to_string(elements) + " in a and in x, and batch in status");
     }
-    if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
-        throw std::invalid_argument("triangular_inverse: made for " + name_of(where) +
-                                    ", but the queue is on " + name_of(queue.where()));
-    }
+    check_queue("triangular_inverse", queue, where);
     return status;
 }
 

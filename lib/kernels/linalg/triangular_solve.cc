@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/run_checks.h"
 #include "kernels/linalg/triangular_solve_makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -46,10 +47,7 @@ triangular_solve_check(const triangular_solve<T>& kernel,
             "triangular_solve: the workspace has " + std::to_string(workspace.size()) +
             " bytes, needed are " + std::to_string(kernel.workspace_bytes(matrices)));
     }
-    if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
-        throw std::invalid_argument("triangular_solve: made for " + name_of(where) +
-                                    ", but the queue is on " + name_of(queue.where()));
-    }
+    check_queue("triangular_solve", queue, where);
     return { batch, matrices };
 }
 

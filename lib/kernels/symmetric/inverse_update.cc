@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/run_checks.h"
 #include "kernels/symmetric/inverse_update_makers.h"
 #include <cmath>
 
@@ -35,16 +36,8 @@ size_t inverse_update_batch(const inverse_update<T>& plan,
                                     std::to_string(forgetting) +
                                     ", must be above 0 and finite");
     }
-    if (workspace.size() < plan.workspace_bytes()) {
-        throw std::invalid_argument("inverse_update: the workspace has " +
-                                    std::to_string(workspace.size()) +
-                                    " bytes; this plan needs workspace_bytes() = " +
-                                    std::to_string(plan.workspace_bytes()));
-    }
-    if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
-        throw std::invalid_argument("inverse_update: made for " + name_of(where) +
-                                    ", but the queue is on " + name_of(queue.where()));
-    }
+    check_workspace("inverse_update", "plan", workspace.size(), plan.workspace_bytes());
+    check_queue("inverse_update", queue, where);
     return batch;
 }
 
@@ -71,13 +64,7 @@ inverse_update<T>::make(const parameters& p, backend where, int device)
         device,
         [&] { return make_inverse_update_reference<T>(p); },
         [&] { return make_inverse_update_cpu<T>(p); },
-        [&]([[maybe_unused]] int index) -> std::unique_ptr<inverse_update<T>> {
-#ifdef CUDAPHY_HAVE_SYMMETRIC_CUDA
-            return make_inverse_update_cuda<T>(p, index);
-#else
-            throw backend_unavailable("inverse_update is not on CUDA yet");
-#endif
-        });
+        [&](int index) { return make_inverse_update_cuda<T>(p, index); });
 }
 
 #define CUDAPHY_INSTANTIATE(T)                         \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/run_checks.h"
 #include "kernels/symmetric/symmetric_inverse_makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -53,16 +54,9 @@ size_t symmetric_inverse_batch(const symmetric_inverse<T>& plan,
             " take batch * " + std::to_string(elements) +
             " in a and in x, batch in status, and batch or none in the others");
     }
-    if (workspace.size() < plan.workspace_bytes()) {
-        throw std::invalid_argument("symmetric_inverse: the workspace has " +
-                                    std::to_string(workspace.size()) +
-                                    " bytes; this plan needs workspace_bytes() = " +
-                                    std::to_string(plan.workspace_bytes()));
-    }
-    if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
-        throw std::invalid_argument("symmetric_inverse: made for " + name_of(where) +
-                                    ", but the queue is on " + name_of(queue.where()));
-    }
+    check_workspace(
+        "symmetric_inverse", "plan", workspace.size(), plan.workspace_bytes());
+    check_queue("symmetric_inverse", queue, where);
     return batch;
 }
 
@@ -92,13 +86,7 @@ symmetric_inverse<T>::make(const parameters& p, backend where, int device)
         device,
         [&] { return make_symmetric_inverse_reference<T>(p); },
         [&] { return make_symmetric_inverse_cpu<T>(p); },
-        [&]([[maybe_unused]] int index) -> std::unique_ptr<symmetric_inverse<T>> {
-#ifdef CUDAPHY_HAVE_SYMMETRIC_CUDA
-            return make_symmetric_inverse_cuda<T>(p, index);
-#else
-            throw backend_unavailable("symmetric_inverse is not on CUDA yet");
-#endif
-        });
+        [&](int index) { return make_symmetric_inverse_cuda<T>(p, index); });
 }
 
 #define CUDAPHY_INSTANTIATE(T)                            \
