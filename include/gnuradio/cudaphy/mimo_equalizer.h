@@ -13,9 +13,9 @@ namespace gr::cudaphy {
  *
  * In 0: received vectors y of Nr complex. Then, each where it comes by a port: channel
  * matrices H, vectors of Nr·Nt complex, row by row; the noise variance, a float a slot;
- * the covariance of interference and noise, a vector of Nr² complex a slot. Out 0: layers
- * x, vectors of Nt complex. Out 1: the noise variance of each layer after equalisation,
- * vectors of Nt floats, for a soft demapper.
+ * the covariance of interference and noise, a vector of Nr² complex a slot, of which the
+ * lower triangle is read. Out 0: layers x, vectors of Nt complex. Out 1: the noise
+ * variance of each layer after equalisation, vectors of Nt floats, for a soft demapper.
  *
  * A slot is `symbols`·`tones` received vectors (all tones of a symbol, then the next
  * symbol), `tones` channel matrices that serve all its symbols, and one noise variance.
@@ -51,15 +51,17 @@ public:
      * \param noise_input      take the noise variance from input 2, one a slot
      * \param noise_variance   else this one, E|n|² at a receive antenna, linear
      * \param length_tag_key   names the tag with a packet's length in items of input 0;
-     * empty: a plain stream \param backend          "auto", "cuda", "cpu" or "reference"
+     * empty: a plain stream
+     * \param backend          "auto", "cuda", "cpu" or "reference"
      * \param device           index of the GPU
      * \param max_batch        slots in one launch at most; 0: automatic
      * \param max_latency      seconds that a slot may wait for a fuller batch
      * \param channel_from     "port", "tag" or "message"
      * \param covariance_from  "none", "port" or "message", the latter two for "mmse_irc"
      * \param route            "solve", or for "zf" and "mmse" "inverse"
-     * (kernels/equalizer.h) \throws std::invalid_argument if a parameter is out of range;
-     * std::runtime_error if the backend can't be had.
+     * (kernels/equalizer.h)
+     * \throws std::invalid_argument if a parameter is out of range; std::runtime_error if
+     * the backend can't be had.
      */
     static sptr make(int receive_antennas,
                      int layers,
