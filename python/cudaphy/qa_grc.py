@@ -25,6 +25,7 @@ os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join(
 BLOCKS = {
     "cudaphy_matrix_inverse": {},
     "cudaphy_triangular_inverse": {},
+    "cudaphy_symmetric_inverse": {"order": "3"},
     "cudaphy_sparse_matvec": {},
     "cudaphy_mimo_channel_estimator": {},
     "cudaphy_mimo_equalizer": {},
@@ -64,6 +65,19 @@ PARAMETERS = {
         + [{"type": "float", "order": "two"}],
         [{"order": "0"}, {"order": "129"}, {"order": "-4"}],
     ),
+    "cudaphy_symmetric_inverse": (
+        [
+            {"order": "1", "type": "float"},
+            {"order": "two", "definite": '"positive"', "check": "False"},
+            {"algorithm": '"bordering"', "max_batch": "2"},
+        ],
+        [
+            {"order": "0"},
+            {"order": "32769"},
+            {"definite": '"negative"'},
+            {"algorithm": '"best"'},
+        ],
+    ),
     "cudaphy_sparse_matvec": (
         [
             {"matrix": "[[1, 0, 2j]]", "rows": "1", "columns": "3"},
@@ -100,6 +114,11 @@ PARAMETERS = {
                 "layers": "1",
                 "receive_antennas": "1",
             },
+            {"method": '"mmse"', "delay_spread": "0.1", "snr_db": "10", "window": "8"},
+            {"times": "[0, 1.5, 3]", "doppler": "0.01"},
+            {"times": "(0, 9)", "pilot_times": "(0, 3, 5, 8)", "group_symbols": "4"},
+            {"tones": "3", "tone_numbers": "[-1, 1, 2]"},
+            {"pilot_kind": "pattern", "pilots": "pattern", "layers": "two"},
         ],
         [
             {"receive_antennas": "0"},
@@ -115,6 +134,19 @@ PARAMETERS = {
             {"pilot_kind": "own", "pilots": "pilots"},  # of two layers, not four
             {"pilot_kind": "own", "layers": "2", "pilots": "[[1, 1], [2, 2], [3, 3]]"},
             {"pilot_kind": "own", "layers": "two", "pilots": "pilots", "tones": "2"},
+            {"pilot_kind": "pattern"},
+            {"pilot_kind": "pattern", "pilots": "pattern", "layers": "1"},
+            {"pilot_kind": "pattern", "pilots": "pattern", "tones": "63"},
+            {"method": '"best"'},
+            {"method": '"mmse"', "delay_spread": "-0.1"},
+            {"method": '"mmse"', "snr_db": 'float("nan")'},
+            {"method": '"mmse"', "window": "0"},
+            {"times": "[0]", "doppler": "0.6"},
+            {"times": "[0]", "pilot_times": "[0, 1]"},
+            {"times": "[0]", "group_symbols": "3"},
+            {"times": "[0]", "pilot_times": "[0, 1, 3, 2]"},
+            {"tones": "3", "tone_numbers": "[1, 2]"},
+            {"tones": "3", "tone_numbers": "[1, 3, 2]"},
         ],
     ),
     "cudaphy_mimo_equalizer": (
@@ -124,6 +156,12 @@ PARAMETERS = {
             {"receive_antennas": "4", "layers": "two", "unbiased": "False"},
             {"symbols": "14", "tones": "600", "noise_input": "True"},
             {"noise_variance": "1e-30"},
+            {"method": "mrc", "layers": "1"},
+            {"method": "mmse_irc", "noise_input": "True"},
+            {"method": "mmse_irc", "covariance_from": '"port"'},
+            {"method": "mmse_irc", "covariance_from": '"message"'},
+            {"channel_from": '"tag"', "route": '"inverse"'},
+            {"channel_from": '"message"', "method": "zf"},
         ],
         [
             {"receive_antennas": "0"},
@@ -139,6 +177,15 @@ PARAMETERS = {
             {"noise_variance": "-0.1"},
             {"noise_variance": 'float("inf")'},
             {"noise_variance": 'float("nan")'},
+            {"channel_from": '"air"'},
+            {"covariance_from": '"port"'},
+            {
+                "method": "mmse_irc",
+                "covariance_from": '"port"',
+                "noise_input": "True",
+            },
+            {"method": "mrc", "route": '"inverse"'},
+            {"route": '"best"'},
         ],
     ),
     "cudaphy_soft_demapper": (
@@ -182,6 +229,7 @@ VARIABLES = {
     "two": "2",
     "modulation": '"qam64"',
     "pilots": "[[1, 1], [1, -1]]",
+    "pattern": "cudaphy.comb_pilots(2, 2, 64)",
 }
 
 
@@ -268,6 +316,12 @@ class Flowgraph:
         return eval(self.block.templates.render("make"), names)
 
 
+def common(kind, cases):
+    """Those of the cases whose parameters the block has."""
+    known = {parameter["id"] for parameter in PLATFORM.blocks[kind].parameters_data}
+    return [case for case in cases if known.issuperset(case)]
+
+
 class qa_grc(unittest.TestCase):
     def test_every_file_loads_without_a_warning(self):
         self.assertEqual(WARNINGS, [])
@@ -281,7 +335,7 @@ class qa_grc(unittest.TestCase):
 
     def test_good_parameters_make_a_valid_flowgraph_and_a_block(self):
         for kind, base in BLOCKS.items():
-            for parameters in [{}] + COMMON_GOOD + PARAMETERS[kind][0]:
+            for parameters in [{}] + common(kind, COMMON_GOOD) + PARAMETERS[kind][0]:
                 parameters = {"backend": BACKEND, **base, **parameters}
                 with self.subTest(block=kind, parameters=parameters):
                     flowgraph = Flowgraph(kind, parameters)
@@ -290,7 +344,7 @@ class qa_grc(unittest.TestCase):
 
     def test_bad_parameters_make_the_block_invalid_as_its_constructor_would(self):
         for kind, base in BLOCKS.items():
-            for parameters in COMMON_BAD + PARAMETERS[kind][1]:
+            for parameters in common(kind, COMMON_BAD) + PARAMETERS[kind][1]:
                 with self.subTest(block=kind, parameters=parameters):
                     flowgraph = Flowgraph(
                         kind, {"backend": BACKEND, **base, **parameters}
