@@ -50,7 +50,7 @@ class mimo_multipath_channel(gr.sync_block):
             in_sig=[np.complex64] * self._transmit,
             out_sig=[np.complex64] * self._receive,
         )
-        self._seed = seed
+        self._seed = _whole("seed", seed, 0, 2**63 - 1)
 
     def start(self):
         self._fading = np.random.default_rng(self._seed)
