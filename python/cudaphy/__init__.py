@@ -17,6 +17,7 @@ from .error_rates import code_from_text, error_rate_point  # noqa: F401
 from .error_rates import error_rate_simulation, simulate_error_rate  # noqa: F401
 from . import nr5g  # noqa: F401
 from .mimo import demap, equalize, estimate_channel  # noqa: F401
+from .beamforming import array_covariance, mvdr_weights, uniform_array  # noqa: F401
 from .frame_error_counter import frame_error_counter  # noqa: F401
 from .frame_filler import frame_filler  # noqa: F401
 from .mimo_channel_model import mimo_channel_model  # noqa: F401
