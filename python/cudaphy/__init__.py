@@ -2,7 +2,8 @@
 """Physical-layer blocks and functions on NVIDIA GPUs and CPU vector units.
 
 Blocks for flowgraphs: matrix_inverse, triangular_inverse_block, symmetric_inverse_block,
-sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper, ldpc_encoder, ldpc_decoder.
+sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper, ldpc_encoder, ldpc_decoder,
+fdtd_channel.
 Functions on numpy arrays: inverse, triangular_inverse, solve_triangular, symmetric_inverse,
 update_inverse, spmv, estimate_channel, equalize, demap, ldpc_encode, ldpc_decode. fdtd simulates
 fields in time. backends() and devices() say what this machine has.
@@ -10,6 +11,7 @@ fields in time. backends() and devices() say what this machine has.
 
 from .cudaphy_python import *  # noqa: F401,F403
 from .fdtd import fdtd, fdtd_matrices  # noqa: F401
+from .fdtd_channel import fdtd_channel, fdtd_scene  # noqa: F401
 from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401
 from .symmetric import symmetric_inverse, update_inverse  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401

@@ -93,6 +93,7 @@ fdtd_system<T> fdtd_grid::system() const
     fdtd_system<T> made;
     made.size = rows.size;
     made.time_step = m.time_step;
+    made.largest_time_step = m.limit;
     const auto add = [&](const fdtd_grid_rows::run& run, auto fill) {
         if (run.rows > 0) {
             made.updates.push_back(

@@ -397,6 +397,9 @@ fdtd_system<T> fdtd_from_matrices(const sparse_matrix<T>& rh,
     fdtd_system<T> system;
     system.size = rh.rows + re.rows;
     system.time_step = time_step;
+    if (std::isfinite(found.largest_factor())) {
+        system.largest_time_step = time_step * found.largest_factor();
+    }
     system.updates = { { 0, rh }, { rh.rows, re } };
     for (auto& update : system.updates) {
         update.matrix.columns = system.size;

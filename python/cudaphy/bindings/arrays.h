@@ -73,6 +73,7 @@ private:
 
 void bind_backends(py::module& m);
 void bind_fdtd(py::module& m);
+void bind_fdtd_block(py::module& m);
 void bind_linalg(py::module& m);
 void bind_mimo(py::module& m);
 void bind_symmetric(py::module& m);

@@ -16,6 +16,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_ldpc(m);
     bind_blocks(m);
     bind_ofdm(m);
+    bind_fdtd_block(m);
     bind_ldpc_blocks(m);
     bind_ldpc_fec(m);
     bind_ldpc_functions(m);

@@ -42,7 +42,8 @@ struct CUDAPHY_API fdtd_system {
     std::vector<update> updates;
     std::vector<source> sources;
     std::vector<probe> probes;
-    double time_step = 0; //!< seconds
+    double time_step = 0;         //!< seconds
+    double largest_time_step = 0; //!< the limit of stability, seconds; 0: not known
 
     //! \throws std::invalid_argument if an update reaches beyond the state, a row takes
     //! another element of its own update's run, or a source or a probe stands outside;
