@@ -23,6 +23,7 @@ from .beamforming import array_covariance, mvdr_weights, uniform_array  # noqa: 
 from .frame_error_counter import frame_error_counter  # noqa: F401
 from .frame_filler import frame_filler  # noqa: F401
 from .mimo_channel_model import mimo_channel_model  # noqa: F401
+from .mimo_fixed_channel import mimo_fixed_channel  # noqa: F401
 from .mimo_multipath_channel import mimo_multipath_channel  # noqa: F401
 from .ofdm import mimo_ofdm_receiver_frontend, mimo_ofdm_transmitter  # noqa: F401
 from .ofdm import ofdm_preamble, ofdm_preamble_shifts  # noqa: F401

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A channel between antennas that stays as it is, for samples."""
+
+import os
+
+import numpy as np
+from gnuradio import blocks, filter, gr
+
+
+def _responses(impulse_response):
+    """(receive, transmit, taps) of an array or a file."""
+    if isinstance(impulse_response, (str, os.PathLike)):
+        impulse_response = np.load(impulse_response)
+    h = np.asarray(impulse_response)
+    if h.ndim != 3 or not all(h.shape) or max(h.shape[:2]) > 16 or h.shape[2] > 65536:
+        raise ValueError(
+            f"the impulse response has shape {h.shape}, must be (receive antennas, transmit "
+            "antennas, taps): 1 to 16, 1 to 16, 1 to 65536"
+        )
+    h = h.astype(np.complex64)
+    if not np.isfinite(h).all():
+        raise ValueError("the impulse response has a tap that is not finite")
+    return h
+
+
+class mimo_fixed_channel(gr.hier_block2):
+    """A channel of given impulse responses between antennas, such as fdtd.impulse_response() computes.
+
+    In: for each transmit antenna a stream of samples. Out: for each receive antenna one: the sum over the transmit
+    antennas of the samples filtered by impulse_response[receive, transmit]. The first sample meets silence before
+    it. Noise and carrier offset are the business of GNU Radio's Channel Model, one at each receive antenna.
+
+    Args:
+        impulse_response: complex, (receive, transmit, taps) with 1 to 16 antennas and 1 to 65536 taps; or the
+            name of a .npy file with such an array
+        receive_antennas, transmit_antennas: if given, what it must have
+
+    Raises:
+        ValueError: the shape is another, or a tap is not finite. OSError: the file can't be read.
+    """
+
+    def __init__(self, impulse_response, receive_antennas=None, transmit_antennas=None):
+        h = _responses(impulse_response)
+        for given, has, name in (
+            (receive_antennas, h.shape[0], "receive"),
+            (transmit_antennas, h.shape[1], "transmit"),
+        ):
+            if given not in (None, has):
+                raise ValueError(
+                    f"the impulse response is of {has} {name} antennas, not of {given}"
+                )
+        receive, transmit = h.shape[:2]
+        gr.hier_block2.__init__(
+            self,
+            "mimo_fixed_channel",
+            gr.io_signature(transmit, transmit, gr.sizeof_gr_complex),
+            gr.io_signature(receive, receive, gr.sizeof_gr_complex),
+        )
+        self._shape = h.shape
+        self._filters = [[filter.fir_filter_ccc(1, taps) for taps in row] for row in h]
+        for r, row in enumerate(self._filters):
+            total = blocks.add_cc()
+            for t, one in enumerate(row):
+                self.connect((self, t), one, (total, t))
+            self.connect(total, (self, r))
+
+    def set_impulse_response(self, impulse_response):
+        """Sets another one, an array or a file's name, for as many antennas and of no more taps."""
+        h = _responses(impulse_response)
+        if h.shape[:2] != self._shape[:2] or h.shape[2] > self._shape[2]:
+            raise ValueError(
+                f"the impulse response has shape {h.shape}, must have {self._shape} or fewer taps"
+            )
+        # A filter with another number of taps would shift its stream.
+        h = np.pad(h, ((0, 0), (0, 0), (0, self._shape[2] - h.shape[2])))
+        for row, taps in zip(self._filters, h):
+            for one, own in zip(row, taps):
+                one.set_taps(own)
