@@ -4,6 +4,7 @@
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_reader.h>
+#include <gnuradio/prefs.h>
 
 namespace gr::cudaphy {
 
@@ -85,7 +86,7 @@ void batch_block::make_jobs()
         enlarge(frame_out, batch_out, kind.out);
     }
 
-    const bool on_device = d_backend.where == backend::cuda;
+    const bool on_device = has_own_memory();
     const int count = on_device ? slots_on_device : 1;
     for (int i = 0; i < count; ++i) {
         auto made = std::make_unique<slot>();
@@ -146,7 +147,7 @@ bool batch_block::start()
     d_behind.in.assign(d_inputs.size(), 0);
     d_behind.out.assign(d_outputs.size(), 0);
     d_ahead = d_behind;
-    d_finished = 0;
+    d_published = 0;
     d_in_flight.clear();
     d_counters.queued(0);
     d_free.clear();
@@ -166,6 +167,7 @@ bool batch_block::start()
                           detail()->input(0)->buffer()->link()->alias());
     }
     d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
+    find_edges();
     if (d_backend.where == backend::cuda) {
         lock_rings();
     }
@@ -218,15 +220,81 @@ void batch_block::lock_rings()
         d_locks.push_back(std::move(locked));
     };
     for (size_t p = 0; p < d_inputs.size(); ++p) {
-        lock(detail()->input(p)->buffer());
+        if (!d_edges_in[p]) {
+            lock(detail()->input(p)->buffer());
+        }
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
-        lock(detail()->output(p));
+        if (d_host_reads[p]) {
+            lock(detail()->output(p));
+        }
     }
     if (!all_locked) {
         d_logger->warn("a stream buffer can't be page-locked: copies to and from the GPU "
                        "go through the driver's "
                        "staging memory, at about a fifth of the speed (see ulimit -l)");
+    }
+}
+
+//! Whether a stream from one to the other can stay where it is.
+bool batch_block::shares_memory_with(const batch_block& other) const
+{
+    return has_own_memory() && other.has_own_memory() &&
+           d_backend.where == other.d_backend.where &&
+           d_backend.device == other.d_backend.device;
+}
+
+//! Finds out which streams stay on the device. Both blocks at a stream come to the same
+//! answer, since GNU Radio starts every block before the first one works.
+void batch_block::find_edges()
+{
+    d_edges_in.assign(d_inputs.size(), nullptr);
+    d_edges_out.assign(d_outputs.size(), nullptr);
+    d_host_reads.assign(d_outputs.size(), true);
+    d_publishes_early = false;
+    if (!has_own_memory() ||
+        !prefs::singleton()->get_bool("cudaphy", "stay_on_device", true)) {
+        return;
+    }
+    // A block that drops frames closes the gaps on the host.
+    const auto stays = [](const batch_block* from, const batch_block* to) {
+        return from && to && from->shares_memory_with(*to) && !from->drops_frames();
+    };
+    const auto along = [&](const gr::buffer_sptr& ring) {
+        return device_edge::along(
+            ring, [&] { return queue::make(d_backend.where, d_backend.device); });
+    };
+    for (size_t p = 0; p < d_inputs.size(); ++p) {
+        const auto ring = detail()->input(p)->buffer();
+        const auto before = std::dynamic_pointer_cast<batch_block>(ring->link());
+        if (stays(before.get(), this)) {
+            d_edges_in[p] = along(ring);
+            d_logger->info("input {} from {} {} on the GPU",
+                           p,
+                           before->alias(),
+                           d_edges_in[p] ? "stays" : "finds no room to stay");
+        } else if (before && before->has_own_memory() &&
+                   before->d_backend.device != d_backend.device) {
+            d_logger->info("input {} comes from {} on another GPU ({}) through the host",
+                           p,
+                           before->alias(),
+                           before->d_backend.device);
+        }
+    }
+    d_publishes_early = d_kinds.size() == 1;
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        const auto ring = detail()->output(p);
+        bool host = ring->nreaders() == 0, device = false;
+        for (size_t r = 0; r < ring->nreaders(); ++r) {
+            const auto reader =
+                std::dynamic_pointer_cast<batch_block>(ring->reader(r)->link());
+            (stays(this, reader.get()) ? device : host) = true;
+        }
+        if (device) {
+            d_edges_out[p] = along(ring);
+        }
+        d_host_reads[p] = host || !d_edges_out[p];
+        d_publishes_early = d_publishes_early && !d_host_reads[p];
     }
 }
 

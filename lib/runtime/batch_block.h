@@ -3,6 +3,7 @@
 
 #include "runtime/batch_job.h"
 #include "runtime/block_counters.h"
+#include "runtime/device_edge.h"
 #include "runtime/packet_cutter.h"
 #include "runtime/page_lock.h"
 #include <atomic>
@@ -57,6 +58,10 @@ struct batch_kind {
  * length tag is read at each packet's head, and written at the head of the packet made
  * from it, in the items of each output port. A packet must be a whole number of frames.
  * Every other tag of input port 0 goes to the item made from the item that it was on.
+ * - Between two such blocks on one GPU items stay there (device_edge), without a setting:
+ * they leave for the host only where another block reads them. Where no output has such a
+ * reader, items are published as soon as the work that makes them is submitted, and no
+ * thread waits between blocks; what report() adds to them then comes after they did.
  * - Frames may be of several kinds, which differ in size and in what is done to them:
  * each packet's tags say its kind. Packets of one kind that follow each other share
  * batches; batches of different kinds are under way side by side, and leave in the order
@@ -121,6 +126,9 @@ protected:
     virtual bool keeps(const batch_status& status, int frame) const;
     virtual bool drops_frames() const { return false; }
 
+    //! Whether batches work in a memory of their own, not in GNU Radio's rings.
+    virtual bool has_own_memory() const { return d_backend.where == backend::cuda; }
+
     //! A warning, at most one a second; the next one says how many were left out.
     void warn_sometimes(const std::string& text);
 
@@ -134,7 +142,10 @@ private:
     struct flight {
         slot* busy = nullptr; //!< none where refused
         int kind = 0, frames = 0;
+        uint64_t first_in = 0;               //!< items of input 0 before its first
         std::vector<uint64_t> reserved = {}; //!< items of each output before its first
+        bool published = false;
+        uint64_t first_out = 0; //!< where its first stands on output 0, if published
         uint64_t refused_items = 0, packet_items = 0;
         std::vector<tag_t> head = {}; //!< of a packet that is refused
         std::string refusal = {};     //!< empty but for a packet's first part
@@ -158,12 +169,15 @@ private:
     bool pass_over(const gr_vector_int& ninput_items);
     void submit(const rings& rings, int kind, int frames);
     void collect(const rings& rings);
-    void put_out(const flight& done, const rings& rings);
+    void publish(flight& done, const rings* rings);
+    void finish(const flight& done);
     void close_gaps(const flight& done,
                     const std::vector<int>& kept_before,
                     const rings& rings);
     void copy_tags(const flight& done, const std::vector<int>& kept_before);
     void lock_rings();
+    void find_edges();
+    bool shares_memory_with(const batch_block& other) const;
 
     static constexpr int slots_on_device = 3;
 
@@ -179,10 +193,16 @@ private:
     std::vector<slot*> d_free;
     std::vector<page_lock> d_locks;
 
+    // One a port, null where the stream goes through the host. Kept after stop(): the
+    // block behind may not have read all.
+    std::vector<std::shared_ptr<device_edge>> d_edges_in, d_edges_out;
+    std::vector<bool> d_host_reads; //!< one an output
+    bool d_publishes_early = false;
+
     // Handed to a job or passed over, with room reserved; and consumed and produced.
     // Output falls behind what was reserved where frames are dropped.
     place d_ahead, d_behind;
-    uint64_t d_finished = 0; //!< frames consumed since start()
+    uint64_t d_published = 0; //!< frames put out since start()
     std::optional<packet_cutter> d_packets;
     std::string
         d_problem; //!< why the stream can't go on; what is in flight is still put out

@@ -29,6 +29,7 @@ int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
     if (d_problem.empty() && holds_back(frames_waiting(ninput_items))) {
         return 0;
     }
+    bool published = false;
     while (d_problem.empty()) {
         if (d_packets && !at_known_packet(ninput_items)) {
             break;
@@ -51,7 +52,11 @@ int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
             break;
         }
         submit(rings, kind, frames);
+        published = published || d_publishes_early;
         d_waiting_since.reset();
+    }
+    if (published) {
+        return WORK_CALLED_PRODUCE; // at once: the blocks behind learn of it only then
     }
     // The oldest batch is waited for, so that a call never ends without progress while
     // there is work; what else is done by then goes out with it.
@@ -186,66 +191,87 @@ bool batch_block::pass_over(const gr_vector_int& ninput_items)
 void batch_block::submit(const rings& rings, int number, int frames)
 {
     auto* free = d_free.back();
+    auto& line = *free->line;
     const auto& kind = d_kinds[number];
     batch work{ frames, {}, {}, free->statuses() };
-    const bool on_device = !free->in.empty();
+    const bool own_memory = !free->in.empty();
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         const auto bytes = d_inputs[p].item_bytes;
+        const auto items = size_t(frames) * kind.in[p];
+        const auto in_flight = d_ahead.in[p] - d_behind.in[p];
         const auto* from = static_cast<const char*>(rings.in[p]) +
                            (d_ahead.in[p] - rings.behind.in[p]) * bytes;
-        if (on_device) {
-            free->line->copy_in(
-                free->in[p].data(), from, size_t(frames) * kind.in[p] * bytes);
+        if (d_edges_in[p]) {
+            work.in.push_back(d_edges_in[p]->read(
+                line, nitems_read(p) + in_flight, items, free->in[p].data()));
+            continue;
         }
-        work.in.push_back(on_device ? free->in[p].data() : from);
+        if (own_memory) {
+            line.copy_in(free->in[p].data(), from, items * bytes);
+        }
+        work.in.push_back(own_memory ? free->in[p].data() : from);
     }
+    const auto item_of = [&](size_t p) {
+        return nitems_written(p) + d_ahead.out[p] - d_behind.out[p];
+    };
     std::vector<char*> to;
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         to.push_back(static_cast<char*>(rings.out[p]) +
                      (d_ahead.out[p] - rings.behind.out[p]) * d_outputs[p].item_bytes);
-        work.out.push_back(on_device ? free->out[p].data() : to.back());
+        void* const room = own_memory ? free->out[p].data() : to.back();
+        const auto items = size_t(frames) * kind.out[p];
+        work.out.push_back(d_edges_out[p] ? d_edges_out[p]->place(item_of(p), items, room)
+                                          : room);
     }
-    if (on_device) {
+    if (own_memory) {
         work.status = free->status.data();
     }
     free->watch->begin();
-    free->jobs[number]->run(work, *free->line);
+    free->jobs[number]->run(work, line);
     free->watch->end();
-    if (on_device) {
-        for (size_t p = 0; p < d_outputs.size(); ++p) {
-            free->line->copy_out(to[p],
-                                 free->out[p].data(),
-                                 size_t(frames) * kind.out[p] * d_outputs[p].item_bytes);
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        const auto items = size_t(frames) * kind.out[p];
+        if (d_edges_out[p]) {
+            d_edges_out[p]->written(line, item_of(p), items, work.out[p]);
         }
-        if (d_status_words) {
-            free->line->copy_out(free->statuses(),
-                                 free->status.data(),
-                                 sizeof(int) * frames * d_status_words);
+        if (own_memory && d_host_reads[p]) {
+            line.copy_out(to[p], work.out[p], items * d_outputs[p].item_bytes);
         }
+    }
+    if (own_memory && d_status_words) {
+        line.copy_out(
+            free->statuses(), free->status.data(), sizeof(int) * frames * d_status_words);
     }
     d_free.pop_back();
     flight under_way;
     under_way.busy = free;
     under_way.kind = number;
     under_way.frames = frames;
+    under_way.first_in = d_ahead.in[0];
     under_way.reserved = d_ahead.out;
-    d_in_flight.push_back(std::move(under_way));
-    d_counters.queued(d_in_flight.size());
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         d_ahead.in[p] += uint64_t(frames) * kind.in[p];
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         d_ahead.out[p] += uint64_t(frames) * kind.out[p];
     }
+    if (d_publishes_early) {
+        publish(under_way, nullptr);
+    }
+    d_in_flight.push_back(std::move(under_way));
+    d_counters.queued(d_in_flight.size());
 }
 
 void batch_block::collect(const rings& rings)
 {
-    const auto done = d_in_flight.front();
+    auto& done = d_in_flight.front();
     if (done.busy) {
         done.busy->line->synchronize();
         d_counters.computed(done.frames, done.busy->watch->seconds());
-        put_out(done, rings);
+        if (!done.published) {
+            publish(done, &rings);
+        }
+        finish(done);
         d_free.push_back(done.busy);
     } else {
         if (!done.refusal.empty()) {
@@ -261,35 +287,51 @@ void batch_block::collect(const rings& rings)
     }
 }
 
-void batch_block::put_out(const flight& done, const rings& rings)
+//! Puts a batch's items out. Early, before it is computed, there are no `rings`: all of
+//! its frames are put out, and what happened to them is not known yet.
+void batch_block::publish(flight& batch, const rings* rings)
 {
     // How many frames of the batch are put out before each of them.
-    const auto& kind = d_kinds[done.kind];
-    const batch_status status{ done.busy->statuses(), done.frames };
-    std::vector<int> kept_before(done.frames + 1, 0);
-    for (int f = 0; f < done.frames; ++f) {
-        const bool kept = keeps(status, f);
+    const auto& kind = d_kinds[batch.kind];
+    const batch_status status{ batch.busy->statuses(), batch.frames };
+    std::vector<int> kept_before(batch.frames + 1, 0);
+    for (int f = 0; f < batch.frames; ++f) {
+        const bool kept = !rings || keeps(status, f);
         kept_before[f + 1] = kept_before[f] + kept;
     }
-    const int kept = kept_before[done.frames];
-    if (kept != done.frames || done.reserved != d_behind.out) {
-        close_gaps(done, kept_before, rings);
+    const int kept = kept_before[batch.frames];
+    if (rings && (kept != batch.frames || batch.reserved != d_behind.out)) {
+        close_gaps(batch, kept_before, *rings);
     }
 
     // Tags before items: once produced, items may be read at any moment.
-    copy_tags(done, kept_before);
-    for (int f = 0; f < done.frames; ++f) {
-        report(status, f, nitems_written(0) + uint64_t(kept_before[f]) * kind.out[0]);
+    copy_tags(batch, kept_before);
+    batch.published = true;
+    batch.first_out = nitems_written(0);
+    for (int f = 0; rings && f < batch.frames; ++f) {
+        report(status, f, batch.first_out + uint64_t(kept_before[f]) * kind.out[0]);
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         produce(p, kept * kind.out[p]);
         d_behind.out[p] += uint64_t(kept) * kind.out[p];
     }
+    d_published += batch.frames;
+}
+
+//! Gives back what a batch was made from; one that was published early is reported now.
+void batch_block::finish(const flight& done)
+{
+    const auto& kind = d_kinds[done.kind];
+    if (d_publishes_early) {
+        const batch_status status{ done.busy->statuses(), done.frames };
+        for (int f = 0; f < done.frames; ++f) {
+            report(status, f, done.first_out + uint64_t(f) * kind.out[0]);
+        }
+    }
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         consume(p, done.frames * kind.in[p]);
         d_behind.in[p] += uint64_t(done.frames) * kind.in[p];
     }
-    d_finished += done.frames;
 }
 
 //! Moves the frames of a batch that are put out to where the last batch ended.
@@ -328,9 +370,9 @@ void batch_block::copy_tags(const flight& done, const std::vector<int>& kept_bef
         }
     };
     if (d_packets) {
-        while (const auto head = d_packets->next_head(d_finished, done.frames)) {
+        while (const auto head = d_packets->next_head(d_published, done.frames)) {
             if (!drops_frames()) {
-                add_length(static_cast<int>(head->frame - d_finished), head->frames);
+                add_length(static_cast<int>(head->frame - d_published), head->frames);
             }
         }
         for (int f = 0; drops_frames() && f < done.frames; ++f) {
@@ -341,7 +383,7 @@ void batch_block::copy_tags(const flight& done, const std::vector<int>& kept_bef
     }
 
     std::vector<tag_t> tags;
-    const auto first = nitems_read(0);
+    const auto first = nitems_read(0) + done.first_in - d_behind.in[0];
     get_tags_in_range(tags, 0, first, first + uint64_t(done.frames) * kind.in[0]);
     for (const auto& tag : tags) {
         if (d_packets && pmt::eqv(tag.key, key)) {

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "runtime/device_edge.h"
+#include "runtime/on_device.h"
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+
+namespace gr::cudaphy {
+namespace {
+
+// On the host a queue's work is done when its call returns: there is nothing to wait for.
+
+#ifdef CUDAPHY_HAVE_CUDA
+
+void check(cudaError_t code, const char* what)
+{
+    if (code != cudaSuccess) {
+        cudaGetLastError();
+        throw cuda_error(std::string(what) + ": " + cudaGetErrorString(code));
+    }
+}
+
+cudaStream_t stream_of(const queue& line)
+{
+    return static_cast<cudaStream_t>(line.native());
+}
+
+void* make_event(const queue& line)
+{
+    if (line.where() != backend::cuda) {
+        return nullptr;
+    }
+    on_device scope(line.device());
+    cudaEvent_t made = nullptr;
+    check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreate");
+    return made;
+}
+
+void destroy_event(void* event)
+{
+    if (event) {
+        cudaEventDestroy(static_cast<cudaEvent_t>(event));
+        cudaGetLastError();
+    }
+}
+
+void wait_for(void* event, const queue& line)
+{
+    if (event) {
+        on_device scope(line.device());
+        check(cudaStreamWaitEvent(stream_of(line), static_cast<cudaEvent_t>(event), 0),
+              "a stream's wait for the block before");
+    }
+}
+
+void set(void* event, const queue& line)
+{
+    if (event) {
+        on_device scope(line.device());
+        check(cudaEventRecord(static_cast<cudaEvent_t>(event), stream_of(line)),
+              "a stream's mark for the block after");
+    }
+}
+
+void copy_there(const queue& line, void* to, const void* from, size_t bytes)
+{
+    if (line.where() != backend::cuda) {
+        std::memcpy(to, from, bytes);
+        return;
+    }
+    on_device scope(line.device());
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(line)),
+          "a copy on the device");
+}
+
+#else
+
+void* make_event(const queue&) { return nullptr; }
+void destroy_event(void*) {}
+void wait_for(void*, const queue&) {}
+void set(void*, const queue&) {}
+void copy_there(const queue&, void* to, const void* from, size_t bytes)
+{
+    std::memcpy(to, from, bytes);
+}
+
+#endif
+
+} // namespace
+
+std::shared_ptr<device_edge>
+device_edge::along(const gr::buffer_sptr& buffer,
+                   const std::function<std::unique_ptr<queue>()>& make_queue)
+{
+    // By address, and for as long as that buffer lives: a later one may get its address.
+    struct entry {
+        std::weak_ptr<gr::buffer> buffer;
+        std::weak_ptr<device_edge> edge;
+        bool refused = false;
+    };
+    static std::mutex mutex;
+    static std::map<const gr::buffer*, entry> entries;
+    std::lock_guard<std::mutex> guard(mutex);
+    for (auto it = entries.begin(); it != entries.end();) {
+        it = it->second.buffer.expired() ? entries.erase(it) : std::next(it);
+    }
+    auto& known = entries[buffer.get()];
+    if (auto edge = known.edge.lock()) {
+        return edge;
+    }
+    known.buffer = buffer;
+    // All who ask must get the same answer: what did not fit once is not tried again.
+    if (known.refused) {
+        return nullptr;
+    }
+    try {
+        auto made = std::make_shared<device_edge>(
+            make_queue(), buffer->get_sizeof_item(), buffer->bufsize());
+        known.edge = made;
+        return made;
+    } catch (const std::bad_alloc&) {
+        known.refused = true;
+        return nullptr;
+    }
+}
+
+device_edge::device_edge(std::unique_ptr<queue> owner,
+                         size_t item_bytes,
+                         size_t ring_items)
+    : d_owner(std::move(owner)), d_item_bytes(item_bytes), d_ring_items(ring_items),
+      d_ring(*d_owner, item_bytes * ring_items), d_event(make_event(*d_owner))
+{
+}
+
+device_edge::~device_edge() { destroy_event(d_event); }
+
+//! Kernels expect the alignment that allocate() gives for their widest loads.
+bool device_edge::in_one_piece(uint64_t first, size_t items) const
+{
+    constexpr size_t alignment = 16;
+    const size_t begin = first % d_ring_items;
+    return begin + items <= d_ring_items && begin * d_item_bytes % alignment == 0;
+}
+
+template <typename Copy>
+void device_edge::in_pieces(uint64_t first, size_t items, const Copy& copy) const
+{
+    const size_t begin = first % d_ring_items;
+    const size_t before_end = std::min(items, d_ring_items - begin);
+    copy(d_ring.data() + begin * d_item_bytes, 0, before_end * d_item_bytes);
+    if (items > before_end) {
+        copy(d_ring.data(),
+             before_end * d_item_bytes,
+             (items - before_end) * d_item_bytes);
+    }
+}
+
+const void* device_edge::read(queue& line, uint64_t first, size_t items, void* room) const
+{
+    wait_for(d_event, line);
+    if (in_one_piece(first, items)) {
+        return d_ring.data() + first % d_ring_items * d_item_bytes;
+    }
+    in_pieces(first, items, [&](const char* ring, size_t at, size_t bytes) {
+        copy_there(line, static_cast<char*>(room) + at, ring, bytes);
+    });
+    return room;
+}
+
+void* device_edge::place(uint64_t first, size_t items, void* room) const
+{
+    return in_one_piece(first, items)
+               ? d_ring.data() + first % d_ring_items * d_item_bytes
+               : room;
+}
+
+void device_edge::written(queue& line, uint64_t first, size_t items, const void* room)
+{
+    if (!in_one_piece(first, items)) {
+        in_pieces(first, items, [&](char* ring, size_t at, size_t bytes) {
+            copy_there(line, ring, static_cast<const char*>(room) + at, bytes);
+        });
+    }
+    // Batches run on several streams: whoever waits for this one has waited for those
+    // before it too.
+    wait_for(d_event, line);
+    set(d_event, line);
+}
+
+} // namespace gr::cudaphy

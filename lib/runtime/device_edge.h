@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <functional>
+#include <gnuradio/buffer.h>
+#include <gnuradio/cudaphy/kernels/queue.h>
+
+namespace gr::cudaphy {
+
+/*!
+ * \brief A stream between two blocks that stays in the memory of one device.
+ *
+ * GNU Radio's own ring between them goes on to count the items, to carry their tags and
+ * to make back pressure, but the items themselves lie here, in a ring of as many items.
+ * So nothing of GNU Radio's is replaced: any mixture of readers works, and a ring of the
+ * host is written besides only where a reader needs it.
+ *
+ * One block writes, with one thread; items are published (gr::block::produce) once what
+ * writes them is submitted, and a reader's queue waits for it, not its thread. A reader
+ * consumes items only when it has read them, so that the writer overwrites nothing.
+ */
+class device_edge
+{
+public:
+    //! The edge along a buffer of GNU Radio's: the same one for all who ask while one of
+    //! them keeps it. Null where the device's memory doesn't suffice.
+    static std::shared_ptr<device_edge>
+    along(const gr::buffer_sptr& buffer,
+          const std::function<std::unique_ptr<queue>()>& make_queue);
+
+    device_edge(std::unique_ptr<queue> owner, size_t item_bytes, size_t ring_items);
+    ~device_edge();
+    device_edge(const device_edge&) = delete;
+    device_edge& operator=(const device_edge&) = delete;
+
+    //! Where a kernel on `line` finds items from `first` (since the start) on: in the
+    //! ring, or where they lie around its end in `room`, to which they are copied.
+    const void* read(queue& line, uint64_t first, size_t items, void* room) const;
+
+    //! Where a kernel on `line` is to write items: in the ring, or in `room`.
+    void* place(uint64_t first, size_t items, void* room) const;
+    //! After the kernel: what is in `room` is copied to the ring, and readers' queues
+    //! will find all that was written up to here.
+    void written(queue& line, uint64_t first, size_t items, const void* room);
+
+private:
+    bool in_one_piece(uint64_t first, size_t items) const;
+    template <typename Copy>
+    void in_pieces(uint64_t first, size_t items, const Copy& copy) const;
+
+    const std::unique_ptr<queue> d_owner;
+    const size_t d_item_bytes, d_ring_items;
+    array<char> d_ring;
+    void* d_event = nullptr; //!< cudaEvent_t
+};
+
+} // namespace gr::cudaphy
