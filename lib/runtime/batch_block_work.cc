@@ -87,8 +87,10 @@ int batch_block::frames_that_fit() const
     int frames = 1 << 30;
     for (size_t p = 0; p < items.size(); ++p) {
         const auto in_flight = static_cast<int>(d_ahead.out[p] - d_behind.out[p]);
-        frames = std::min(
-            frames, (detail()->output(p)->space_available() - in_flight) / items[p]);
+        const auto ring = detail()->output(p);
+        // What readers have read before they gave room free must have been read.
+        gr::thread::scoped_lock guard(*ring->mutex());
+        frames = std::min(frames, (ring->space_available() - in_flight) / items[p]);
     }
     return frames;
 }

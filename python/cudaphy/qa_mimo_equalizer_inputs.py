@@ -61,9 +61,7 @@ def channel_tag(item, array):
 class qa_mimo_equalizer_inputs(FlowgraphCase):
     def setUp(self):
         self.y = gaussian((SLOTS, SYMBOLS, TONES, NR), 2)
-        self.h = gaussian((SLOTS, TONES, NR, NT)) + 2 * np.eye(
-            NR, NT, dtype="complex64"
-        )
+        self.h = gaussian((SLOTS, TONES, NR, NT)) + 2 * np.eye(NR, NT, dtype="complex64")
 
     def block(self, **options):
         options = {"symbols": SYMBOLS, "tones": TONES, "backend": BACKEND, **options}
@@ -77,9 +75,7 @@ class qa_mimo_equalizer_inputs(FlowgraphCase):
         for sink, want in zip(sinks, wanted):
             got, want = sink.data[keep], want[keep]
             self.assertEqual(got.shape, want.shape)
-            error = np.abs(got - want) / (
-                np.abs(want).max(axis=-1, keepdims=True) + 1e-9
-            )
+            error = np.abs(got - want) / (np.abs(want).max(axis=-1, keepdims=True) + 1e-9)
             self.assertLess(error.max(initial=0), 2e-3)
 
     def assert_erased(self, sinks, items):
@@ -194,9 +190,7 @@ class qa_mimo_equalizer_inputs(FlowgraphCase):
                 post(pmt.intern("channel"), message)
                 post(pmt.intern("noise_var"), pmt.from_double(0.25))
                 for _ in range(2):
-                    sinks = self.equalize(
-                        block, (), packet_tags(lengths) if key else ()
-                    )
+                    sinks = self.equalize(block, (), packet_tags(lengths) if key else ())
                     wanted = expected(self.y, h, white([0.25] * SLOTS))
                     self.assert_close(sinks, wanted)
                 self.assertAlmostEqual(block.noise_variance(), 0.25)
