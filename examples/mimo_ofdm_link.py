@@ -103,14 +103,7 @@ class link(gr.top_block):
         """The samples of each receive antenna."""
         antennas = self.sizes.layers
         # A block written in Python lives only as long as somebody names it.
-        self.fading = cudaphy.mimo_multipath_channel(
-            antennas,
-            antennas,
-            self.sizes.period,
-            PATHS,
-            DELAY_SPREAD,
-            self._arguments.seed,
-        )
+        self.fading = self._between_antennas()
         # Of noise on a sample the tones see TONES / FFT.
         variance = antennas * 10 ** (-self._snr_db / 10) * FFT / TONES
         out = []
@@ -127,6 +120,16 @@ class link(gr.top_block):
             )
             self.connect((self.fading, a), out[a])
         return out
+
+    def _between_antennas(self):
+        return cudaphy.mimo_multipath_channel(
+            self.sizes.layers,
+            self.sizes.layers,
+            self.sizes.period,
+            PATHS,
+            DELAY_SPREAD,
+            self._arguments.seed,
+        )
 
     def _frontend(self, samples):
         sizes = self.sizes
