@@ -2,11 +2,11 @@
 """Physical-layer blocks and functions on NVIDIA GPUs and CPU vector units.
 
 Blocks for flowgraphs: matrix_inverse, triangular_inverse_block, symmetric_inverse_block,
-sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper, ldpc_encoder, ldpc_decoder,
-fdtd_channel.
+sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper, mimo_receiver, ldpc_encoder,
+ldpc_decoder, fdtd_channel.
 Functions on numpy arrays: inverse, triangular_inverse, solve_triangular, symmetric_inverse,
-update_inverse, spmv, estimate_channel, equalize, demap, ldpc_encode, ldpc_decode. fdtd simulates
-fields in time. backends() and devices() say what this machine has.
+update_inverse, spmv, estimate_channel, equalize, demap, receive_slots, ldpc_encode, ldpc_decode.
+fdtd simulates fields in time. backends() and devices() say what this machine has.
 """
 
 from .cudaphy_python import *  # noqa: F401,F403
@@ -18,7 +18,7 @@ from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .error_rates import code_from_text, error_rate_point  # noqa: F401
 from .error_rates import error_rate_simulation, simulate_error_rate  # noqa: F401
 from . import nr5g  # noqa: F401
-from .mimo import demap, equalize, estimate_channel  # noqa: F401
+from .mimo import demap, equalize, estimate_channel, receive_slots  # noqa: F401
 from .beamforming import array_covariance, mvdr_weights, uniform_array  # noqa: F401
 from .frame_error_counter import frame_error_counter  # noqa: F401
 from .frame_filler import frame_filler  # noqa: F401

@@ -187,3 +187,64 @@ def demap(
         device,
     ).view(dtype)
     return llr.reshape(x.shape + (constellation.bits,))
+
+
+def receive_slots(
+    received,
+    pilots,
+    pilot_symbols,
+    code,
+    constellation="qam16",
+    backend="auto",
+    device=0,
+    details=False,
+    **options,
+):
+    """Receives MIMO slots: channel estimate, equalizer, soft demapper and LDPC decoder in one call.
+
+    received: (..., symbols, tones, Nr), complex64, a slot with its pilots. pilots: as in
+    estimate_channel(); pilot_symbols: which symbols of the slot they are, counted from 0. Data stands
+    on every other place, symbol by symbol, tone by tone, layer by layer; a slot holds as many whole
+    codewords of `code`, an ldpc_code, as fit. constellation: a name of constellation_names().
+    options: what the block mimo_receiver takes beside these: data_beside_pilots; estimate,
+    delay_spread, first_delay, snr_db, window, times, doppler, tone_numbers, group_symbols; method,
+    unbiased, route; max_log, llr_type, llr_steps; max_iterations, scale, early_stop, output, packed,
+    algorithm, offset, schedule, arithmetic, stop_crc, llr_positive.
+
+    Returns bits (..., words, k), uint8 (or what output and packed make of it); iterations (..., words),
+    int32; ok (..., words), bool. With details a fourth, a dictionary: h (..., tones, Nr, Nt), with
+    times (..., times, tones, Nr, Nt); n0 (...) or (..., times); x and noise (..., places, Nt), of the
+    places with data; llr (..., words, n), as they were decoded; status (...), -1 where a received
+    pilot is not finite.
+    Raises ValueError for shapes that do not fit or what is out of range, BackendUnavailable. More in
+    kernels/mimo_receiver.h.
+    """
+    received = np.asarray(received)
+    if received.ndim < 3:
+        raise ValueError(
+            f"received has shape {received.shape}; expected (..., symbols, tones, Nr)"
+        )
+    layers = (
+        pilots.layers
+        if isinstance(pilots, _native.pilot_pattern)
+        else np.shape(pilots)[-1]
+    )
+    lead = received.shape[:-3]
+    got = _native._receive_slots(
+        received.reshape((-1,) + received.shape[-3:]),
+        layers,
+        pilots,
+        list(pilot_symbols),
+        constellation,
+        code,
+        backend,
+        device,
+        **options,
+    )
+    if options.get("llr_type") == "float16":
+        got["llr"] = got["llr"].view(np.float16)
+    if not len(options.get("times", ())):
+        got["h"], got["n0"] = got["h"][:, 0], got["n0"][:, 0]
+    got = {name: each.reshape(lead + each.shape[1:]) for name, each in got.items()}
+    found = got.pop("bits"), got.pop("iterations"), got.pop("ok").astype(bool)
+    return found + (got,) if details else found

@@ -84,6 +84,7 @@ void bind_ldpc_functions(py::module& m);
 void bind_ldpc_pdu(py::module& m);
 void bind_nr5g(py::module& m);
 void bind_packets(py::module& m);
+void bind_receiver(py::module& m);
 void bind_self_test(py::module& m);
 void bind_sparse(py::module& m);
 void bind_symmetric_block(py::module& m);

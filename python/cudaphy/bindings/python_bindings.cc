@@ -23,6 +23,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_ldpc_pdu(m);
     bind_nr5g(m);
     bind_packets(m);
+    bind_receiver(m);
     bind_self_test(m);
     bind_sparse(m);
     bind_symmetric_block(m);
