@@ -140,9 +140,7 @@ class qa_fdtd_channel(FlowgraphCase):
                 _, planes = by_hand(sim, given, every, plane)
                 block = self.channel(sim, plane=plane, plane_every=every)
                 got = self.through(block, [given[:, 0]], [("float32", points)])
-                np.testing.assert_array_equal(
-                    got[0].data, planes.reshape(count, points)
-                )
+                np.testing.assert_array_equal(got[0].data, planes.reshape(count, points))
         elements = [sim.element((2, 3, 3), "ez"), sim.element((2, 3, 4), "ez")]
         block = self.channel(sim, plane=elements)
         got = self.through(block, [given[:, 0]], [("float32", 2)])[0].data
@@ -262,9 +260,7 @@ class qa_fdtd_channel(FlowgraphCase):
                     source._post(pmt.intern("pdus"), pmt.cons(pmt.PMT_NIL, item))
                 ends = time.monotonic() + 30
                 while min(len(sink.data) for sink in sinks) <= n:
-                    self.assertLess(
-                        time.monotonic(), ends, f"time step {n} is held back"
-                    )
+                    self.assertLess(time.monotonic(), ends, f"time step {n} is held back")
                     time.sleep(0.001)
             for port, sink in enumerate(sinks):
                 np.testing.assert_array_equal(sink.data, expected[:, port])
