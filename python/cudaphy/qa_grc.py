@@ -31,6 +31,7 @@ BLOCKS = {
     "cudaphy_mimo_channel_estimator": {},
     "cudaphy_mimo_equalizer": {},
     "cudaphy_soft_demapper": {},
+    "cudaphy_mimo_receiver": {"code": "code"},
     "cudaphy_ldpc_encoder": {"code": "code"},
     "cudaphy_ldpc_decoder": {"code": "code"},
 }

@@ -22,6 +22,13 @@ def matrices(count, order):
     )
 
 
+def slots(count, pilots):
+    """Words of zeros in QPSK over two layers that do not mix, pilots in symbols 0 and 5."""
+    y = np.full((count, 20, 9, 2), cudaphy.constellation("qpsk").points[0])
+    y[:, [0, 5]] = pilots[:, None]
+    return (y + 0.03 * gaussian(y.shape)).astype("c8").reshape(-1, 2)
+
+
 def case(make, inputs, outputs):
     """make(**options) a block; (items a frame, array of so many frames) for each input; (items a
     frame, dtype, vlen) for each output."""
@@ -59,6 +66,13 @@ def cases():
             lambda **o: cudaphy.soft_demapper("qam16", vlen=5, **o),
             [(1, gaussian((n, 5)))],
             [(20, "float32", 0)],
+        ),
+        "mimo_receiver": case(
+            lambda **o: cudaphy.mimo_receiver(
+                2, 2, 9, 20, pilots, [0, 5], "qpsk", CODE, put_layers=True, **o
+            ),
+            [(20 * 9, slots(n, pilots))],
+            [(CODE.k, "uint8", 0), (18 * 9, "complex64", 2)],
         ),
         "ldpc_encoder": case(
             lambda **o: cudaphy.ldpc_encoder(CODE, **o),

@@ -101,6 +101,53 @@ PARAMETERS = {
             {"tones": "3", "tone_numbers": "[1, 3, 2]"},
         ],
     ),
+    "cudaphy_mimo_receiver": (
+        [
+            {"put_channel": "True", "put_layers": "True", "put_noise": "True"},
+            {"constellation": "modulation", "packed": "True", "max_log": "False"},
+            {
+                "layers": "two",
+                "pilots": "pattern",
+                "pilot_symbols": "(2, 11)",
+                "estimate": '"mmse"',
+            },
+            {
+                "layers": "two",
+                "pilots": "pilots",
+                "pilot_symbols": "[0, 13]",
+                "times": "list(range(1, 13))",
+                "doppler": "0.01",
+            },
+            {"llr_type": '"float"', "method": '"zf"', "stop_crc": '"16"'},
+            {"llr_type": '"float16"', "max_iterations": "5", "scale": "0.75"},
+            {"data_beside_pilots": "False", "llr_steps": "8", "group_symbols": "2"},
+        ],
+        [
+            {"receive_antennas": "3"},
+            {"receive_antennas": "17"},
+            {"layers": "two"},  # the pilots are of four
+            {"tones": "63"},
+            {"tones": "0"},
+            {"symbols": "8"},
+            {"symbols": "1025"},
+            {"pilots": "pattern"},
+            {"pilots": "None"},
+            {"pilot_symbols": "[0, 1, 7]"},
+            {"pilot_symbols": "[0, 1, 8, 7]"},
+            {"pilot_symbols": "[-1, 0, 1, 2]"},
+            {"constellation": '"qam17"'},
+            {"code": "two"},
+            {"estimate": '"best"'},
+            {"estimate": '"mmse"', "delay_spread": "-0.1"},
+            {"method": '"best"'},
+            {"times": "[2, 3, 4]", "group_symbols": "2"},  # of ten symbols with data
+            {"llr_type": '"int4"'},
+            {"llr_steps": "65"},
+            {"max_iterations": "0"},
+            {"scale": "2"},
+            {"stop_crc": '"8"'},
+        ],
+    ),
     "cudaphy_mimo_equalizer": (
         [
             {"receive_antennas": "16", "layers": "16"},
