@@ -46,19 +46,35 @@ HWY_INLINE real fused_less(real a, real b, real c) { return hn::NegMulAdd(a, b, 
 #include "kernels/mimo/complex_lane-inl.h"
 #undef CUDAPHY_LANE
 
+//! Adds the lanes of a vector by halves.
+template <typename Tag>
+HWY_INLINE float total_of_lanes([[maybe_unused]] Tag d, hn::Vec<Tag> v)
+{
+#if HWY_TARGET == HWY_SCALAR
+    return hn::GetLane(v);
+#else
+    if constexpr (hn::MaxLanes(Tag()) == 4) {
+        const auto pairs = hn::Add(v, hn::Shuffle1032(v));
+        return hn::GetLane(hn::Add(pairs, hn::Shuffle2301(pairs)));
+    } else {
+        const hn::Half<Tag> half;
+        return total_of_lanes(half,
+                              hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    }
+#endif
+}
+
 //! Adds filter_ways sums by halves.
 HWY_INLINE float total(const real (&sums)[parts])
 {
-    HWY_ALIGN float all[filter_ways];
-    for (int i = 0; i < parts; ++i) {
-        hn::Store(sums[i], tag(), all + i * lanes);
-    }
-    for (int half = filter_ways / 2; half; half /= 2) {
+    real all[parts];
+    std::copy_n(sums, parts, all);
+    for (int half = parts / 2; half; half /= 2) {
         for (int i = 0; i < half; ++i) {
-            all[i] += all[i + half];
+            all[i] = hn::Add(all[i], all[i + half]);
         }
     }
-    return all[0];
+    return total_of_lanes(tag(), all[0]);
 }
 
 template <int Antennas>
