@@ -3,7 +3,7 @@
 
 Blocks for flowgraphs: matrix_inverse, triangular_inverse_block, symmetric_inverse_block,
 sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper, mimo_receiver, ldpc_encoder,
-ldpc_decoder, fdtd_channel.
+ldpc_decoder, fdtd_channel, mimo_fixed_channel, array_covariance, mvdr_weights.
 Functions on numpy arrays: inverse, triangular_inverse, solve_triangular, symmetric_inverse,
 update_inverse, spmv, estimate_channel, equalize, demap, receive_slots, ldpc_encode, ldpc_decode.
 fdtd simulates fields in time. backends() and devices() say what this machine has.
