@@ -106,7 +106,7 @@ class qa_fdtd_channel(FlowgraphCase):
 
     def test_however_the_streams_come_in_pieces(self):
         sim = scene()
-        given = excitation(1500)
+        given = excitation(4000)
         expected, planes = by_hand(sim, given, 11)
         for seed in range(4):
             top = gr.top_block()
@@ -115,9 +115,10 @@ class qa_fdtd_channel(FlowgraphCase):
             # A block in Python lives only as long as Python knows it.
             cuts = [Pieces(10 * seed + k) for k in range(5)]
             for port in range(2):
-                source = Source(given[:, port]).block
-                top.connect(source, cuts[port], (block, port))
+                way = [cuts[port]] if seed % 2 else []  # or all at once
+                top.connect(Source(given[:, port]).block, *way, (block, port))
             for port in range(3):
+                block.set_max_output_buffer(port, 1024)
                 top.connect((block, port), cuts[2 + port], sinks[port].block)
             top.connect((block, 3), sinks[3].block)
             self.run_flowgraph(top)
@@ -145,6 +146,15 @@ class qa_fdtd_channel(FlowgraphCase):
         block = self.channel(sim, plane=elements)
         got = self.through(block, [given[:, 0]], [("float32", 2)])[0].data
         np.testing.assert_array_equal(got[99], sim.plane("ez", "x", 2)[3, 3:5])
+
+    def test_planes_wait_for_room_in_a_short_buffer(self):
+        sim = scene((64, 64))
+        given = excitation(400)
+        expected, planes = by_hand(sim, given, 1)
+        block = self.channel(sim, plane=("ez",), max_batch=65536)
+        seen, got, _ = self.stepped(block, given, 3, 64 * 64)
+        np.testing.assert_array_equal(seen, expected)
+        np.testing.assert_array_equal(got, planes)
 
     def test_a_simulation_of_matrices(self):
         grid = cudaphy.fdtd((9,), SPACING, backend=BACKEND)
@@ -312,9 +322,12 @@ class qa_fdtd_channel(FlowgraphCase):
             backend=BACKEND,
         )
         given = np.full((500, 1), 3.4e38, "float32")
-        _, seen = self.ends_with(given, sim, "grew beyond all numbers")
-        self.assertLess(len(seen), 500)
-        self.assertEqual(np.abs(seen).max(initial=0), 0)
+        for every in (10, 501):
+            _, seen = self.ends_with(
+                given, sim, "grew beyond all numbers", plane_every=every
+            )
+            self.assertLess(len(seen), 500)
+            self.assertEqual(np.abs(seen).max(initial=0), 0)
 
     def test_an_excitation_that_is_not_finite_is_refused_by_its_place(self):
         sim = scene()
