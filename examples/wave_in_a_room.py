@@ -27,6 +27,7 @@ PROBES = {
     "outside the window": (100, 243),
 }
 STEPS, QUICK_STEPS = 3000, 900
+LEAST_STEPS = 800  # for a wave to cross both rooms and die away
 FRAMES, QUICK_FRAMES = 150, 30
 ON = 0.5  # part of the time that the carrier is on
 RISE = 4  # periods in which it comes and goes
@@ -245,7 +246,9 @@ def draw(scene, probes, planes, every, arguments):
 
 def main():
     parser = link_tools.new_parser(__doc__)
-    parser.add_argument("--steps", type=link_tools.count, help="time steps")
+    parser.add_argument(
+        "--steps", type=link_tools.count, help=f"time steps, at least {LEAST_STEPS}"
+    )
     parser.add_argument(
         "--source",
         choices=("soft", "hard", "current"),
@@ -255,6 +258,8 @@ def main():
     arguments = parser.parse_args()
     backends = link_tools.chosen_backends(arguments)
     steps = arguments.steps or (QUICK_STEPS if arguments.quick else STEPS)
+    if steps < LEAST_STEPS:
+        parser.error(f"{steps} time steps, at least {LEAST_STEPS} are needed")
     frames = QUICK_FRAMES if arguments.quick else FRAMES
     results = [simulated(steps, frames, arguments, backend) for backend in backends]
     scene, excitation, probes, planes, every = results[0]

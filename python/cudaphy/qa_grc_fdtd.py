@@ -4,6 +4,7 @@
 
 import runpy
 import tempfile
+import time
 import unittest
 
 from gnuradio import cudaphy
@@ -101,10 +102,12 @@ class Channel(Flowgraph):
             program = runpy.run_path(generator.file_path)
         top = program["tried"]()
         top.start()
-        while top.tried_block.steps() == 0:
-            pass
+        ends = time.monotonic() + 30
+        while top.tried_block.steps() == 0 and time.monotonic() < ends:
+            time.sleep(0.001)
         top.stop()
         top.wait()
+        assert top.tried_block.steps() > 0
         return top
 
 
