@@ -243,23 +243,64 @@ void measure(queue& q,
                 iterations);
 }
 
+//! Slots at so many dB of a layer's SNR, eight different ones over and over.
+std::vector<complex64> slots_at(const testing::receiver::parameters& p,
+                                size_t words,
+                                size_t count,
+                                double snr_db)
+{
+    std::mt19937 random(1);
+    auto sent = testing::send(p, words, 8, std::pow(10, -snr_db / 10), random).received;
+    const size_t different = sent.size();
+    for (size_t slot = 8; slot < count; slot += 8) {
+        sent.resize(sent.size() + different);
+        std::copy_n(sent.begin(), different, sent.end() - different);
+    }
+    return sent;
+}
+
+void measure_at(double snr_db,
+                const testing::receiver::parameters& p,
+                size_t words,
+                queue& q,
+                double bandwidth)
+{
+    std::vector<size_t> batches{ 1, 4, 8 };
+    if (q.where() == backend::cuda) {
+        batches = { 1, 4, 16, 40 };
+    } else if (q.where() == backend::reference) {
+        batches = { 1 };
+    }
+    const auto sent = slots_at(p, words, batches.back(), snr_db);
+    std::printf("%.0f dB\n", snr_db);
+    for (const size_t slots : batches) {
+        measure(q, p, sent, slots, bandwidth);
+    }
+    measurement one(q, p, sent, 1);
+    const auto [median, late] = one.latency(sent);
+    std::printf("%-14s one slot from the host's memory to bits there: median %.0f us, "
+                "99th percentile %.0f us\n",
+                name_of(q.where()).c_str(),
+                1e6 * median,
+                1e6 * late);
+    if (q.where() == backend::cpu) {
+        const tbb::global_control alone(tbb::global_control::max_allowed_parallelism, 1);
+        by_core_time = true;
+        for (const size_t slots : batches) {
+            measure(q, p, sent, slots, bandwidth, ", 1 core");
+        }
+        by_core_time = false;
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
     const auto measured = benchmarks::measured_backends(argc, argv);
     const auto p = cell();
-    std::mt19937 random(1);
     const size_t words =
         mimo_receiver::make(p, backend::cpu)->slot().words; // as on every backend
-    const size_t most = 40;
-    // At 30 dB of a layer's SNR, so that channels in a fade decode too.
-    auto sent = testing::send(p, words, 8, 1e-3, random).received;
-    const size_t different = sent.size();
-    for (size_t slot = 8; slot < most; slot += 8) {
-        sent.resize(sent.size() + different);
-        std::copy_n(sent.begin(), different, sent.end() - different);
-    }
     std::printf("a slot: %zu codewords, %.0f bits of information, every ms; bound: tones "
                 "in and bits out once, at a copy's\nbandwidth; times in us a slot; peer: "
                 "the same kernels one by one, with pilots and data apart already\n",
@@ -281,31 +322,8 @@ int main(int argc, char** argv)
     for (const backend where : measured) {
         const auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);
-        std::vector<size_t> batches{ 1, 4, 8 };
-        if (where == backend::cuda) {
-            batches = { 1, 4, 16, 40 };
-        } else if (where == backend::reference) {
-            batches = { 1 };
-        }
-        for (const size_t slots : batches) {
-            measure(*q, p, sent, slots, bandwidth);
-        }
-        measurement one(*q, p, sent, 1);
-        const auto [median, late] = one.latency(sent);
-        std::printf(
-            "%-14s one slot from the host's memory to bits there: median %.0f us, "
-            "99th percentile %.0f us\n",
-            name_of(where).c_str(),
-            1e6 * median,
-            1e6 * late);
-        if (where == backend::cpu) {
-            const tbb::global_control alone(tbb::global_control::max_allowed_parallelism,
-                                            1);
-            by_core_time = true;
-            for (const size_t slots : batches) {
-                measure(*q, p, sent, slots, bandwidth, ", 1 core");
-            }
-            by_core_time = false;
+        for (const double snr_db : { 30, 20 }) {
+            measure_at(snr_db, p, words, *q, bandwidth);
         }
     }
 }
