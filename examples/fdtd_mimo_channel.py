@@ -225,6 +225,19 @@ def measure(taps, arguments, backends, bar):
     return curve, good
 
 
+def check_estimate(taps, arguments, backend):
+    """Whether what the receiver estimates without noise are these taps."""
+    top = room_link(taps, 60, 1, arguments, [backend], keep=True)
+    top.run()
+    expected = np.abs(responses(taps))
+    off = np.abs(np.abs(top.channel()[0, 0]) - expected)
+    off = math.sqrt(np.mean(off**2) / np.mean(expected**2))
+    return link_tools.check(
+        off < 0.05,
+        f"the receiver's estimate is the room's channel, within {100 * off:.1f} %",
+    )
+
+
 def draw_room(pyplot, axis, room):
     field = field_of(room)
     inside = field[AROUND:-AROUND, AROUND:-AROUND]
@@ -366,6 +379,7 @@ def main():
     np.save(path, taps)
     print(f"taps: {path}, at {arguments.bandwidth / 1e6:g} Msamples/s")
     describe(taps)
+    good &= check_estimate(taps, arguments, backends[0])
     bits = int(math.log2(arguments.qam))
     words = mimo_ofdm_link.numerology(ANTENNAS, bits).codewords
     total = 2 * words * mimo_ofdm_link.frames_of(arguments) * len(arguments.snr)
