@@ -102,7 +102,7 @@ class furnished_room(cudaphy.fdtd):
             seen.append(super().step(part, count))
             self.cells_stepped += count * math.prod(self.cells)
             if self.bar is not None:
-                self.bar.update(count * math.prod(self.cells) / 1e6)
+                self.bar.update(self.cells_stepped // 10**6 - self.bar.n)
         return np.concatenate(seen)
 
 
@@ -113,7 +113,7 @@ def simulate(room, bandwidth, settle_db):
     runs = ANTENNAS + 1
     expected = int(2 * pulse) * runs * math.prod(room.cells)
     began = time.monotonic()
-    with link_tools.progress(expected / 1e6, "Mcell", "room") as bar:
+    with link_tools.progress(expected // 10**6, "Mcell", "room") as bar:
         room.bar = bar
         both = room.impulse_response(
             room.transmitters + room.receivers[:1],
