@@ -106,9 +106,9 @@ mimo_receiver::sptr mimo_receiver::make(const parameters& receiver,
                                         int max_batch,
                                         double max_latency)
 {
-    // The kernel's own checks, before GNU Radio is asked for ports of an impossible
-    // width.
-    const auto slot = kernel::make(receiver, backend::reference)->slot();
+    // Checks the sizes, before GNU Radio is asked for ports of an impossible width; the
+    // kernels check the rest.
+    const auto slot = kernel::slot_of(receiver);
     return gnuradio::make_block_sptr<mimo_receiver_impl>(
         receiver,
         slot,

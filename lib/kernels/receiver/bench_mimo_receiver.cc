@@ -299,8 +299,7 @@ int main(int argc, char** argv)
 {
     const auto measured = benchmarks::measured_backends(argc, argv);
     const auto p = cell();
-    const size_t words =
-        mimo_receiver::make(p, backend::cpu)->slot().words; // as on every backend
+    const size_t words = mimo_receiver::slot_of(p).words;
     std::printf("a slot: %zu codewords, %.0f bits of information, every ms; bound: tones "
                 "in and bits out once, at a copy's\nbandwidth; times in us a slot; peer: "
                 "the same kernels one by one, with pilots and data apart already\n",

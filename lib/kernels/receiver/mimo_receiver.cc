@@ -299,6 +299,11 @@ private:
 
 } // namespace
 
+mimo_receiver::sizes mimo_receiver::slot_of(const parameters& p)
+{
+    return receiver_layout(p).slot;
+}
+
 std::unique_ptr<mimo_receiver>
 mimo_receiver::make(const parameters& p, backend where, int device)
 {

@@ -56,6 +56,10 @@ void check(const mimo_receiver::parameters& p)
         refuse("points has " + std::to_string(p.points.bits) +
                " bits, allowed are 1 to 10");
     }
+    const size_t most = size_t{ 1 } << 30; // so that what is of a slot fits an int
+    if (size_t(p.symbols) * e.tones * e.layers * p.points.bits > most) {
+        refuse("symbols * tones * layers * bits of a point are more than 2^30");
+    }
     if (!p.code) {
         refuse("code is null");
     }

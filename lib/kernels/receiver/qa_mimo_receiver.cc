@@ -97,10 +97,7 @@ void check_same(const received_slots& a, const received_slots& b)
     BOOST_TEST(same_bits(a.ok, b.ok));
 }
 
-size_t words_of(const receiver::parameters& p)
-{
-    return receiver::make(p, backend::reference)->slot().words;
-}
+size_t words_of(const receiver::parameters& p) { return receiver::slot_of(p).words; }
 
 } // namespace
 
@@ -141,6 +138,21 @@ BOOST_AUTO_TEST_CASE(it_gives_what_its_kernels_give_one_by_one_bit_for_bit)
     // So its error rate is theirs, which this noise makes a rate to speak of.
     BOOST_TEST(failed > 0u);
     BOOST_TEST(failed < words);
+}
+
+BOOST_AUTO_TEST_CASE(more_slots_than_go_through_together_come_out_alike)
+{
+    auto p = with_data_beside_pilots(20);
+    p.symbols = 9;
+    for (const auto type : { number::int8, number::float32 }) {
+        p.decoding.llr = type;
+        const auto sent = send(p, words_of(p), 37, 0.05, generator());
+        const auto plan = receiver::make(p, tested_backend());
+        if (tested_backend() != backend::cuda) { // where all go together
+            BOOST_TEST(plan->workspace_bytes(37) < 30 * plan->workspace_bytes(1));
+        }
+        check_same(receive(p, sent.received), receive_unfused(p, sent.received));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(every_backend_gives_the_references_results)
@@ -378,6 +390,11 @@ BOOST_AUTO_TEST_CASE(parameters_that_make_no_receiver_are_refused)
     refused([](parameters& p) { p.pilots.receive_antennas = 0; });
     refused([](parameters& p) { p.pilots.tones = 0; });
     refused([](parameters& p) { p.pilots.times = { 0, 1, 3, 4 }; }); // of 6 symbols
+    refused([](parameters& p) {
+        p.symbols = 1024;
+        p.pilots = { 16, 16, 65536, orthogonal_pilots(16, 16) };
+        p.pilot_symbols = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    });
     refused([](parameters& p) { p.code = nullptr; });
     refused([](parameters& p) { p.code = ldpc_code::dvbs2("short", "1/2"); });
     refused([](parameters& p) { p.points.bits = 11; });

@@ -45,7 +45,9 @@ public:
     using number = ldpc_decoder::number;
 
     struct parameters {
-        int symbols; //!< of a slot, those with pilots too; 1..1024
+        //! Of a slot, those with pilots too; 1..1024. symbols · tones · layers · bits of
+        //! a point are up to 2^30.
+        int symbols;
         //! Antennas, layers (up to Nr), tones, pilots, and how to estimate.
         channel_estimator::parameters pilots;
         //! Which symbols of the slot the pilots' are, ascending, counted from 0.
@@ -112,6 +114,10 @@ public:
     static std::unique_ptr<mimo_receiver>
     make(const parameters&, backend where = backend::automatic, int device = 0);
     virtual ~mimo_receiver() = default;
+
+    //! What a slot holds, without making a receiver. \throws std::invalid_argument where
+    //! a slot can't be laid out so; what the kernels alone refuse, make() does.
+    static sizes slot_of(const parameters&);
 
     virtual const sizes& slot() const = 0;
     //! Steps of an int8 LLR in a unit.
