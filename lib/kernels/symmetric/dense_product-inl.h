@@ -12,6 +12,7 @@
 #include "kernels/symmetric/dense_product.h"
 #include <algorithm>
 #include <hwy/aligned_allocator.h>
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -53,8 +54,13 @@ public:
 
     static void run(const product<T>& p, const crew& by, real* packed_b)
     {
-        for (size_t first = 0; first < p.k; first += slice) {
-            const size_t depth = std::min(slice, p.k - first);
+        for (size_t first = 0, depth; first < p.k; first += depth) {
+            depth = std::min(slice, p.k - first);
+            // The next slice begins with a whole block of D.
+            if (p.between &&
+                p.between->below[p.between_first + first + depth - 1] != T(0)) {
+                --depth;
+            }
             run_slice(p, by, packed_b, first, depth);
         }
     }
@@ -156,6 +162,15 @@ private:
         for (size_t r = 0; r < tile_rows; ++r) {
             sum[r][0] = hn::Zero(d);
             sum[r][1] = hn::Zero(d);
+        }
+        // C comes while A and B are multiplied.
+        constexpr size_t line = 64;
+        for (size_t r = 0; add && r < tile_rows; ++r) {
+            const char* const from = reinterpret_cast<const char*>(c + r * ldc);
+            for (size_t byte = 0; byte < tile_columns * sizeof(T); byte += line) {
+                hwy::Prefetch(from + byte);
+            }
+            hwy::Prefetch(from + tile_columns * sizeof(T) - 1);
         }
         for (size_t k = 0; k < depth; ++k) {
             const vec b0 = hn::Load(d, b);
@@ -280,8 +295,7 @@ private:
         }
     }
 
-    //! Columns of a packed panel times D. A slice never cuts a 2 x 2 block in two, for
-    //! blocks lie within leaves and slices are whole leaves.
+    //! Columns of a packed panel times D.
     static void scale(const block_diagonal<T>& d, size_t first, size_t depth, real* panel)
     {
         for (size_t k = 0; k < depth; ++k, panel += tile_rows * parts) {

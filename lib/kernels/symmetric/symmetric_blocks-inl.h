@@ -10,6 +10,7 @@
 
 #include "kernels/symmetric/dense_product-inl.h"
 #include "kernels/symmetric/symmetric_leaf-inl.h"
+#include "kernels/symmetric/symmetric_pivoting-inl.h"
 #include <functional>
 #include <vector>
 
@@ -25,8 +26,8 @@ namespace {
  *     A = L D L^H,   M = L^-1,   A^-1 = M^H D^-1 M
  *
  * A third of the n^3 flops each, recursive on halves, and all but the leaves products.
- * Positive definite: D = 1. Else D has blocks of order 1 and 2, and rows are exchanged
- * within a leaf only; the matrix comes in preconditioned so that this is enough.
+ * Positive definite: D = 1. Else L and D are those of pivoted_factors, and a block of D
+ * of order 2 stands within a leaf.
  *
  * Works in place on the lower triangle; above it, what stands is overwritten.
  */
@@ -45,6 +46,10 @@ public:
         : a(matrix), d_ld(ld), n(order), d_by(by), d_packed_b(packed_b),
           d_progress(std::move(progress))
     {
+        for (size_t cut = 0; cut < n; cut += leaf_order) {
+            d_cuts.push_back(cut);
+        }
+        d_cuts.push_back(n);
     }
 
     //! The inverse's lower triangle in the place of a positive definite matrix. Returns
@@ -59,32 +64,34 @@ public:
         return status;
     }
 
-    //! The inverse's lower triangle in the place of any matrix that has one and is far
-    //! enough from singular leading blocks. Pivots below `tiny` are replaced. Returns how
-    //! many were.
-    int invert_indefinite(real tiny)
+    //! The lower triangle of the inverse of P A P^T in the place of A's, whatever A is
+    //! but singular. Pivots below `tiny` are replaced. Memory:
+    //! symmetric_pivoting_bytes(). Returns the rows of A in the order of P A.
+    std::vector<size_t> invert_indefinite(real tiny, unsigned char* memory)
     {
+        pivoted_factors<T> factors(a, d_ld, n, d_by, memory);
+        factors.run(tiny, [this](const product<T>& p) { multiply(p); });
         d_indefinite = true;
-        d_tiny = tiny;
-        d_order.resize(n);
-        d_diagonal.resize(n);
-        d_inverse_diagonal.resize(n);
-        d_below.resize(n);
-        d_inverse_below.resize(n);
-        factor(0, n);
+        d_inverse_pivots = factors.inverse_pivots();
+        d_cuts = { 0 };
+        while (d_cuts.back() < n) {
+            size_t cut = std::min(n, d_cuts.back() + leaf_order);
+            cut -= factors.pivots().below[cut - 1] != T(0);
+            d_cuts.push_back(cut);
+        }
         invert_triangle(0, n);
-        restore_order();
         square(0, n);
-        return d_replaced;
+        return factors.rows();
     }
 
 private:
     T* at(size_t i, size_t j) const { return a + i * d_ld + j; }
     static bool is_leaf(size_t size) { return size <= leaf_order; }
     //! Halves in whole leaves.
-    static size_t half(size_t size)
+    size_t half(size_t first, size_t size) const
     {
-        return (size / 2 + leaf_order - 1) / leaf_order * leaf_order;
+        auto cut = std::lower_bound(d_cuts.begin(), d_cuts.end(), first + size / 2);
+        return *cut == first + size ? *--cut - first : *cut - first;
     }
 
     void multiply(const product<T>& p)
@@ -101,22 +108,16 @@ private:
         if (is_leaf(size)) {
             return factor_leaf(first, size);
         }
-        const size_t one = half(size), other = size - one, second = first + one;
+        const size_t one = half(first, size), other = size - one, second = first + one;
         int status = factor(first, one);
         if (status == 0) {
-            solve_from_right(
-                first, one, second, other, solving::adjoint_from_right, d_indefinite);
+            solve_from_right(first, one, second, other, solving::adjoint_from_right);
             product<T> p{ other, other,
                           one,   at(second, first),
                           d_ld,  at(second, first),
                           d_ld,  at(second, second),
                           d_ld };
             p.b_adjoint = p.lower = p.negative = true;
-            const auto d = pivots();
-            if (d_indefinite) {
-                p.between = &d;
-                p.between_first = first;
-            }
             multiply(p);
             status = factor(second, other);
         }
@@ -126,94 +127,44 @@ private:
     int factor_leaf(size_t first, size_t size)
     {
         leaf<T> block(at(first, first), d_ld, int(size));
-        if (!d_indefinite) {
-            const int status = block.cholesky(at(first, first), d_ld);
-            return status > 0 ? int(first) + status : status;
-        }
-        d_replaced += block.rook(at(first, first),
-                                 d_ld,
-                                 &d_order[first],
-                                 &d_diagonal[first],
-                                 &d_below[first],
-                                 d_tiny);
-        for (size_t k = first; k < first + size; ++k) {
-            const T e = d_below[k];
-            if (e == T(0)) {
-                d_inverse_diagonal[k] = 1 / d_diagonal[k];
-                d_inverse_below[k] = 0;
-                continue;
-            }
-            const real modulus = std::abs(e);
-            const real p = d_diagonal[k] / modulus, q = d_diagonal[k + 1] / modulus;
-            const real scale = 1 / ((p * q - 1) * modulus);
-            d_inverse_diagonal[k] = q * scale;
-            d_inverse_diagonal[k + 1] = p * scale;
-            d_inverse_below[k] = -(e / modulus) * scale;
-            d_inverse_below[++k] = 0;
-        }
-        // The rows of L to the left, and the columns below, follow the leaf's own.
-        const int* order = &d_order[first];
-        T taken[leaf_order];
-        std::vector<T> rows(size * first);
-        for (size_t i = 0; i < size; ++i) {
-            std::copy_n(at(first + order[i], 0), first, rows.begin() + i * first);
-        }
-        for (size_t i = 0; i < size; ++i) {
-            std::copy_n(rows.begin() + i * first, first, at(first + i, 0));
-        }
-        for (size_t i = first + size; i < n; ++i) {
-            T* row = at(i, first);
-            std::copy_n(row, size, taken);
-            for (size_t j = 0; j < size; ++j) {
-                row[j] = taken[order[j]];
-            }
-        }
-        return 0;
+        const int status = block.cholesky(at(first, first), d_ld);
+        return status > 0 ? int(first) + status : status;
     }
 
-    //! X D L^H = B or X L = B, with the triangle at `first` and B = `rows` rows from
+    //! X L^H = B or X L = B, with the triangle at `first` and B = `rows` rows from
     //! `row` on in the same columns.
-    void solve_from_right(
-        size_t first, size_t size, size_t row, size_t rows, solving how, bool scaled)
+    void solve_from_right(size_t first, size_t size, size_t row, size_t rows, solving how)
     {
         if (is_leaf(size)) {
             leaf_solver<T> solver(at(first, first), d_ld, int(size), how, d_indefinite);
-            const block_diagonal<T> inverse{ d_inverse_diagonal.data() + first,
-                                             d_inverse_below.data() + first };
             const crew by{ d_by.parallel && rows * size > (1 << 14) };
             by.each(rows, 4 * solver.width, [&](size_t from, size_t to) {
-                solver.solve_rows(
-                    at(row + from, first), d_ld, to - from, scaled ? &inverse : nullptr);
+                solver.solve_rows(at(row + from, first), d_ld, to - from, nullptr);
             });
             return;
         }
-        const size_t one = half(size), other = size - one, second = first + one;
+        const size_t one = half(first, size), other = size - one, second = first + one;
         product<T> p{ rows, 0, 0, nullptr, d_ld, nullptr, d_ld, nullptr, d_ld };
         p.negative = true;
         if (how == solving::adjoint_from_right) {
-            solve_from_right(first, one, row, rows, how, scaled);
+            solve_from_right(first, one, row, rows, how);
             p.n = other;
             p.k = one;
             p.a = at(row, first);
             p.b = at(second, first);
             p.b_adjoint = true;
             p.c = at(row, second);
-            const auto d = pivots();
-            if (scaled) {
-                p.between = &d;
-                p.between_first = first;
-            }
             multiply(p);
-            solve_from_right(second, other, row, rows, how, scaled);
+            solve_from_right(second, other, row, rows, how);
         } else {
-            solve_from_right(second, other, row, rows, how, scaled);
+            solve_from_right(second, other, row, rows, how);
             p.n = one;
             p.k = other;
             p.a = at(row, second);
             p.b = at(second, first);
             p.c = at(row, first);
             multiply(p);
-            solve_from_right(first, one, row, rows, how, scaled);
+            solve_from_right(first, one, row, rows, how);
         }
     }
 
@@ -230,7 +181,7 @@ private:
             });
             return;
         }
-        const size_t one = half(size), other = size - one, second = first + one;
+        const size_t one = half(first, size), other = size - one, second = first + one;
         solve_from_left(first, one, column, columns);
         product<T> p{ other, columns,           one,  at(second, first),
                       d_ld,  at(first, column), d_ld, at(second, column),
@@ -253,9 +204,9 @@ private:
             solver.solve_columns(at(first, first), d_ld, size);
             return;
         }
-        const size_t one = half(size), other = size - one, second = first + one;
+        const size_t one = half(first, size), other = size - one, second = first + one;
         // M21 = - L22^-1 L21 L11^-1
-        solve_from_right(first, one, second, other, solving::from_right, false);
+        solve_from_right(first, one, second, other, solving::from_right);
         solve_from_left(second, other, first, one);
         d_by.each(other, 64, [&](size_t from, size_t to) {
             for (size_t i = from; i < to; ++i) {
@@ -269,24 +220,6 @@ private:
         invert_triangle(second, other);
     }
 
-    //! (P^T A^-1 P) = (M P)^H D^-1 (M P): M's columns go back to the order of A's.
-    void restore_order()
-    {
-        d_by.each(n, 16, [&](size_t from, size_t to) {
-            T taken[leaf_order];
-            for (size_t i = from; i < to; ++i) {
-                for (size_t first = 0; first <= i; first += leaf_order) {
-                    const size_t size = std::min<size_t>(leaf_order, n - first);
-                    T* row = at(i, first);
-                    std::copy_n(row, size, taken);
-                    for (size_t j = 0; j < size; ++j) {
-                        row[d_order[first + j]] = taken[j];
-                    }
-                }
-            }
-        });
-    }
-
     //! The lower triangle of M^H D^-1 M, in the place of M.
     void square(size_t first, size_t size)
     {
@@ -294,7 +227,7 @@ private:
             multiply_by_leaf(first, size, first, size, true);
             return;
         }
-        const size_t one = half(size), other = size - one, second = first + one;
+        const size_t one = half(first, size), other = size - one, second = first + one;
         square(first, one);
         product<T> p{ one,   one,
                       other, at(second, first),
@@ -302,9 +235,8 @@ private:
                       d_ld,  at(first, first),
                       d_ld };
         p.a_adjoint = p.lower = true;
-        const auto d = inverse_pivots();
         if (d_indefinite) {
-            p.between = &d;
+            p.between = &d_inverse_pivots;
             p.between_first = second;
         }
         multiply(p);
@@ -320,24 +252,22 @@ private:
             multiply_by_leaf(first, size, column, columns, false);
             return;
         }
-        const size_t one = half(size), other = size - one, second = first + one;
+        const size_t one = half(first, size), other = size - one, second = first + one;
         multiply_by_triangle(first, one, column, columns);
         product<T> p{
             one,  columns,           other, at(second, first), d_ld, at(second, column),
             d_ld, at(first, column), d_ld
         };
         p.a_adjoint = true;
-        const auto d = inverse_pivots();
         if (d_indefinite) {
-            p.between = &d;
+            p.between = &d_inverse_pivots;
             p.between_first = second;
         }
         multiply(p);
         multiply_by_triangle(second, other, column, columns);
     }
 
-    //! The same for a leaf, which is whole: zeros, or exchanged columns, stand above its
-    //! diagonal.
+    //! The same for a leaf, which is whole: zeros stand above its diagonal.
     void
     multiply_by_leaf(size_t first, size_t size, size_t column, size_t columns, bool lower)
     {
@@ -355,18 +285,11 @@ private:
             p.a = copy.data();
             p.lda = size;
         }
-        const auto d = inverse_pivots();
         if (d_indefinite) {
-            p.between = &d;
+            p.between = &d_inverse_pivots;
             p.between_first = first;
         }
         multiply(p);
-    }
-
-    block_diagonal<T> pivots() const { return { d_diagonal.data(), d_below.data() }; }
-    block_diagonal<T> inverse_pivots() const
-    {
-        return { d_inverse_diagonal.data(), d_inverse_below.data() };
     }
 
     T* a;
@@ -377,11 +300,8 @@ private:
     std::function<void(double)> d_progress;
     double d_done = 0;
     bool d_indefinite = false;
-    real d_tiny = 0;
-    int d_replaced = 0;
-    std::vector<int> d_order; //!< within each leaf
-    std::vector<real> d_diagonal, d_inverse_diagonal;
-    std::vector<T> d_below, d_inverse_below;
+    block_diagonal<T> d_inverse_pivots{};
+    std::vector<size_t> d_cuts; //!< where leaves begin, and the order
 };
 
 } // namespace

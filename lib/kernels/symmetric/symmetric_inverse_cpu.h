@@ -3,6 +3,7 @@
 
 #include "kernels/symmetric/dense_product.h"
 #include "kernels/symmetric/symmetric_inverse_makers.h"
+#include <algorithm>
 
 // Between symmetric_inverse_cpu.cc and symmetric_item-inl.h.
 
@@ -20,8 +21,6 @@ struct symmetric_item {
     bool parallel; //!< all cores work on it, else the calling thread alone
     std::function<void(double)> progress;
     unsigned char* workspace; //!< symmetric_item_bytes(), aligned
-    //! The largest residual with which an indefinite matrix's inverse is good enough.
-    decltype(std::abs(T())) enough = 8;
 };
 
 template <typename T>
@@ -31,30 +30,61 @@ struct symmetric_outcome {
     int refinements = 0;
 };
 
-//! The order of the matrix that the butterflies mix: a multiple of 4.
-inline size_t mixed_order(size_t n) { return (n + 3) / 4 * 4; }
-
-//! Its rows' distance: whole cache lines, but no large power of two, which would put a
-//! column into a few sets of the cache.
-inline size_t mixed_stride(size_t n)
+//! Rows of the matrix that is factored lie so far apart: whole cache lines, but no large
+//! power of two, which would put a column into a few sets of the cache.
+inline size_t factored_stride(size_t n)
 {
-    const size_t whole = (n + 3 + 15) / 16 * 16;
+    const size_t whole = (n + 15) / 16 * 16;
     return whole % 256 == 0 ? whole + 16 : whole;
 }
+
+//! Pivots of an indefinite matrix are chosen among so many rows, so many at a time.
+constexpr size_t window_order = 256;
+constexpr size_t pivots_at_a_time = 64;
+
+//! Of columns in pivot_window: whole vectors.
+inline size_t pivot_window_stride(size_t order) { return (order + 15) / 16 * 16; }
+
+//! What pivot_window needs for T's of so many parts.
+inline size_t pivot_window_reals(size_t order, size_t parts)
+{
+    return ((order + 2 * pivots_at_a_time + 2) * parts + 3) * pivot_window_stride(order);
+}
+
+inline size_t whole_lines(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 //! Bytes of a packed slice of a product (dense_product-inl.h).
 template <typename T>
 size_t symmetric_packed_bytes(size_t n)
 {
-    return (256 * (n + 4 + 64) * sizeof(T) + 255) / 256 * 256;
+    return whole_lines(256 * (n + 64) * sizeof(T));
+}
+
+//! Bytes of the matrix that is factored.
+template <typename T>
+size_t symmetric_factored_bytes(size_t n)
+{
+    return whole_lines(factored_stride(n) * n * sizeof(T));
+}
+
+//! Bytes of the window, and of a panel of L beside the matrix.
+template <typename T>
+size_t symmetric_pivoting_bytes(size_t n)
+{
+    using real = decltype(std::abs(T()));
+    return whole_lines(
+               pivot_window_reals(std::min(n, window_order), sizeof(T) / sizeof(real)) *
+               sizeof(real)) +
+           n * pivots_at_a_time * sizeof(T);
 }
 
 template <typename T>
 size_t symmetric_item_bytes(size_t n, definiteness definite)
 {
-    return symmetric_packed_bytes<T>(n) + (definite == definiteness::unknown
-                                               ? mixed_stride(n) * (n + 3) * sizeof(T)
-                                               : 0);
+    return symmetric_packed_bytes<T>(n) +
+           (definite == definiteness::unknown
+                ? symmetric_factored_bytes<T>(n) + symmetric_pivoting_bytes<T>(n)
+                : 0);
 }
 
 } // namespace gr::cudaphy::kernels

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Passes over a whole matrix: copies of triangles, butterflies, probes. Included once an
+// Passes over a whole matrix: copies of triangles, norms, probes. Included once an
 // instruction set, hence no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_PASSES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_PASSES_INL_H
@@ -74,18 +74,25 @@ bool copy_lower(const T* from, T* to, size_t n, size_t ld, const crew& by)
     return finite;
 }
 
-/*!
- * X = S W S from W's lower triangle, whole and exactly Hermitian; scale may be null (1).
- * W may be X. Returns whether it is finite.
- */
+//! S W S in the place of W's lower triangle.
 template <typename T>
-bool spread(const T* w,
-            size_t ld,
-            T* x,
-            size_t n,
-            size_t ldx,
-            const decltype(std::abs(T()))* scale,
-            const crew& by)
+void scale_lower(
+    T* w, size_t n, size_t ld, const decltype(std::abs(T()))* scale, const crew& by)
+{
+    by.each(n, 16, [&](size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) {
+            const auto factor = scale[i];
+            for (size_t j = 0; j <= i; ++j) {
+                w[i * ld + j] *= factor * scale[j];
+            }
+        }
+    });
+}
+
+//! A lower triangle becomes a whole matrix, exactly Hermitian. Returns whether it is
+//! finite.
+template <typename T>
+bool mirror(T* x, size_t ld, size_t n, const crew& by)
 {
     using real = decltype(std::abs(T()));
     std::atomic<bool> finite{ true };
@@ -93,19 +100,51 @@ bool spread(const T* w,
         T block[pass_tile][pass_tile];
         T zero = 0; // or NaN
         for (size_t i = i0; i < i1; ++i) {
-            const real factor = scale ? scale[i] : 1;
-            const size_t last = std::min(i + 1, j1);
+            const size_t last = std::min(i, j1);
             for (size_t j = j0; j < last; ++j) {
-                T value = w[i * ld + j] * (scale ? factor * scale[j] : real(1));
-                value = i == j ? T(std::real(value)) : value;
+                const T value = x[i * ld + j];
                 zero += value * real(0);
-                x[i * ldx + j] = value;
                 block[j - j0][i - i0] = adjoint(value);
+            }
+            if (i < j1) {
+                x[i * ld + i] = std::real(x[i * ld + i]);
+                zero += x[i * ld + i] * real(0);
             }
         }
         for (size_t j = j0; j < j1; ++j) {
             for (size_t i = std::max(i0, j + 1); i < i1; ++i) {
-                x[j * ldx + i] = block[j - j0][i - i0];
+                x[j * ld + i] = block[j - j0][i - i0];
+            }
+        }
+        if (zero != zero) {
+            finite = false;
+        }
+    });
+    return finite;
+}
+
+//! S P^T W P S of a whole matrix, where row i of P A is row rows[i] of A. Returns whether
+//! it is finite.
+template <typename T>
+bool restore_rows(const T* w,
+                  size_t ld,
+                  T* x,
+                  size_t n,
+                  const size_t* rows,
+                  const decltype(std::abs(T()))* scale,
+                  const crew& by)
+{
+    using real = decltype(std::abs(T()));
+    std::atomic<bool> finite{ true };
+    by.each(n, 16, [&](size_t first, size_t last) {
+        T zero = 0; // or NaN
+        for (size_t i = first; i < last; ++i) {
+            T* const to = x + rows[i] * n;
+            const real factor = scale[rows[i]];
+            for (size_t j = 0; j < n; ++j) {
+                const T value = w[i * ld + j] * (factor * scale[rows[j]]);
+                zero += value * real(0);
+                to[rows[j]] = value;
             }
         }
         if (zero != zero) {
@@ -227,119 +266,6 @@ std::vector<T> times_whole(const T* x, size_t n, const std::vector<T>& v, const 
     });
     return y;
 }
-
-/*
- * Random butterflies of depth 2 (Parker 1995; Baboulin, Dongarra, Herrmann, Tomov, ACM
- * TOMS 39(2), 2013): U = diag(B', B'') B, where B = [R S; R -S] / sqrt(2) with random
- * diagonal R and S of half the order. Leading blocks of U^T A U are as good as those of a
- * random matrix. Factors of exp(-width / 2) to exp(width / 2) of either sign: for a width
- * of 1, U's condition stays below 8.
- */
-template <typename Real>
-class butterflies
-{
-public:
-    //! For matrices of order 4 quarter whose elements have so many parts.
-    butterflies(size_t quarter, size_t parts, double width, unsigned seed)
-        : q(quarter * parts), d_parts(parts)
-    {
-        std::mt19937 engine(seed);
-        for (auto& level : d_factors) {
-            level.resize(4 * q);
-            for (size_t i = 0; i < 4 * quarter; ++i) {
-                const double u = engine() / 4294967296.0 - 0.5;
-                const double sign = engine() & 1 ? std::sqrt(0.5) : -std::sqrt(0.5);
-                std::fill_n(&level[i * parts], parts, Real(sign * std::exp(width * u)));
-            }
-        }
-    }
-
-    //! W = U^T W U of a whole matrix.
-    void apply(Real* w, size_t ld, const crew& by) const { pass<true>(w, ld, by); }
-    //! W = U W U^T.
-    void apply_adjoint(Real* w, size_t ld, const crew& by) const
-    {
-        pass<false>(w, ld, by);
-    }
-
-private:
-    template <bool Forward>
-    static HWY_INLINE void four(Real& x0,
-                                Real& x1,
-                                Real& x2,
-                                Real& x3,
-                                const Real* f,
-                                const Real* g,
-                                size_t j,
-                                size_t q)
-    {
-        if constexpr (Forward) {
-            const Real a = (x0 + x1) * f[j], b = (x0 - x1) * f[q + j];
-            const Real c = (x2 + x3) * f[2 * q + j], d = (x2 - x3) * f[3 * q + j];
-            x0 = (a + c) * g[j];
-            x1 = (b + d) * g[q + j];
-            x2 = (a - c) * g[2 * q + j];
-            x3 = (b - d) * g[3 * q + j];
-        } else {
-            const Real y0 = x0 * g[j], y1 = x1 * g[q + j];
-            const Real y2 = x2 * g[2 * q + j], y3 = x3 * g[3 * q + j];
-            const Real a = (y0 + y2) * f[j], b = (y1 + y3) * f[q + j];
-            const Real c = (y0 - y2) * f[2 * q + j], d = (y1 - y3) * f[3 * q + j];
-            x0 = a + b;
-            x1 = a - b;
-            x2 = c + d;
-            x3 = c - d;
-        }
-    }
-
-    template <bool Forward>
-    void pass(Real* w, size_t ld, const crew& by) const
-    {
-        const Real* const f = d_factors[0].data();
-        const Real* const g = d_factors[1].data();
-        const size_t rows = q / d_parts, step = rows * ld * d_parts;
-        by.each(rows, 4, [&](size_t first, size_t last) {
-            for (size_t i = first; i < last; ++i) {
-                Real* const r0 = w + i * ld * d_parts;
-                Real* const r1 = r0 + step;
-                Real* const r2 = r1 + step;
-                Real* const r3 = r2 + step;
-                // Factors of the four rows, in the order in which four() takes them.
-                Real fi[4], gi[4];
-                for (size_t l = 0; l < 4; ++l) {
-                    fi[l] = f[(l * rows + i) * d_parts];
-                    gi[l] = g[(l * rows + i) * d_parts];
-                }
-#ifndef __clang__
-#pragma GCC ivdep
-#endif
-                for (size_t j = 0; j < q; ++j) {
-                    Real x[4][4];
-                    for (size_t c = 0; c < 4; ++c) {
-                        x[0][c] = r0[c * q + j];
-                        x[1][c] = r1[c * q + j];
-                        x[2][c] = r2[c * q + j];
-                        x[3][c] = r3[c * q + j];
-                    }
-                    for (size_t r = 0; r < 4; ++r) {
-                        four<Forward>(x[r][0], x[r][1], x[r][2], x[r][3], f, g, j, q);
-                    }
-                    for (size_t c = 0; c < 4; ++c) {
-                        four<Forward>(x[0][c], x[1][c], x[2][c], x[3][c], fi, gi, 0, 1);
-                        r0[c * q + j] = x[0][c];
-                        r1[c * q + j] = x[1][c];
-                        r2[c * q + j] = x[2][c];
-                        r3[c * q + j] = x[3][c];
-                    }
-                }
-            }
-        });
-    }
-
-    size_t q; //!< reals in a quarter of a row
-    size_t d_parts;
-    std::vector<Real> d_factors[2]; //!< of the halves, and of the whole
-};
 
 } // namespace
 } // namespace HWY_NAMESPACE
