@@ -56,7 +56,7 @@ public:
             own("bordering", 5, definiteness::positive, symmetric_algorithm::bordering);
         }
 #ifdef CUDAPHY_HAVE_OPENBLAS
-        if (d_queue.where() != backend::cuda && d_batch == 1) {
+        if (d_queue.where() != backend::cuda) {
             using namespace benchmarks;
             peer("OpenBLAS potrf+potri", 5, [&](T* a) { return potri(n, a); });
             peer("OpenBLAS getrf+getri", 0, [&](T* a) { return getri(n, a); });
@@ -94,9 +94,14 @@ private:
         double best = 1e9;
         int info = 0;
         for (int round = 0; round < (n > 2000 ? 1 : 3); ++round) {
-            auto copy = a;
+            std::vector<T> copies;
+            for (size_t item = 0; item < d_batch; ++item) {
+                copies.insert(copies.end(), a.begin(), a.end());
+            }
             const auto start = std::chrono::steady_clock::now();
-            info = run(copy.data());
+            for (size_t item = 0; item < d_batch; ++item) {
+                info = run(copies.data() + item * a.size());
+            }
             const std::chrono::duration<double> took =
                 std::chrono::steady_clock::now() - start;
             best = std::min(best, took.count());

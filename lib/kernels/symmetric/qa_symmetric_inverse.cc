@@ -79,6 +79,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(leading_minors_that_are_zero, T, number_types)
     }
 }
 
+//! The CPU looks for pivots among 256 rows before it looks at the others.
+BOOST_AUTO_TEST_CASE_TEMPLATE(pivots_that_stand_far_below, T, number_types)
+{
+    if (is_too_slow(1000)) {
+        return;
+    }
+    const int n = 600;
+    const auto exchange =
+        hermitian<T>(n, [](int i, int j) { return i + j == n - 1 ? draw<T>() : T(0); });
+    check_inverse(n, exchange, invert(n, exchange), "exchange");
+    const auto saddle = hermitian<T>(n, [](int i, int j) {
+        return T(i < n / 2 ? T(0) : j < n / 2 ? draw<T>() : T(0));
+    });
+    check_inverse(n, saddle, invert(n, saddle), "zeros but for a corner");
+    const auto arrow = hermitian<T>(n, [](int i, int j) {
+        return i == j ? T(i % 2 ? 1e-3 : -1e-3) : i > n - 3 ? draw<T>() : T(0);
+    });
+    check_inverse(n, arrow, invert(n, arrow), "arrow");
+    const auto apart = hermitian<T>(n, [](int i, int j) {
+        return i - j == n / 2 ? T(1) : i == j ? draw<T>() * real_of<T>(1e-3) : T(0);
+    });
+    check_inverse(n, apart, invert(n, apart), "two diagonals");
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(matrices_of_few_elements, T, number_types)
 {
     for (const int n : { 2, 3, 64, 65, 66, 67, 127, 128, 129, 200 }) {
