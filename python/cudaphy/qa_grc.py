@@ -14,7 +14,7 @@ import yaml
 from gnuradio import cudaphy, gr
 from gnuradio.grc.core import Constants, Messages
 from gnuradio.grc.core.platform import Platform
-from qa_support import BACKEND, main
+from qa_support import BACKEND, main, need_backend
 from qa_support.grc_parameters import PARAMETERS
 
 FOLDER = Path(__file__).resolve().parents[2] / "grc"
@@ -92,6 +92,7 @@ def load_platform():
     return platform, [text for text in said if "cudaphy" in text.lower()]
 
 
+need_backend()  # before the seconds that this takes
 PLATFORM, WARNINGS = load_platform()
 
 

@@ -18,11 +18,16 @@ KEY = "packet_len"
 _LETTER = {"complex64": "c", "float32": "f", "uint8": "b"}
 
 
-def main():
-    """Runs the calling program's tests, or skips them all where the backend is missing."""
+def need_backend():
+    """Ends the calling program where the backend is missing: its tests are skipped."""
     if BACKEND not in cudaphy.backends():
         print(f"skipped: no backend {BACKEND} here, only {cudaphy.backends()}")
         sys.exit(77)
+
+
+def main():
+    """Runs the calling program's tests, or skips them all where the backend is missing."""
+    need_backend()
     unittest.main()
 
 
