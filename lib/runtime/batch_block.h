@@ -144,8 +144,7 @@ private:
         int kind = 0, frames = 0;
         uint64_t first_in = 0;               //!< items of input 0 before its first
         std::vector<uint64_t> reserved = {}; //!< items of each output before its first
-        bool published = false;
-        uint64_t first_out = 0; //!< where its first stands on output 0, if published
+        uint64_t first_out = 0; //!< where its first stands on output 0, once published
         uint64_t refused_items = 0, packet_items = 0;
         std::vector<tag_t> head = {}; //!< of a packet that is refused
         std::string refusal = {};     //!< empty but for a packet's first part
@@ -169,7 +168,7 @@ private:
     bool pass_over(const gr_vector_int& ninput_items);
     void submit(const rings& rings, int kind, int frames);
     void collect(const rings& rings);
-    void publish(flight& done, const rings* rings);
+    void publish(flight& batch, const rings& rings);
     void finish(const flight& done);
     void close_gaps(const flight& done,
                     const std::vector<int>& kept_before,

@@ -258,7 +258,7 @@ void batch_block::submit(const rings& rings, int number, int frames)
         d_ahead.out[p] += uint64_t(frames) * kind.out[p];
     }
     if (d_publishes_early) {
-        publish(under_way, nullptr);
+        publish(under_way, rings);
     }
     d_in_flight.push_back(std::move(under_way));
     d_counters.queued(d_in_flight.size());
@@ -270,8 +270,8 @@ void batch_block::collect(const rings& rings)
     if (done.busy) {
         done.busy->line->synchronize();
         d_counters.computed(done.frames, done.busy->watch->seconds());
-        if (!done.published) {
-            publish(done, &rings);
+        if (!d_publishes_early) {
+            publish(done, rings);
         }
         finish(done);
         d_free.push_back(done.busy);
@@ -289,28 +289,27 @@ void batch_block::collect(const rings& rings)
     }
 }
 
-//! Puts a batch's items out. Early, before it is computed, there are no `rings`: all of
-//! its frames are put out, and what happened to them is not known yet.
-void batch_block::publish(flight& batch, const rings* rings)
+//! Puts a batch's items out. Early, before it is computed, all of its frames are put out,
+//! and what happened to them is not known yet.
+void batch_block::publish(flight& batch, const rings& rings)
 {
     // How many frames of the batch are put out before each of them.
     const auto& kind = d_kinds[batch.kind];
     const batch_status status{ batch.busy->statuses(), batch.frames };
     std::vector<int> kept_before(batch.frames + 1, 0);
     for (int f = 0; f < batch.frames; ++f) {
-        const bool kept = !rings || keeps(status, f);
+        const bool kept = d_publishes_early || keeps(status, f);
         kept_before[f + 1] = kept_before[f] + kept;
     }
     const int kept = kept_before[batch.frames];
-    if (rings && (kept != batch.frames || batch.reserved != d_behind.out)) {
-        close_gaps(batch, kept_before, *rings);
+    if (!d_publishes_early && (kept != batch.frames || batch.reserved != d_behind.out)) {
+        close_gaps(batch, kept_before, rings);
     }
 
     // Tags before items: once produced, items may be read at any moment.
     copy_tags(batch, kept_before);
-    batch.published = true;
     batch.first_out = nitems_written(0);
-    for (int f = 0; rings && f < batch.frames; ++f) {
+    for (int f = 0; !d_publishes_early && f < batch.frames; ++f) {
         report(status, f, batch.first_out + uint64_t(kept_before[f]) * kind.out[0]);
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runtime/device_edge.h"
-#include "runtime/on_device.h"
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
+#ifdef CUDAPHY_HAVE_CUDA
+#include "kernels/common/cuda_check.cuh"
+#endif
 
 namespace gr::cudaphy {
 namespace {
@@ -14,27 +16,15 @@ namespace {
 
 #ifdef CUDAPHY_HAVE_CUDA
 
-void check(cudaError_t code, const char* what)
-{
-    if (code != cudaSuccess) {
-        cudaGetLastError();
-        throw cuda_error(std::string(what) + ": " + cudaGetErrorString(code));
-    }
-}
-
-cudaStream_t stream_of(const queue& line)
-{
-    return static_cast<cudaStream_t>(line.native());
-}
-
-void* make_event(const queue& line)
+void* make_event(queue& line)
 {
     if (line.where() != backend::cuda) {
         return nullptr;
     }
-    on_device scope(line.device());
+    cuda_device_scope scope(line.device());
     cudaEvent_t made = nullptr;
-    check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), "cudaEventCreate");
+    cuda_check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming),
+               "cudaEventCreate");
     return made;
 }
 
@@ -46,42 +36,44 @@ void destroy_event(void* event)
     }
 }
 
-void wait_for(void* event, const queue& line)
+void wait_for(void* event, queue& line)
 {
     if (event) {
-        on_device scope(line.device());
-        check(cudaStreamWaitEvent(stream_of(line), static_cast<cudaEvent_t>(event), 0),
-              "a stream's wait for the block before");
+        cuda_device_scope scope(line.device());
+        cuda_check(
+            cudaStreamWaitEvent(stream_of(line), static_cast<cudaEvent_t>(event), 0),
+            "a stream's wait for the block before");
     }
 }
 
-void set(void* event, const queue& line)
+void set(void* event, queue& line)
 {
     if (event) {
-        on_device scope(line.device());
-        check(cudaEventRecord(static_cast<cudaEvent_t>(event), stream_of(line)),
-              "a stream's mark for the block after");
+        cuda_device_scope scope(line.device());
+        cuda_check(cudaEventRecord(static_cast<cudaEvent_t>(event), stream_of(line)),
+                   "a stream's mark for the block after");
     }
 }
 
-void copy_there(const queue& line, void* to, const void* from, size_t bytes)
+void copy_there(queue& line, void* to, const void* from, size_t bytes)
 {
     if (line.where() != backend::cuda) {
         std::memcpy(to, from, bytes);
         return;
     }
-    on_device scope(line.device());
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(line)),
-          "a copy on the device");
+    cuda_device_scope scope(line.device());
+    cuda_check(
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(line)),
+        "a copy on the device");
 }
 
 #else
 
-void* make_event(const queue&) { return nullptr; }
+void* make_event(queue&) { return nullptr; }
 void destroy_event(void*) {}
-void wait_for(void*, const queue&) {}
-void set(void*, const queue&) {}
-void copy_there(const queue&, void* to, const void* from, size_t bytes)
+void wait_for(void*, queue&) {}
+void set(void*, queue&) {}
+void copy_there(queue&, void* to, const void* from, size_t bytes)
 {
     std::memcpy(to, from, bytes);
 }

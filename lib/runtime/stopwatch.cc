@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runtime/stopwatch.h"
-#include "runtime/on_device.h"
 #ifdef CUDAPHY_HAVE_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -12,6 +11,25 @@ namespace gr::cudaphy {
 namespace {
 
 cudaEvent_t event_of(void* event) { return static_cast<cudaEvent_t>(event); }
+
+//! The queue's device is current in its lifetime.
+class on_device
+{
+public:
+    explicit on_device(int device)
+    {
+        cudaGetDevice(&d_before);
+        cudaSetDevice(device);
+    }
+    ~on_device()
+    {
+        cudaSetDevice(d_before);
+        cudaGetLastError(); // a figure is not worth an error
+    }
+
+private:
+    int d_before = 0;
+};
 
 } // namespace
 

@@ -147,6 +147,29 @@ class Flowgraph:
         return eval(self.block.templates.render("make"), names)
 
 
+class ParameterCases:
+    """Tests of blocks without a backend, for a TestCase with PARAMETERS: for each block (good parameters,
+    bad parameters), as they are typed in GRC."""
+
+    def test_good_parameters_make_a_valid_flowgraph_and_a_block(self):
+        for kind, (good, _) in self.PARAMETERS.items():
+            for parameters in [{}, *good]:
+                with self.subTest(block=kind, parameters=parameters):
+                    flowgraph = Flowgraph(kind, parameters)
+                    self.assertEqual(flowgraph.errors(), [])
+                    flowgraph.make()
+
+    def test_bad_parameters_make_the_block_invalid_as_its_constructor_would(self):
+        for kind, (_, bad) in self.PARAMETERS.items():
+            for parameters in bad:
+                with self.subTest(block=kind, parameters=parameters):
+                    flowgraph = Flowgraph(kind, parameters)
+                    flowgraph.errors()
+                    self.assertFalse(flowgraph.block.is_valid())
+                    with self.assertRaises((ValueError, TypeError)):
+                        flowgraph.make()
+
+
 def common(kind, cases):
     """Those of the cases whose parameters the block has."""
     known = {parameter["id"] for parameter in PLATFORM.blocks[kind].parameters_data}

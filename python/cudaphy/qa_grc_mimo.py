@@ -4,7 +4,7 @@
 
 import unittest
 
-from qa_grc import Flowgraph
+from qa_grc import ParameterCases
 from qa_support import main
 
 _OFDM = (
@@ -92,24 +92,8 @@ PARAMETERS = {
 }
 
 
-class qa_grc_mimo(unittest.TestCase):
-    def test_good_parameters_make_a_valid_flowgraph_and_a_block(self):
-        for kind, (good, _) in PARAMETERS.items():
-            for parameters in [{}, *good]:
-                with self.subTest(block=kind, parameters=parameters):
-                    flowgraph = Flowgraph(kind, parameters)
-                    self.assertEqual(flowgraph.errors(), [])
-                    flowgraph.make()
-
-    def test_bad_parameters_make_the_block_invalid_as_its_constructor_would(self):
-        for kind, (_, bad) in PARAMETERS.items():
-            for parameters in bad:
-                with self.subTest(block=kind, parameters=parameters):
-                    flowgraph = Flowgraph(kind, parameters)
-                    flowgraph.errors()
-                    self.assertFalse(flowgraph.block.is_valid())
-                    with self.assertRaises((ValueError, TypeError)):
-                        flowgraph.make()
+class qa_grc_mimo(ParameterCases, unittest.TestCase):
+    PARAMETERS = PARAMETERS
 
 
 if __name__ == "__main__":
