@@ -80,7 +80,8 @@ symmetric_inverse_impl<T>::symmetric_inverse_impl(
                 gr::io_signature::make(1, 1, sizeof(T) * parameters.order)),
       d_order(parameters.order), d_most(parameters.batch), d_check(check),
       d_key(length_tag_key), d_backend(where),
-      d_queue(queue::make(where.where, where.device))
+      d_counters(name_of(where.where), [this] { return d_failures.load(); }),
+      d_queue(queue::make(where.where, where.device)), d_watch(*d_queue)
 {
     auto p = parameters;
     p.progress = [this](double share) { tell_progress(share); };
@@ -223,6 +224,7 @@ void symmetric_inverse_impl<T>::invert()
             }
         }
     }
+    d_counters.queued(1);
     view<T> x{ d_values, count * elements };
     d_last_told = std::chrono::steady_clock::now();
     if (d_on_device.size()) {
@@ -232,13 +234,17 @@ void symmetric_inverse_impl<T>::invert()
     typename kernel::results out;
     out.x = x;
     out.status = d_status.all().part(0, count);
+    d_watch.begin();
     d_kernel->run(x, out, d_workspace, *d_queue);
+    d_watch.end();
     std::vector<int> status(count);
     d_queue->copy_out(status.data(), d_status.data(), count * sizeof(int));
     if (d_on_device.size()) {
         d_queue->copy_out(d_values, x.data(), x.size() * sizeof(T));
     }
     d_queue->synchronize();
+    d_counters.queued(0);
+    d_counters.computed(count, d_watch.seconds());
     for (size_t m = 0; m < count; ++m) {
         if (status[m] != 0) {
             fail(m,

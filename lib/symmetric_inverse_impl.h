@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "runtime/block_counters.h"
 #include "runtime/packet_cutter.h"
+#include "runtime/stopwatch.h"
 #include <atomic>
 #include <chrono>
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
@@ -15,7 +17,7 @@ namespace gr::cudaphy {
  * large one; then the inverse's rows go out before others come in.
  */
 template <typename T>
-class symmetric_inverse_impl : public symmetric_inverse
+class symmetric_inverse_impl : public symmetric_inverse, public counting_block
 {
 public:
     using kernel = kernels::symmetric_inverse<T>;
@@ -36,6 +38,8 @@ public:
     std::string backend() const override { return name_of(d_backend.where); }
     uint64_t failures() const override { return d_failures; }
     uint64_t matrices() const override { return d_matrices; }
+    block_statistics statistics() const override { return d_counters.now(); }
+    void setup_rpc() override { d_counters.register_at_control_port(alias()); }
 
 private:
     int gather(const T* rows, int count);
@@ -49,7 +53,9 @@ private:
     const bool d_check;
     const std::string d_key;
     const resolved_backend d_backend;
+    block_counters d_counters;
     std::unique_ptr<queue> d_queue;
+    stopwatch d_watch;
     std::unique_ptr<kernel> d_kernel;
     array<T> d_on_device; //!< empty where kernels reach d_values
     array<unsigned char> d_workspace;

@@ -49,6 +49,17 @@ def cases():
             [(1, matrices(n, 3))],
             [(1, "complex64", 9)],
         ),
+        "symmetric_inverse": case(
+            # It never waits for more.
+            lambda max_latency=0, **o: cudaphy.symmetric_inverse_block(3, **o),
+            [(3, np.tile(np.eye(3, dtype="c8"), (n, 1)))],
+            [(3, "complex64", 3)],
+        ),
+        "sparse_matvec": case(
+            lambda **o: cudaphy.sparse_matvec([[1, 0, 2], [0, 3, 0]], **o),
+            [(1, gaussian((n, 3)))],
+            [(1, "complex64", 2)],
+        ),
         "mimo_channel_estimator": case(
             lambda **o: cudaphy.mimo_channel_estimator(2, 2, TONES, pilots, **o),
             [(PILOTS * TONES, gaussian((n * PILOTS * TONES, 2)))],
@@ -197,6 +208,28 @@ class qa_packet_tags(FlowgraphCase):
         self.assertEqual(cudaphy.packet_resync(8).stats()["frames"], 0)
 
 
+class then_silence(gr.sync_block):
+    """Puts an array out, and then nothing more, without an end."""
+
+    def __init__(self, array, length):
+        vlen = array.shape[1] if array.ndim == 2 else 1
+        out = (array.dtype.type, vlen) if vlen > 1 else array.dtype.type
+        gr.sync_block.__init__(self, "then_silence", [], [out])
+        self._array, self._length, self._done = array, length, 0
+
+    def work(self, input_items, output_items):
+        out = output_items[0]
+        count = min(len(out), len(self._array) - self._done)
+        if count == 0:
+            time.sleep(0.005)
+            return 0
+        if self._done == 0:
+            self.add_item_tag(0, 0, pmt.intern(KEY), pmt.from_long(self._length))
+        out[:count] = self._array[self._done : self._done + count]
+        self._done += count
+        return count
+
+
 class qa_slow_source(FlowgraphCase):
     """A source that gives a packet now and then, and never ends."""
 
@@ -237,6 +270,38 @@ class qa_slow_source(FlowgraphCase):
         finally:
             self.top.stop()
             self.top.wait()
+
+    def test_a_lone_packet_comes_out_of_every_block(self):
+        # No other follows, the stream does not end, and a batch would hold a thousand.
+        for name, (make, inputs, outputs) in cases().items():
+            for latency in (0, 0.05):
+                with self.subTest(block=name, max_latency=latency):
+                    block = make(
+                        length_tag_key=KEY,
+                        backend=BACKEND,
+                        max_batch=1000,
+                        max_latency=latency,
+                    )
+                    sources = [
+                        then_silence(array[: 2 * frame], 2 * frame)
+                        for frame, array in inputs
+                    ]
+                    sinks = [Sink(dtype, vlen) for _, dtype, vlen in outputs]
+                    top = gr.top_block()
+                    for port, source in enumerate(sources):
+                        top.connect(source, (block, port))
+                    for port, sink in enumerate(sinks):
+                        top.connect((block, port), sink.block)
+                    top.start()
+                    wanted = [2 * items for items, _, _ in outputs]
+                    try:
+                        came = self.soon(
+                            lambda: [len(sink.data) for sink in sinks] == wanted
+                        )
+                        self.assertTrue(came, [len(sink.data) for sink in sinks])
+                    finally:
+                        top.stop()
+                        top.wait()
 
     def test_without_max_latency_it_comes_at_once(self):
         decoder = cudaphy.ldpc_decoder(CODE, length_tag_key=KEY, backend=BACKEND)
