@@ -85,7 +85,7 @@ class dvbs2_frame_sync(gr.basic_block):
     def _clear(self):
         self._buffer = np.zeros(0, np.complex64)
         self._first = 0  # the buffer's first symbol, of the input
-        self._times, self._tags = [], {}
+        self._times, self._tags = [], []
         self._locked = False
         self._coarse = self._fine = 0j
         self._weight = 0
@@ -113,7 +113,9 @@ class dvbs2_frame_sync(gr.basic_block):
         return self._step() / (2 * np.pi)
 
     def forecast(self, noutput_items, ninputs):
-        return [1] * ninputs
+        # What the buffer holds goes out even after the stream before this block has ended.
+        enough = max(self._length + 2, PART) + HEADER
+        return [0 if len(self._buffer) >= enough else 1] * ninputs
 
     def _metric(self, x):
         """Normalised differential correlation with the header, at each start in x."""
@@ -188,10 +190,11 @@ class dvbs2_frame_sync(gr.basic_block):
 
     def _take_in(self, samples):
         first = self.nitems_read(0)
-        for tag in self.get_tags_in_range(0, first, first + len(samples)):
+        tags = self.get_tags_in_range(0, first, first + len(samples))
+        for tag in sorted(tags, key=lambda tag: tag.offset):
             name = pmt.symbol_to_string(tag.key)
             if name in _KEPT_TAGS:
-                self._tags[name] = tag
+                self._tags.append((name, tag))
             if name == "rx_time" and tag.offset > self._first:
                 self._times.append(tag.offset)
         self._buffer = np.concatenate((self._buffer, samples))
@@ -229,18 +232,20 @@ class dvbs2_frame_sync(gr.basic_block):
                 self._lost_lock += 1
                 continue
             data, noise = self._frame()
-            self._drop(self._length)
             if self._weight >= SETTLING // 3:  # before, the phase may slip
                 self._put_out(data, noise, output_items[0], made)
                 made += self._symbols
+            self._drop(self._length)
         return made
 
     def _put_out(self, data, noise, out, made):
         out[made : made + self._symbols] = data
         item = self.nitems_written(0) + made
         self.add_item_tag(0, item, self._key, pmt.from_long(self._symbols))
-        for tag in self._tags.values():
+        # The last of each name up to this frame's head; the buffer holds later frames' too.
+        count = sum(tag.offset <= self._first for _, tag in self._tags)
+        for tag in dict(self._tags[:count]).values():
             self.add_item_tag(0, item, tag.key, tag.value)
-        self._tags = {}
+        self._tags = self._tags[count:]
         self.message_port_pub(pmt.intern("noise_variance"), pmt.from_double(noise))
         self._frames += 1
