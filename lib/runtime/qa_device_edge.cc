@@ -2,6 +2,8 @@
 #define BOOST_TEST_MODULE device_edge
 #include "kernels/common/testing.h"
 #include "runtime/batch_block.h"
+#include <filesystem>
+#include <fstream>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/blocks/head.h>
 #include <gnuradio/blocks/null_sink.h>
@@ -12,6 +14,7 @@
 #include <gnuradio/top_block.h>
 #include <numeric>
 #include <thread>
+#include <unistd.h>
 #ifdef CUDAPHY_HAVE_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -137,6 +140,39 @@ bool host_ring_is_used(const relay_sptr& block)
     const auto* items = reinterpret_cast<const int*>(ring->base());
     return std::any_of(items, items + ring->bufsize(), [](int i) { return i != 0; });
 }
+
+//! What this process holds of the system.
+struct holdings {
+    long threads = 0, files = 0, mappings = 0;
+    double resident = 0, on_device = 0; //!< MiB
+
+    static holdings now()
+    {
+        namespace fs = std::filesystem;
+        const auto entries = [](const char* folder) {
+            const fs::directory_iterator all{ folder };
+            return static_cast<long>(std::distance(fs::begin(all), fs::end(all)));
+        };
+        holdings h;
+        h.threads = entries("/proc/self/task");
+        h.files = entries("/proc/self/fd");
+        std::ifstream maps("/proc/self/maps");
+        for (std::string line; std::getline(maps, line);) {
+            ++h.mappings;
+        }
+        double pages = 0;
+        std::ifstream("/proc/self/statm") >> pages >> pages;
+        h.resident = pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+#ifdef CUDAPHY_HAVE_CUDA
+        size_t free = 0, total = 0;
+        if (tested_backend() == backend::cuda &&
+            cudaMemGetInfo(&free, &total) == cudaSuccess) {
+            h.on_device = static_cast<double>(total - free) / (1 << 20);
+        }
+#endif
+        return h;
+    }
+};
 
 //! source → relays, one after the other → sink.
 struct chain {
@@ -362,7 +398,12 @@ BOOST_AUTO_TEST_CASE(a_flowgraph_is_rewired_while_it_runs)
 BOOST_AUTO_TEST_CASE(flowgraphs_come_and_go_and_leave_nothing_behind)
 {
     std::weak_ptr<device_edge> before;
-    for (int round = 0; round < 200; ++round) {
+    holdings settled;
+    constexpr int rounds = 1000, settling = 100;
+    for (int round = 0; round < rounds; ++round) {
+        if (round == settling) {
+            settled = holdings::now();
+        }
         const std::vector<relay_sptr> relays{ new_relay(1, 16), new_relay(1, 16) };
         chain c(counted(50), relays);
         c.top->run();
@@ -373,4 +414,15 @@ BOOST_AUTO_TEST_CASE(flowgraphs_come_and_go_and_leave_nothing_behind)
             return queue::make(backend::cpu);
         });
     }
+    // A tenth of what one leftover a flowgraph would come to; a ring of GNU Radio's alone
+    // has 64 KiB.
+    const auto now = holdings::now();
+    constexpr int some = (rounds - settling) / 10;
+    BOOST_TEST(now.threads - settled.threads < some);
+    BOOST_TEST(now.files - settled.files < some);
+    BOOST_TEST(now.mappings - settled.mappings < some);
+    BOOST_TEST(now.on_device - settled.on_device < 64);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // which keep memory
+    BOOST_TEST(now.resident - settled.resident < 4);
+#endif
 }
