@@ -12,26 +12,13 @@
 #include "kernels/symmetric/symmetric_bordering-inl.h"
 #include "kernels/symmetric/symmetric_inverse_cpu.h"
 #include "kernels/symmetric/symmetric_passes-inl.h"
+#include "kernels/symmetric/symmetric_sums-inl.h"
+#include <random>
 
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
-
-template <typename T>
-struct wider;
-template <>
-struct wider<float> {
-    using type = double;
-};
-template <>
-struct wider<double> {
-    using type = long double;
-};
-template <typename R>
-struct wider<std::complex<R>> {
-    using type = std::complex<typename wider<R>::type>;
-};
 
 /*
  * An indefinite matrix is scaled by powers of two where its rows differ much, factored
@@ -43,6 +30,7 @@ class symmetric_inverter
 {
 public:
     using real = decltype(std::abs(T()));
+    static constexpr size_t parts = sizeof(T) / sizeof(real);
     static constexpr bool single = std::is_same_v<real, float>;
     static constexpr real eps = std::numeric_limits<real>::epsilon() / 2;
 
@@ -98,7 +86,7 @@ private:
                 ? bordering<T>(x, n, d_by).run(positive, d_item.progress)
                 : symmetric_blocks<T>(x, n, n, d_by, d_packed_b, d_item.progress)
                       .invert_positive();
-        if (status == 0 && !mirror(x, n, n, d_by)) {
+        if (status == 0 && !mirror(x, n, d_by)) {
             return -1;
         }
         return status;
@@ -119,7 +107,6 @@ private:
             eps * eps, // a graded matrix has pivots far below eps
             d_item.workspace + symmetric_packed_bytes<T>(n) +
                 symmetric_factored_bytes<T>(n));
-        mirror(d_factored, ld, n, d_by);
         if (!restore_rows(
                 d_factored, ld, d_item.x, n, rows.data(), d_scale.data(), d_by)) {
             return -1;
@@ -166,33 +153,39 @@ private:
 
     findings probe()
     {
-        using wide = typename wider<T>::type;
-        using sum = std::conditional_t<single, wide, T>;
         std::mt19937 engine(77);
-        std::vector<T> w(n);
-        for (auto& value : w) {
+        wide_vector w(n, parts);
+        for (size_t i = 0; i < n; ++i) {
             // Not all of one size, lest they cancel in a direction of few elements.
             const double u = 0.75 + engine() / 8589934592.0;
-            value = real(engine() & 1 ? u : -u);
+            w.values[i] = real(engine() & 1 ? u : -u);
         }
         const T *a = d_item.a, *x = d_item.x;
         // (I - X A) w, whose elements have the columns of I - A X for variance.
-        const auto back = times_whole<sum>(x, n, times_lower<sum>(a, n, w, d_by), d_by);
-        real most = 0;
+        const wide_vector sources[] = { times_lower<false>(a, n, w, d_by), w };
+        wide_vector results[] = { { n, parts }, { n, parts } };
+        const double norm = times_whole(x, n, sources, results, d_by);
+        auto& [back, y] = results;
+        double most = 0;
         for (size_t i = 0; i < n; ++i) {
-            most = std::max(most, std::abs(w[i] - back[i]));
+            back.values[i] -= w.values[i];
+            most = std::max(most, std::sqrt(back.norm(i)));
         }
-        const real norm = row_norm(x, n, d_by);
         findings found;
-        found.ratio = real(std::sqrt(2 / M_PI / n)) * most / d_norm / norm / eps;
+        found.ratio = real(std::sqrt(2 / M_PI / n) * most / d_norm / norm / eps);
         // A y all but vanishes where A is singular, so its digits count.
-        const auto y = times_whole<sum>(x, n, w, d_by);
-        const auto same = times_whole<sum>(x, n, times_lower<wide>(a, n, y, d_by), d_by);
+        const wide_vector product[] = { times_lower<!single>(a, n, y, d_by) };
+        wide_vector same[] = { { n, parts } };
+        times_whole(x, n, product, same, d_by);
         double error = 0, size = 0;
         for (size_t i = 0; i < n; ++i) {
-            error +=
-                std::norm(std::complex<double>(y[i]) - std::complex<double>(same[i]));
-            size += std::norm(std::complex<double>(y[i]));
+            size += y.norm(i);
+        }
+        for (size_t i = 0; i < y.values.size(); ++i) {
+            y.values[i] -= same[0].values[i];
+        }
+        for (size_t i = 0; i < n; ++i) {
+            error += y.norm(i);
         }
         found.weakest = real(std::sqrt(error / size));
         if (!(found.ratio < std::numeric_limits<real>::max()) ||
