@@ -69,8 +69,8 @@ public:
     //! symmetric_pivoting_bytes(). Returns the rows of A in the order of P A.
     std::vector<size_t> invert_indefinite(real tiny, unsigned char* memory)
     {
-        pivoted_factors<T> factors(a, d_ld, n, d_by, memory);
-        factors.run(tiny, [this](const product<T>& p) { multiply(p); });
+        pivoted_factors<T> factors(a, d_ld, n, d_by, d_packed_b, memory);
+        factors.run(tiny, [this](double count) { account(count); });
         d_indefinite = true;
         d_inverse_pivots = factors.inverse_pivots();
         d_cuts = { 0 };
@@ -97,8 +97,13 @@ private:
     void multiply(const product<T>& p)
     {
         dense_product<T>::run(p, d_by, d_packed_b);
+        account(double(p.m) * p.n * p.k * (p.lower ? 0.5 : 1));
+    }
+
+    void account(double multiply_adds)
+    {
         if (d_progress) {
-            d_done += double(p.m) * p.n * p.k * (p.lower ? 0.5 : 1);
+            d_done += multiply_adds;
             d_progress(std::min(1.0, d_done / (0.5 * n * n * n)));
         }
     }

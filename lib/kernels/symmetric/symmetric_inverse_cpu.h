@@ -41,6 +41,10 @@ inline size_t factored_stride(size_t n)
 //! Pivots of an indefinite matrix are chosen among so many rows, so many at a time.
 constexpr size_t window_order = 256;
 constexpr size_t pivots_at_a_time = 64;
+//! Columns far from the pivots are brought up to date so many pivots at a time. The strip
+//! of columns that always are holds the windows of so many.
+constexpr size_t pivots_in_a_block = 256;
+constexpr size_t strip_width = pivots_in_a_block + window_order;
 
 //! Of columns in pivot_window: whole vectors.
 inline size_t pivot_window_stride(size_t order) { return (order + 15) / 16 * 16; }
@@ -60,6 +64,13 @@ size_t symmetric_packed_bytes(size_t n)
     return whole_lines(256 * (n + 64) * sizeof(T));
 }
 
+//! Bytes of the packed strip.
+template <typename T>
+size_t symmetric_strip_bytes(size_t n)
+{
+    return symmetric_packed_bytes<T>(std::min(n, strip_width));
+}
+
 //! Bytes of the matrix that is factored.
 template <typename T>
 size_t symmetric_factored_bytes(size_t n)
@@ -67,12 +78,13 @@ size_t symmetric_factored_bytes(size_t n)
     return whole_lines(factored_stride(n) * n * sizeof(T));
 }
 
-//! Bytes of the window, and of a panel of L beside the matrix.
+//! Bytes of the strip, of the window, and of a panel of L beside the matrix.
 template <typename T>
 size_t symmetric_pivoting_bytes(size_t n)
 {
     using real = decltype(std::abs(T()));
-    return whole_lines(
+    return symmetric_strip_bytes<T>(n) +
+           whole_lines(
                pivot_window_reals(std::min(n, window_order), sizeof(T) / sizeof(real)) *
                sizeof(real)) +
            n * pivots_at_a_time * sizeof(T);

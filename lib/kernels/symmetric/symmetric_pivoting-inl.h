@@ -8,6 +8,7 @@
 #define CUDAPHY_SYMMETRIC_PIVOTING_INL_H
 #endif
 
+#include "kernels/symmetric/background_task.h"
 #include "kernels/symmetric/dense_product-inl.h"
 #include "kernels/symmetric/symmetric_leaf-inl.h"
 #include "kernels/symmetric/symmetric_window-inl.h"
@@ -28,8 +29,13 @@ namespace {
  * rows and columns, which the cache holds; the panel's other rows are solved for at once,
  * and only then looked at (as Duff, Hogg, Lopez do for sparse matrices, SIAM J. Sci.
  * Comput. 42(2), 2020). Pivots up to the first with an element of L above a bound are
- * taken; the rows of such elements come into the window. Nearly all flops are products of
- * rank pivots_at_a_time.
+ * taken; the rows of such elements come into the window.
+ *
+ * A panel changes only a strip of columns, in which the next few windows lie. The columns
+ * behind it are brought up to date a block of panels at a time: first those that become
+ * the next strip, then the rest in the background, while panels are factored in the
+ * strip. So cores seldom wait for the choice of pivots, which is serial, and most flops
+ * are products of rank pivots_in_a_block.
  */
 template <typename T>
 class pivoted_factors
@@ -39,12 +45,19 @@ public:
     static constexpr size_t parts = sizeof(T) / sizeof(real);
 
     //! memory: symmetric_pivoting_bytes().
-    pivoted_factors(T* matrix, size_t ld, size_t order, crew by, unsigned char* memory)
-        : a(matrix), d_ld(ld), n(order), d_by(by),
+    pivoted_factors(T* matrix,
+                    size_t ld,
+                    size_t order,
+                    crew by,
+                    real* packed_b,
+                    unsigned char* memory)
+        : a(matrix), d_ld(ld), n(order), d_by(by), d_packed_b(packed_b),
+          d_packed_strip(reinterpret_cast<real*>(memory)),
           d_window_order(std::min(n, window_order)),
-          d_window(d_window_order, reinterpret_cast<real*>(memory)),
+          d_window(d_window_order,
+                   reinterpret_cast<real*>(memory + symmetric_strip_bytes<T>(n))),
           d_panel(reinterpret_cast<T*>(
-              memory +
+              memory + symmetric_strip_bytes<T>(n) +
               whole_lines(pivot_window_reals(d_window_order, parts) * sizeof(real)))),
           d_rows(n), d_sizes(n), d_diagonal(n), d_inverse_diagonal(n), d_below(n),
           d_inverse_below(n)
@@ -55,56 +68,44 @@ public:
         }
     }
 
-    //! Pivots below `tiny` are replaced. multiply(product) computes a product.
-    template <typename Multiply>
-    void run(real tiny, const Multiply& multiply)
+    //! Pivots below `tiny` are replaced. done(count) is told of multiply-adds.
+    template <typename Done>
+    void run(real tiny, const Done& done)
     {
+        d_strip_end = std::min(n, strip_width);
         size_t tries = 0;
         for (size_t k = 0; k < n;) {
+            if (k + pivots_at_a_time > d_block + pivots_in_a_block) {
+                finish_block(k, false);
+            }
             const size_t w = std::min(d_window_order, n - k);
             size_t order[window_order];
             d_window.load(at(k, k), d_ld, w, &d_sizes[k]);
             const size_t chosen =
                 d_window.factor(&d_diagonal[k], &d_below[k], order, tiny);
             invert_pivots(k, chosen);
-            permute(k, w, order);
             // So that it ends, with whatever there is to be had.
             const real bound = tries > 8 ? std::numeric_limits<real>::infinity()
                                          : std::ldexp(most_of_l, int(tries));
-            solve(k, w, chosen, order, bound);
             size_t taken = 0;
-            while (taken < chosen && (tries > 8 || d_worst[taken].size <= bound)) {
-                ++taken;
-            }
-            if (taken && taken < chosen && d_below[k + taken - 1] != T(0)) {
-                --taken;
-            }
-            tries = taken ? 0 : tries + 1;
-            store(k, w, taken, order);
-            if (taken && k + taken < n) {
-                const size_t rest = n - k - taken;
-                product<T> p{ rest,
-                              rest,
-                              taken,
-                              d_panel + taken * pivots_at_a_time,
-                              pivots_at_a_time,
-                              d_panel + taken * pivots_at_a_time,
-                              pivots_at_a_time,
-                              at(k + taken, k + taken),
-                              d_ld };
-                p.b_adjoint = p.lower = p.negative = true;
-                const auto d = pivots();
-                p.between = &d;
-                p.between_first = k;
-                multiply(p);
-                for (size_t i = k + taken; i < n; ++i) {
-                    d_sizes[i] = std::max(d_sizes[i], std::abs(std::real(*at(i, i))));
+            background_task::beside([&] {
+                permute(k, w, order);
+                solve(k, w, chosen, order, bound);
+                while (taken < chosen && (tries > 8 || d_worst[taken].size <= bound)) {
+                    ++taken;
                 }
-            }
-            if (taken < chosen) {
-                invite(k, w, taken, chosen, bound);
-            }
+                if (taken && taken < chosen && d_below[k + taken - 1] != T(0)) {
+                    --taken;
+                }
+                store(k, w, taken, order);
+                subtract(k, k + taken, k + taken, d_strip_end, d_packed_strip);
+            });
+            done(0.5 * taken * (n - k) * (n - k));
+            tries = taken ? 0 : tries + 1;
             k += taken;
+            if (taken < chosen) {
+                invite(k, k + w - taken, taken, chosen, bound);
+            }
         }
     }
 
@@ -128,6 +129,59 @@ private:
     };
 
     T* at(size_t i, size_t j) const { return a + i * d_ld + j; }
+
+    //! Subtracts L D L^H of pivots `first` to `last` from the lower triangle's columns
+    //! `begin` to `end`.
+    void subtract(size_t first, size_t last, size_t begin, size_t end, real* packed_b)
+    {
+        if (first == last || begin >= end) {
+            return;
+        }
+        const auto d = pivots();
+        const auto rows = [&](size_t from, size_t to, bool lower) {
+            product<T> p{ to - from, end - begin,      last - first, at(from, first),
+                          d_ld,      at(begin, first), d_ld,         at(from, begin),
+                          d_ld };
+            p.b_adjoint = p.negative = true;
+            p.lower = lower;
+            p.between = &d;
+            p.between_first = first;
+            dense_product<T>::run(p, d_by, packed_b);
+        };
+        rows(begin, end, true);
+        if (end < n) {
+            rows(end, n, false);
+        }
+        measure_diagonal(begin, end);
+    }
+
+    void measure_diagonal(size_t begin, size_t end)
+    {
+        for (size_t i = begin; i < end; ++i) {
+            d_sizes[i] = std::max(d_sizes[i], std::abs(std::real(*at(i, i))));
+        }
+    }
+
+    //! Brings the columns behind the strip up to date with the pivots before k, and makes
+    //! a strip of the next ones; if `all`, at once, else those behind it in the
+    //! background.
+    void finish_block(size_t k, bool all)
+    {
+        d_background.wait();
+        const size_t first = d_block, begin = d_strip_end;
+        const size_t end = std::min(n, k + strip_width);
+        subtract(first, k, begin, end, d_packed_b);
+        if (end < n) {
+            const auto rest = [=] { subtract(first, k, end, n, d_packed_b); };
+            if (d_by.parallel && !all) {
+                d_background.start(rest);
+            } else {
+                rest();
+            }
+        }
+        d_block = k;
+        d_strip_end = end;
+    }
 
     void invert_pivots(size_t first, size_t count)
     {
@@ -267,19 +321,23 @@ private:
         });
     }
 
-    //! Rows whose elements of L are above the bound come into the next window, as its
-    //! last ones.
-    void invite(size_t k, size_t w, size_t taken, size_t chosen, real bound)
+    //! Rows from `below` on whose elements of L are above the bound come into the next
+    //! window, at k, as its last ones.
+    void invite(size_t k, size_t below, size_t taken, size_t chosen, real bound)
     {
         std::vector<size_t> guests;
         for (size_t j = taken; j < chosen && guests.size() < d_window_order / 4; ++j) {
             const size_t row = d_worst[j].row;
-            if (!(d_worst[j].size <= bound) && row >= k + w &&
+            if (!(d_worst[j].size <= bound) && row >= below &&
                 std::find(guests.begin(), guests.end(), row) == guests.end()) {
                 guests.push_back(row);
             }
         }
-        size_t place = std::min(n, k + taken + d_window_order);
+        if (guests.empty()) {
+            return;
+        }
+        finish_block(k, true);
+        size_t place = std::min(n, k + d_window_order);
         for (const size_t row : guests) {
             do {
                 --place;
@@ -312,6 +370,10 @@ private:
     size_t d_ld;
     size_t n;
     crew d_by;
+    real* d_packed_b;
+    real* d_packed_strip;
+    size_t d_block = 0;     //!< columns behind the strip lack the pivots from here on
+    size_t d_strip_end = 0; //!< the first column behind the strip
     size_t d_window_order;
     pivot_window<T> d_window;
     T* d_panel; //!< rows from the window's first on
@@ -321,6 +383,7 @@ private:
     std::vector<real> d_sizes; //!< the largest that each row's diagonal was
     std::vector<real> d_diagonal, d_inverse_diagonal;
     std::vector<T> d_below, d_inverse_below;
+    background_task d_background; //!< the last member: it ends before the others
 };
 
 } // namespace

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#ifdef __SANITIZE_THREAD__
+#include <future>
+#else
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+#endif
+
+namespace gr::cudaphy::kernels {
+
+//! One piece of work at a time that other cores do meanwhile.
+class background_task
+{
+public:
+    background_task() = default;
+    background_task(const background_task&) = delete;
+    background_task& operator=(const background_task&) = delete;
+    ~background_task() { wait(); }
+
+#ifdef __SANITIZE_THREAD__ // as in kernels/common/parallel.h
+    template <typename Work>
+    void start(const Work& work)
+    {
+        d_running = std::async(std::launch::async, work);
+    }
+    void wait()
+    {
+        if (d_running.valid()) {
+            d_running.get();
+        }
+    }
+    template <typename Work>
+    static void beside(const Work& work)
+    {
+        work();
+    }
+
+private:
+    std::future<void> d_running;
+#else
+    template <typename Work>
+    void start(const Work& work)
+    {
+        d_running.run(work);
+    }
+    void wait() { d_running.wait(); }
+    //! Does parallel work beside it: this thread takes up none of the task's.
+    template <typename Work>
+    static void beside(const Work& work)
+    {
+        tbb::this_task_arena::isolate(work);
+    }
+
+private:
+    tbb::task_group d_running;
+#endif
+};
+
+} // namespace gr::cudaphy::kernels
