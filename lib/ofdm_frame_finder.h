@@ -53,6 +53,8 @@ public:
     //! finds nothing.
     size_t kept() const { return d_samples.front().size(); }
     int64_t first_kept() const { return d_first; }
+    //! Whether a frame has begun whose end has not come.
+    bool within_frame() const { return d_located; }
     uint64_t false_alarms() const { return d_false_alarms; }
 
 private:

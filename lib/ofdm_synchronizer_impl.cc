@@ -11,6 +11,7 @@ const pmt::pmt_t time_key = pmt::mp("rx_time");
 const pmt::pmt_t rate_key = pmt::mp("rx_rate");
 const pmt::pmt_t offset_key = pmt::mp("carrier_offset");
 const pmt::pmt_t start_key = pmt::mp("frame_start");
+constexpr double tolerance = 2; // samples that a time may be off
 
 //! The shape's own checks, before GNU Radio is asked for ports of an impossible width.
 const ofdm_frame_shape& checked(const ofdm_frame_shape& shape)
@@ -76,6 +77,8 @@ bool ofdm_synchronizer_impl::start()
     d_tags.clear();
     d_clock.reset();
     d_clocks.clear();
+    d_latest.reset();
+    d_alarms_before = 0;
     d_rate = 0;
     return true;
 }
@@ -110,8 +113,7 @@ int ofdm_synchronizer_impl::general_work(int noutput_items,
         ++done;
         if (++d_symbol == d_shape.symbols) {
             ++d_frames;
-            d_symbol = d_finder->next(d_frame) ? 0 : -1;
-            d_false_alarms = d_finder->false_alarms();
+            look_for_frame();
         }
     }
     return done;
@@ -121,8 +123,8 @@ void ofdm_synchronizer_impl::take(const gr_vector_int& ninput_items,
                                   const gr_vector_const_void_star& in)
 {
     // No more at once than keeps the memory bounded.
-    const int count =
-        std::min(*std::min_element(ninput_items.begin(), ninput_items.end()), 65536);
+    const int count = samples_to_gap(
+        std::min(*std::min_element(ninput_items.begin(), ninput_items.end()), 65536));
     std::vector<const gr_complex*> samples;
     for (const auto* each : in) {
         samples.push_back(static_cast<const gr_complex*>(each));
@@ -130,8 +132,7 @@ void ofdm_synchronizer_impl::take(const gr_vector_int& ninput_items,
     keep_tags(count);
     d_finder->append(samples, count);
     consume_each(count);
-    d_symbol = d_finder->next(d_frame) ? 0 : -1;
-    d_false_alarms = d_finder->false_alarms();
+    look_for_frame();
     if (d_symbol < 0) {
         const uint64_t first = d_started + d_finder->first_kept();
         while (!d_tags.empty() && d_tags.front().offset < first) {
@@ -140,23 +141,73 @@ void ofdm_synchronizer_impl::take(const gr_vector_int& ninput_items,
     }
 }
 
+void ofdm_synchronizer_impl::look_for_frame()
+{
+    d_symbol = d_finder->next(d_frame) ? 0 : -1;
+    d_false_alarms = d_alarms_before + d_finder->false_alarms();
+}
+
+//! Samples up to where the radio left some out, up to `count`; where that is the next
+//! one, all that came before is forgotten.
+int ofdm_synchronizer_impl::samples_to_gap(int count)
+{
+    const uint64_t first = nitems_read(0);
+    std::vector<tag_t> tags;
+    get_tags_in_window(tags, 0, 0, count);
+    std::stable_sort(tags.begin(), tags.end(), tag_t::offset_compare);
+    for (const auto& tag : tags) {
+        if (pmt::eq(tag.key, rate_key) &&
+            (pmt::is_real(tag.value) || pmt::is_integer(tag.value))) {
+            d_rate = pmt::to_double(tag.value);
+        }
+        const auto time =
+            pmt::eq(tag.key, time_key) ? radio_time::from_pmt(tag.value) : std::nullopt;
+        if (!time || (d_latest && tag.offset <= d_latest->sample)) {
+            continue;
+        }
+        const clock now{ tag.offset, *time };
+        if (is_gap(now)) {
+            if (tag.offset > first) {
+                return static_cast<int>(tag.offset - first);
+            }
+            begin_anew();
+        }
+        d_latest = now;
+    }
+    return count;
+}
+
+bool ofdm_synchronizer_impl::is_gap(const clock& now) const
+{
+    if (!d_latest || !(rate() > 0)) {
+        return d_latest.has_value();
+    }
+    const auto expected = d_latest->time.after(now.sample - d_latest->sample, rate());
+    return std::abs(now.time.since(expected)) * rate() > tolerance;
+}
+
+void ofdm_synchronizer_impl::begin_anew()
+{
+    d_torn += d_finder->within_frame();
+    d_logger->warn("samples are missing before sample {}; frames torn so far: {}",
+                   nitems_read(0),
+                   d_torn.load());
+    d_alarms_before += d_finder->false_alarms();
+    d_finder.emplace(d_shape);
+    d_started = nitems_read(0);
+}
+
 void ofdm_synchronizer_impl::keep_tags(int count)
 {
     std::vector<tag_t> tags;
     get_tags_in_window(tags, 0, 0, count);
     std::sort(tags.begin(), tags.end(), tag_t::offset_compare);
     for (const auto& tag : tags) {
-        if (pmt::eq(tag.key, time_key) && pmt::is_tuple(tag.value) &&
-            pmt::length(tag.value) >= 2) {
-            d_clocks.push_back({ tag.offset,
-                                 pmt::to_uint64(pmt::tuple_ref(tag.value, 0)),
-                                 pmt::to_double(pmt::tuple_ref(tag.value, 1)) });
-        } else if (d_length_key && pmt::eq(tag.key, d_length_key)) {
-            continue; // of other packets
-        } else {
-            if (pmt::eq(tag.key, rate_key) && pmt::is_number(tag.value)) {
-                d_rate = pmt::to_double(tag.value);
-            }
+        const auto time =
+            pmt::eq(tag.key, time_key) ? radio_time::from_pmt(tag.value) : std::nullopt;
+        if (time) {
+            d_clocks.push_back({ tag.offset, *time });
+        } else if (!d_length_key || !pmt::eq(tag.key, d_length_key)) { // of other packets
             d_tags.push_back(tag);
         }
     }
@@ -176,14 +227,9 @@ void ofdm_synchronizer_impl::tag_frame(uint64_t item)
         d_clock = d_clocks.front();
         d_clocks.pop_front();
     }
-    const double rate = d_rate > 0 ? d_rate : d_sample_rate;
-    if (d_clock && rate > 0) {
-        const double later = double(sample - d_clock->sample) / rate + d_clock->fraction;
-        const double whole = std::floor(later);
-        add_to_all(item,
-                   time_key,
-                   pmt::make_tuple(pmt::from_uint64(d_clock->seconds + uint64_t(whole)),
-                                   pmt::from_double(later - whole)));
+    if (d_clock && rate() > 0) {
+        const auto later = d_clock->time.after(sample - d_clock->sample, rate());
+        add_to_all(item, time_key, later.to_pmt());
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ofdm_frame_finder.h"
+#include "radio_time.h"
 #include <atomic>
 #include <deque>
 #include <gnuradio/cudaphy/ofdm_synchronizer.h>
@@ -25,18 +26,23 @@ public:
 
     uint64_t frames() const override { return d_frames; }
     uint64_t false_alarms() const override { return d_false_alarms; }
+    uint64_t torn_frames() const override { return d_torn; }
     double carrier_offset() const override { return d_offset; }
 
 private:
     //! A sample of the input with its time.
     struct clock {
-        uint64_t sample, seconds;
-        double fraction;
+        uint64_t sample;
+        radio_time time;
     };
 
     void take(const gr_vector_int& ninput_items, const gr_vector_const_void_star& in);
+    void look_for_frame();
+    int samples_to_gap(int count);
+    bool is_gap(const clock& now) const;
+    void begin_anew();
+    double rate() const { return d_rate > 0 ? d_rate : d_sample_rate; }
     void keep_tags(int count);
-    int put_out(int room, const gr_vector_void_star& out);
     void tag_frame(uint64_t item);
     void tag_symbol(uint64_t item);
     void add_to_all(uint64_t item, const pmt::pmt_t& key, const pmt::pmt_t& value);
@@ -51,9 +57,11 @@ private:
     int d_symbol = -1; //!< of the frame that is put out next; -1: there is none
     std::deque<tag_t> d_tags;
     std::optional<clock> d_clock;
-    std::deque<clock> d_clocks; //!< that lie after what was put out
+    std::deque<clock> d_clocks;    //!< that lie after what was put out
+    std::optional<clock> d_latest; //!< that was looked at for a gap
     double d_rate = 0;
-    std::atomic<uint64_t> d_frames{ 0 }, d_false_alarms{ 0 };
+    uint64_t d_alarms_before = 0; //!< of finders before this one
+    std::atomic<uint64_t> d_frames{ 0 }, d_false_alarms{ 0 }, d_torn{ 0 };
     std::atomic<double> d_offset{ 0 };
 };
 

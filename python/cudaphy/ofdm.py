@@ -160,7 +160,9 @@ class mimo_ofdm_receiver_frontend(gr.hier_block2):
     1 comes as energy 1. Noise of variance v on the samples has v * len(tone_numbers) / fft_size on tones.
 
     Tags on a packet's first item: the length tag, carrier_offset (tone spacings), frame_start (a sample
-    of the input), and rx_time, moved to that sample, where the input has it.
+    of the input), and rx_time, moved to that sample, where the input has it. An rx_time that tells of lost
+    samples ends the frame in which it lies, which is dropped and counted (torn_frames), and the next one is
+    looked for from there.
 
     Args:
         antennas: receive antennas, 1 to 16
@@ -251,6 +253,10 @@ class mimo_ofdm_receiver_frontend(gr.hier_block2):
     def false_alarms(self):
         """What repeated like a preamble, and was none."""
         return self.synchronizer.false_alarms()
+
+    def torn_frames(self):
+        """Frames that had begun when the radio lost samples."""
+        return self.synchronizer.torn_frames()
 
     def carrier_offset(self):
         """Of the last frame, in tone spacings."""

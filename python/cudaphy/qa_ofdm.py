@@ -162,6 +162,47 @@ class qa_mimo_ofdm_receiver_frontend(OfdmCase):
             self.assertLess(np.sqrt(np.mean(errors**2)), most_rms)
             self.assertLess(np.abs(errors).max(), 5 * most_rms)
 
+    def test_a_frame_that_the_radio_tears_is_dropped_and_counted_and_the_next_one_found(
+        self,
+    ):
+        frames, rate, ahead = 6, 1e6, 300
+        tones = qpsk((frames, SYMBOLS, len(TONES), 2))
+        sent = np.pad(self.sent(tones), ((0, 0), (ahead, 100)))
+        for name, first, count, torn, seen in (
+            ("within a frame", 2.5, 50, {2}, 1),
+            ("over several", 2.5, 2 * FRAME, {2, 3, 4}, 1),
+            ("a whole frame", 2, FRAME, {2}, 0),
+            ("up to a frame's first sample", 2.9, FRAME // 10, {2}, 1),
+            ("nothing", 2.5, 0, set(), 0),
+        ):
+            begin = ahead + round(first * FRAME)
+            air = np.delete(sent, np.s_[begin : begin + count], axis=1)
+            for with_rate in (True, False):
+                with self.subTest(name, with_rate=with_rate):
+                    if count == 0 and not with_rate:
+                        continue  # no one can tell
+                    tags = [
+                        tag(0, "rx_time", (5, 0.5)),
+                        tag(begin, "rx_time", (5, 0.5 + (begin + count) / rate)),
+                    ]
+                    if with_rate:
+                        tags.append(tag(0, "rx_rate", rate))
+                    got, sink, block = self.received(
+                        air, tags, transmit_antennas=2, advance=0
+                    )
+                    good = [n for n in range(frames) if n not in torn]
+                    self.assertEqual(len(got), len(good))
+                    np.testing.assert_allclose(got, tones[good], atol=2e-4)
+                    self.assertEqual(
+                        (block.frames(), block.torn_frames()), (len(good), seen)
+                    )
+                    starts = [ahead + n * FRAME - (count if n > 2 else 0) for n in good]
+                    self.assertEqual([v for _, v in sink.tags("frame_start")], starts)
+                    if with_rate:
+                        times = [v[0] + v[1] for _, v in sink.tags("rx_time")]
+                        wanted = 5.5 + (ahead + np.array(good) * FRAME) / rate
+                        np.testing.assert_allclose(times, wanted, rtol=0, atol=1e-8)
+
     def test_offsets_of_many_tones_are_found_where_asked_for(self):
         tones = qpsk((1, SYMBOLS, len(TONES), 2))
         samples = np.pad(self.sent(tones), ((0, 0), (300, 200)))

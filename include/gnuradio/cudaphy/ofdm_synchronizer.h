@@ -30,6 +30,11 @@ namespace gr::cudaphy {
  * `advance` samples, so that no path comes early. The offset is refined over the whole
  * frame by its cyclic prefixes.
  *
+ * A tag `rx_time` with another time than the last one and the rate lead to, by more than
+ * two samples (without a rate any later one), says that the radio lost samples there:
+ * what was found of a frame before it is dropped and counted, and the next one is looked
+ * for.
+ *
  * A frame whose end does not come is not put out. A sample that is not finite counts as
  * 0. Samples of the stream are looked at as they come, in bounded memory; frames may
  * follow each other without a gap.
@@ -76,6 +81,7 @@ public:
 
     virtual uint64_t frames() const = 0;       //!< put out
     virtual uint64_t false_alarms() const = 0; //!< what repeated, and was no preamble
+    virtual uint64_t torn_frames() const = 0;  //!< begun, and torn by lost samples
     virtual double carrier_offset() const = 0; //!< of the last frame, in tone spacings
 };
 

@@ -40,6 +40,9 @@ void bind_ofdm(py::module& m)
         .def("false_alarms",
              &ofdm_synchronizer::false_alarms,
              "What repeated like a preamble, and was none.")
+        .def("torn_frames",
+             &ofdm_synchronizer::torn_frames,
+             "Frames that had begun when the radio lost samples, as a tag rx_time tells.")
         .def("carrier_offset",
              &ofdm_synchronizer::carrier_offset,
              "Of the last frame, in tone spacings.");
