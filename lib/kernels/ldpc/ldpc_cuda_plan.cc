@@ -57,6 +57,7 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
     }
     z = blocks.lifting_size * pairs;
     threads = rounded_up(z, warp);
+    stride = threads;
 
     list_sources(decoding);
     find_private(code);
@@ -87,7 +88,8 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
         refuse();
     }
     place_words(room, shared_room / (4 * threads));
-    shared_bytes = 4 * z * shared_columns + 4 * threads * shared_words + others;
+    shared_at = 4 * z * shared_columns;
+    shared_bytes = flags_at() + others;
     list_outputs(decoding);
 }
 
@@ -232,9 +234,7 @@ void ldpc_cuda_plan::place_words(int register_room, int shared_room)
         row.first_word = words;
         words += row.words();
     }
-    register_words = std::min(words, register_room);
-    shared_words = std::min(words - register_words, shared_room);
-    device_words = words - register_words - shared_words;
+    place(register_room, shared_room);
 }
 
 void ldpc_cuda_plan::list_outputs(const ldpc_decoding& decoding)

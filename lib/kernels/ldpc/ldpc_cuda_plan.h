@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/ldpc/ldpc_cuda_store.h"
 #include "kernels/ldpc/ldpc_fixed_point.h"
 
 namespace gr::cudaphy::kernels {
@@ -22,7 +23,7 @@ namespace gr::cudaphy::kernels {
  * What a thread has to itself, messages and kept L, are its words: as many as there is
  * room for in registers, then in shared memory, the rest in device memory.
  */
-struct ldpc_cuda_plan {
+struct ldpc_cuda_plan : ldpc_cuda_store {
     struct edge {
         int column;    //!< block column
         int shift;     //!< in threads
@@ -47,9 +48,8 @@ struct ldpc_cuda_plan {
     //! \throws std::invalid_argument where the code does not fit a block.
     ldpc_cuda_plan(const ldpc_decoding&, int shared_bytes_a_block);
 
-    int z;       //!< lifting size times pairs: threads at work
-    int pairs;   //!< of codewords a block
-    int threads; //!< of a block, a multiple of 32
+    int z;     //!< lifting size times pairs: threads at work
+    int pairs; //!< of codewords a block
     std::vector<row> rows;
     std::vector<bool> is_private; //!< of each block column
     //! Whether the messages to private columns are kept, because those go out.
@@ -57,16 +57,11 @@ struct ldpc_cuda_plan {
     std::vector<int> kept;     //!< word of each block column's L, or -1
     std::vector<int> position; //!< of each other one in shared memory
     int shared_columns = 0;    //!< block columns there
-    int words = 0;             //!< a thread
-    int register_words = 0;    //!< the first of them
-    int shared_words = 0;      //!< the next
-    int device_words = 0;      //!< the rest
-    int registers = 0;         //!< most a thread
-    int shared_bytes = 0;
     //! Words behind all else in shared memory: three that iterations vote in, in turn;
     //! what the checks, and two questions about the information bits, come to; behind
     //! them two a pair.
     static constexpr int check = 3, negative = 4, zero = 5, votes = 6;
+    int flags_at() const { return shared_at + 4 * threads * shared_words; }
 
     //! Where the received bits go: columns first ... first + count - 1 are codeword bits
     //! from + 0, from + 1, ...; else as ldpc_decoding::sources() says. In the order of

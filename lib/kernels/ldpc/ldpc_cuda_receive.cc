@@ -48,13 +48,6 @@ void kernel_writer::receive()
     }
 }
 
-int kernel_writer::llr_bytes() const
-{
-    return d_parameters.llr == ldpc_decoder::number::int8      ? 1
-           : d_parameters.llr == ldpc_decoder::number::float16 ? 2
-                                                               : 4;
-}
-
 //! Loads this thread's bit of block column c for both codewords of the pair.
 kernel_writer::arrival kernel_writer::request(int c, int z)
 {
@@ -90,18 +83,7 @@ kernel_writer::arrival kernel_writer::request(int c, int z)
     for (int lane = 0; lane < 2; ++lane) {
         const name& guard = d_exists[lane];
         const name& at = out.address[lane];
-        if (d_parameters.llr == ldpc_decoder::number::int8) {
-            out.value[lane] = b32("mov.b32", "0");
-            say("@%s ld.global.nc.u8 %s, [%s+%d];", guard, out.value[lane], at, offset);
-        } else if (d_parameters.llr == ldpc_decoder::number::float16) {
-            out.value[lane] = h();
-            say("mov.b16 %s, 0;", out.value[lane]);
-            say("@%s ld.global.nc.b16 %s, [%s+%d];", guard, out.value[lane], at, offset);
-        } else {
-            out.value[lane] = f();
-            say("mov.f32 %s, 0f00000000;", out.value[lane]);
-            say("@%s ld.global.nc.f32 %s, [%s+%d];", guard, out.value[lane], at, offset);
-        }
+        out.value[lane] = received_value(guard, at, offset);
     }
     return out;
 }
@@ -110,48 +92,11 @@ kernel_writer::arrival kernel_writer::request(int c, int z)
 kernel_writer::name kernel_writer::in_place(const arrival& from)
 {
     const char* punctured = center;
-    const char* shortened = "0x3c003c00"; // 1, the greatest
+    const char* shortened = greatest;
     if (from.from == -1 || from.from == -2) {
         return b32("mov.b32", "%s", from.from == -1 ? punctured : shortened);
     }
-    name both;
-    if (d_parameters.llr == ldpc_decoder::number::int8) {
-        // The bytes below 0x38, plus 128: C + L u as it is.
-        const name bytes =
-            b32("prmt.b32", "%s, %s, 0x0040", from.value[0], from.value[1]);
-        const name shifted = b32("xor.b32", "%s, 0x8080", bytes);
-        const name limited = unpacked(shifted, 0);
-        both = b32("max.f16x2", "%s, %s", limited, d_least);
-    } else {
-        name halves[2];
-        for (int lane = 0; lane < 2; ++lane) {
-            name value = from.value[lane];
-            if (d_parameters.llr == ldpc_decoder::number::float16) {
-                value = f();
-                say("cvt.f32.f16 %s, %s;", value, from.value[lane]);
-            }
-            const name scaled = f(), number = f(), low = f(), high = f(), whole = f();
-            const name ordered = p();
-            say("mul.rn.f32 %s, %s, %s;", scaled, value, d_steps);
-            say("setp.num.f32 %s, %s, %s;", ordered, scaled, scaled);
-            say("selp.f32 %s, %s, 0f00000000, %s;", number, scaled, ordered);
-            say("min.f32 %s, %s, 0f42fe0000;", low, number); // 127
-            say("max.f32 %s, %s, 0fc2fe0000;", high, low);
-            say("cvt.rni.f32.f32 %s, %s;", whole, high);
-            const name exact = f();
-            say("fma.rn.f32 %s, %s, 0f3a000000, 0f3f100000;", // u, C
-                exact,
-                whole);
-            halves[lane] = h();
-            say("cvt.rn.f16.f32 %s, %s;", halves[lane], exact);
-        }
-        both = r();
-        say("mov.b32 %s, {%s, %s};", both, halves[0], halves[1]);
-    }
-    if (d_parameters.llr_positive == 1) { // 2 C - it
-        const name twice = b32("mov.b32", "0x3c803c80");
-        both = b32("sub.rn.f16x2", "%s, %s", twice, both);
-    }
+    name both = received_pair(from.value);
     if (from.from == arrival::tabled) {
         for (const int special : { -1, -2 }) {
             const name is = p(), kept = r();

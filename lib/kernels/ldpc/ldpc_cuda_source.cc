@@ -7,55 +7,19 @@ namespace gr::cudaphy::kernels {
 std::string kernel_writer::text()
 {
     begin();
-    take_slot();
+    take_slot(flags_at() + 12);
     name_registers();
     receive();
     clear_messages();
     iterate();
     leave_slot();
     say("ret;");
-    return ".version 7.2\n.target sm_86\n.address_size 64\n"
-           ".extern .shared .align 16 .b8 memory[];\n"
-           ".visible .entry ldpc_decode(.param .align 8 .b8 arguments[104])\n"
-           ".maxntid " +
-           std::to_string(d_plan.threads) + ", 1, 1\n.maxnreg " +
-           std::to_string(d_plan.registers) + "\n{\n" + declared_text() + "}\n";
-}
-
-kernel_writer::name kernel_writer::argument64(int offset)
-{
-    const name value = d();
-    say("ld.param.u64 %s, [arguments+%d];", value, offset);
-    return value;
-}
-kernel_writer::name kernel_writer::argument32(const char* type, int offset)
-{
-    const name value = type[0] == 'f' ? f() : r();
-    say("ld.param.%s %s, [arguments+%d];", type, value, offset);
-    return value;
+    return program();
 }
 
 void kernel_writer::begin()
 {
-    d_llr = argument64(0);
-    d_bits = argument64(8);
-    d_iterations = argument64(16);
-    d_ok = argument64(24);
-    d_soft = argument64(32);
-    d_scales = argument64(40);
-    d_sources = argument64(48);
-    d_places = argument64(56);
-    d_info = argument64(64);
-    d_batch = argument32("u32", 72);
-    d_steps = argument32("f32", 76);
-    d_most_iterations = argument32("u32", 80);
-    d_slot_count = argument32("u32", 84);
-    d_workspace = argument64(88);
-    d_slots = argument64(96);
-
-    d_t = b32("mov.u32", "%tid.x");
-    d_memory = b32("mov.u32", "memory");
-    d_t4 = b32("mad.lo.u32", "%s, 4, %s", d_t, d_memory);
+    begin_arguments();
     name at_work = d_t;
     if (d_plan.z < d_plan.threads) {
         // The last threads do as the first one does but write nothing. (A checker of
@@ -81,26 +45,10 @@ void kernel_writer::begin()
     const name missing = b32("sub.u32", "%d, %s", most, here);
     const name all = b32("mov.b32", "0x%x", most == 32 ? ~0u : (1u << most) - 1);
     d_present = b32("shr.u32", "%s, %s", all, missing);
-    // The upper bytes of messages, from memory: a constant that the translator saw would
-    // leave no room for the selector in the instruction.
-    d_upper = r();
-    say("ld.global.nc.b32 %s, [%s];", d_upper, d_scales);
-    d_center = b32("mov.b32", "%s", center);
-    d_most = b32("mov.b32", "0x2bf02bf0");  // 127 u
-    d_least = b32("mov.b32", "0x38013801"); // C - 127 u
-    d_odd = b32("mov.b32", "0");
-    d_scale = b32("mov.b32", "0");
+    begin_arithmetic();
     d_running = b32("mov.b32", "%s", d_present);
     d_flag = b32("add.u32", "%s, %d", d_memory, flags_at());
     clear_votes(0);
-    d_iteration = b32("mov.b32", "0");
-}
-
-void kernel_writer::name_registers()
-{
-    for (int w = 0; w < d_plan.register_words; ++w) {
-        d_registers.push_back(r());
-    }
 }
 
 //! All messages to 0.
@@ -112,65 +60,6 @@ void kernel_writer::clear_messages()
             set_word(w, zero);
         }
     }
-}
-
-//! Finds a place for this block's words on the device that no other block uses.
-void kernel_writer::take_slot()
-{
-    if (d_plan.device_words == 0) {
-        return;
-    }
-    const name search = label(), found = label(), past = label();
-    const name others = p(), free = p(), wraps = p();
-    const name slot = r(), before = r(), following = r();
-    const name block = b32("mov.u32", "%ctaid.x");
-    const name in_memory = b32("add.u32", "%s, %d", d_memory, flags_at() + 12);
-    say("setp.ne.u32 %s, %s, 0;", others, d_t);
-    say("@%s bra %s;", others, past);
-    say("rem.u32 %s, %s, %s;", slot, block, d_slot_count);
-    say("%s:", search);
-    const name at = d();
-    say("mad.wide.u32 %s, %s, 4, %s;", at, slot, d_slots);
-    say("atom.global.cas.b32 %s, [%s], 0, 1;", before, at);
-    say("setp.eq.b32 %s, %s, 0;", free, before);
-    say("@%s bra %s;", free, found);
-    say("add.u32 %s, %s, 1;", following, slot);
-    say("setp.eq.u32 %s, %s, %s;", wraps, following, d_slot_count);
-    say("selp.b32 %s, 0, %s, %s;", slot, following, wraps);
-    say("bra %s;", search);
-    say("%s:", found);
-    say("membar.gl;");
-    say("st.shared.b32 [%s], %s;", in_memory, slot);
-    say("%s:", past);
-    say("bar.sync 0;");
-    d_slot = load(in_memory, 0);
-    say("bar.sync 0;");
-    const name zero = b32("mov.b32", "0");
-    say("@!%s st.shared.b32 [%s], %s;", others, in_memory, zero);
-    const name base = d();
-    d_device = d();
-    say("mad.wide.u32 %s, %s, %d, %s;",
-        base,
-        d_slot,
-        4 * d_plan.threads * d_plan.device_words,
-        d_workspace);
-    say("mad.wide.u32 %s, %s, 4, %s;", d_device, d_t, base);
-}
-
-void kernel_writer::leave_slot()
-{
-    if (d_plan.device_words == 0) {
-        return;
-    }
-    const name others = p(), at = d(), before = r();
-    const name past = label();
-    say("bar.sync 0;");
-    say("setp.ne.u32 %s, %s, 0;", others, d_t);
-    say("@%s bra %s;", others, past);
-    say("membar.gl;");
-    say("mad.wide.u32 %s, %s, 4, %s;", at, d_slot, d_slots);
-    say("atom.global.exch.b32 %s, [%s], 0;", before, at);
-    say("%s:", past);
 }
 
 void kernel_writer::iterate()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/ldpc/ldpc_cuda_folded_plan.h"
 #include "kernels/ldpc/ldpc_cuda_plan.h"
 #include <string>
 
@@ -23,7 +24,7 @@ struct ldpc_cuda_arguments {
     float steps; //!< a unit of LLR
     uint32_t iteration_count;
     uint32_t slot_count; //!< blocks that find room in `workspace`
-    uint32_t* workspace; //!< (slot_count, device_words, threads)
+    uint32_t* workspace; //!< (slot_count, workspace_words, threads)
     uint32_t* slots;     //!< of each, whether a block uses it; 0 before and after
 };
 
@@ -35,5 +36,6 @@ struct ldpc_cuda_arguments {
  * is why the kernel is written at run time, for any code, and translated by the driver.
  */
 std::string ldpc_cuda_source(const ldpc_decoding&, const ldpc_cuda_plan&);
+std::string ldpc_cuda_source(const ldpc_decoding&, const ldpc_cuda_folded_plan&);
 
 } // namespace gr::cudaphy::kernels

@@ -9,44 +9,6 @@ constexpr size_t ahead = 2; // rows that words from the device are sent for befo
 
 } // namespace
 
-std::unique_ptr<kernel_writer::node> kernel_writer::tree(const std::vector<name>& q,
-                                                         const std::vector<int>& edges)
-{
-    auto out = std::make_unique<node>();
-    if (edges.size() == 1) {
-        out->edge = edges[0];
-        out->value = q[edges[0]];
-        return out;
-    }
-    const auto half = edges.begin() + edges.size() / 2;
-    return joined(tree(q, { edges.begin(), half }), tree(q, { half, edges.end() }));
-}
-std::unique_ptr<kernel_writer::node> kernel_writer::joined(std::unique_ptr<node> left,
-                                                           std::unique_ptr<node> right)
-{
-    auto out = std::make_unique<node>();
-    out->left = std::move(left);
-    out->right = std::move(right);
-    return out;
-}
-//! Of all leaves under a node; computed where it is first asked for.
-const kernel_writer::name& kernel_writer::least_of(node& at)
-{
-    if (at.value.empty()) {
-        at.value = less(least_of(*at.left), least_of(*at.right));
-    }
-    return at.value;
-}
-void kernel_writer::give_others(node& at, const name& outside, std::vector<name>& out)
-{
-    if (at.edge >= 0) {
-        out[at.edge] = outside;
-        return;
-    }
-    give_others(*at.left, less(least_of(*at.right), outside), out);
-    give_others(*at.right, less(least_of(*at.left), outside), out);
-}
-
 void kernel_writer::take(const ldpc_cuda_plan::row& row, int e, in_hand& now)
 {
     const auto& edge = row.edges[e];
@@ -66,7 +28,7 @@ void kernel_writer::take(const ldpc_cuda_plan::row& row, int e, in_hand& now)
     if (edge.missing >= 0) {
         const name here = guard_against(edge.missing);
         const name kept = r();
-        say("selp.b32 %s, %s, 0x3c003c00, %s;", kept, now.q[e], here);
+        say("selp.b32 %s, %s, %s, %s;", kept, now.q[e], greatest, here);
         now.q[e] = kept;
     }
 }
@@ -259,7 +221,7 @@ void kernel_writer::shorten()
         return;
     }
     const int z = d_code.circulants().lifting_size;
-    const name greatest = b32("mov.b32", "0x3c003c00");
+    const name filled = b32("mov.b32", "%s", greatest);
     for (const auto& run : d_plan.runs) {
         if (run.from != -2) {
             continue;
@@ -273,7 +235,7 @@ void kernel_writer::shorten()
             if (!d_active.empty()) {
                 say("and.pred %s, %s, %s;", inside, inside, d_active);
             }
-            say("@%s st.shared.b32 [%s+%d], %s;", inside, d_w, column_at(c), greatest);
+            say("@%s st.shared.b32 [%s+%d], %s;", inside, d_w, column_at(c), filled);
         }
     }
     say("bar.sync 0;");

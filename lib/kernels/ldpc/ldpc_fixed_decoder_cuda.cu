@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_program.cuh"
 #include "kernels/common/device_memory.cuh"
+#include "kernels/ldpc/ldpc_cuda_kernel.h"
 #include "kernels/ldpc/ldpc_cuda_source.h"
 #include "kernels/ldpc/ldpc_decoder_makers.h"
 #include <algorithm>
@@ -46,34 +47,35 @@ std::vector<uint32_t> info_table(const ldpc_decoding& decoding,
     return out;
 }
 
-ldpc_cuda_plan plan_for(const ldpc_decoding& decoding, int device)
+int shared_bytes_a_block(int device)
 {
-    return { decoding, attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device) };
+    return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
 }
 
 //! Blocks that may run side by side, where they need room in device memory.
-uint32_t slots_for(const ldpc_cuda_plan& plan, int device)
+uint32_t slots_for(const ldpc_cuda_kernel& kernel, int device)
 {
-    if (plan.device_words == 0) {
+    if (kernel.workspace_words == 0) {
         return 0;
     }
     const int blocks = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, device) /
-                       plan.shared_bytes;
+                       kernel.shared_bytes;
     return attribute(cudaDevAttrMultiProcessorCount, device) * std::max(blocks, 1);
 }
 
-//! The tables and the kernel of one plan. Lives and dies with its device current.
+//! The kernel and its tables. Lives and dies with its device current.
 class cuda_tables
 {
 public:
     cuda_tables(const ldpc_decoding& decoding, int device)
-        : d_plan(plan_for(decoding, device)), d_slot_count(slots_for(d_plan, device)),
-          d_scales(factors(decoding.scales)), d_sources(d_plan.sources),
-          d_outputs(d_plan.outputs), d_info(info_table(decoding, d_plan.info)),
-          d_workspace(size_t(d_slot_count) * d_plan.device_words * d_plan.threads),
+        : d_kernel(decoding, shared_bytes_a_block(device)),
+          d_slot_count(slots_for(d_kernel, device)), d_scales(factors(decoding.scales)),
+          d_sources(d_kernel.sources), d_outputs(d_kernel.outputs),
+          d_info(info_table(decoding, d_kernel.info)),
+          d_workspace(size_t(d_slot_count) * d_kernel.workspace_words * d_kernel.threads),
           d_slots(std::vector<uint32_t>(d_slot_count)),
-          d_program(cuda_program::make(
-              ldpc_cuda_source(decoding, d_plan), "ldpc_decode", d_plan.shared_bytes))
+          d_program(
+              cuda_program::make(d_kernel.source, "ldpc_decode", d_kernel.shared_bytes))
     {
     }
 
@@ -97,16 +99,16 @@ public:
                                              d_slot_count,
                                              d_workspace.data(),
                                              d_slots.data() };
-        const size_t words = 2 * d_plan.pairs;
+        const size_t words = d_kernel.codewords;
         d_program->launch(static_cast<unsigned>((to.ok.size() + words - 1) / words),
-                          d_plan.threads,
+                          d_kernel.threads,
                           &arguments,
                           sizeof arguments,
                           stream);
     }
 
 private:
-    ldpc_cuda_plan d_plan;
+    ldpc_cuda_kernel d_kernel;
     uint32_t d_slot_count;
     device_memory<uint32_t> d_scales;
     device_memory<int> d_sources, d_outputs;
@@ -149,12 +151,8 @@ private:
 
 bool can_decode_fixed_on_cuda(const ldpc_decoding& decoding, int device)
 {
-    try {
-        plan_for(decoding, device);
-        return capability_of(device) >= 86;
-    } catch (const std::invalid_argument&) {
-        return false;
-    }
+    return capability_of(device) >= 86 &&
+           ldpc_cuda_kernel::is_for(decoding, shared_bytes_a_block(device));
 }
 
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding& decoding,

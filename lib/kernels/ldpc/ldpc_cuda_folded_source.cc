@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/ldpc_cuda_folded_writer.h"
+#include "kernels/ldpc/ldpc_cuda_source.h"
+#include <algorithm>
+
+namespace gr::cudaphy::kernels {
+
+std::string ldpc_cuda_folded_writer::text()
+{
+    begin();
+    take_slot(d_plan.scratch_at);
+    d_store.register_words =
+        std::max(d_plan.stores[0].register_words, d_plan.stores[1].register_words);
+    name_registers();
+    receive();
+    clear_messages();
+    iterate();
+    put_bits();
+    leave_slot();
+    say("ret;");
+    return program();
+}
+
+void ldpc_cuda_folded_writer::begin()
+{
+    begin_arguments();
+    d_mine = d_t4;
+    d_is_last = p();
+    say("setp.ge.u32 %s, %s, %d;", d_is_last, d_t, d_plan.group_threads);
+    const name before = b32("sub.u32", "%s, %d", d_t, d_plan.group_threads);
+    const name behind = b32("add.u32", "%s, %d", d_t, d_plan.group_threads);
+    const name in_group = r(), partner = r();
+    say("selp.b32 %s, %s, %s, %s;", in_group, before, d_t, d_is_last);
+    say("selp.b32 %s, %s, %s, %s;", partner, before, behind, d_is_last);
+    d_partner = b32("mad.lo.u32", "%s, 4, %s", partner, d_memory);
+    d_t4 = b32("mad.lo.u32", "%s, 4, %s", in_group, d_memory);
+    d_j = in_group;
+    if (d_plan.half < d_plan.group_threads) {
+        // The last threads do exactly as the first one does.
+        d_active = p();
+        say("setp.lt.u32 %s, %s, %d;", d_active, in_group, d_plan.half);
+        d_j = r();
+        say("selp.b32 %s, %s, 0, %s;", d_j, in_group, d_active);
+    }
+    d_w = b32("mad.lo.u32", "%s, 4, %s", d_j, d_memory);
+    d_limit = b32("add.u32", "%s, %d", d_memory, 4 * d_plan.half);
+    const name number = b32("mov.u32", "%ctaid.x");
+    d_word_received = d();
+    say("mad.wide.u32 %s, %s, %d, %s;",
+        d_word_received,
+        number,
+        d_code.n() * llr_bytes(),
+        d_llr);
+    begin_arithmetic();
+    d_zero = b32("xor.b32", "%s, 0x38383838", d_upper);
+}
+
+//! All L, one word after the other; several at a time, to hide latencies.
+void ldpc_cuda_folded_writer::receive()
+{
+    constexpr int at_once = 8;
+    const int words = static_cast<int>(d_plan.sources.size()) / 2;
+    const int threads = d_plan.threads();
+    const name again = label(), goes_on = p();
+    const name number = b32("mov.b32", "%s", d_t);
+    const name table = d(), to = b32("mov.b32", "%s", d_mine);
+    say("mad.wide.u32 %s, %s, 8, %s;", table, d_t, d_sources);
+    say("%s:", again);
+    struct arrival {
+        name exists, source[2], value[2];
+    };
+    std::vector<arrival> all(at_once);
+    for (int i = 0; i < at_once; ++i) {
+        auto& one = all[i];
+        one.exists = p();
+        const name which = b32("add.u32", "%s, %d", number, i * threads);
+        say("setp.lt.u32 %s, %s, %d;", one.exists, which, words);
+        for (int half = 0; half < 2; ++half) {
+            one.source[half] = b32("mov.b32", "%d", ldpc_decoding::punctured);
+            say("@%s ld.global.nc.b32 %s, [%s+%d];",
+                one.exists,
+                one.source[half],
+                table,
+                8 * i * threads + 4 * half);
+        }
+    }
+    for (auto& one : all) {
+        for (int half = 0; half < 2; ++half) {
+            const name is_received = p(), address = d();
+            say("setp.ge.s32 %s, %s, 0;", is_received, one.source[half]);
+            say("mad.wide.s32 %s, %s, %d, %s;",
+                address,
+                one.source[half],
+                llr_bytes(),
+                d_word_received);
+            one.value[half] = received_value(is_received, address, 0);
+        }
+    }
+    for (int i = 0; i < at_once; ++i) {
+        auto& one = all[i];
+        name both = received_pair(one.value); // punctured: 0
+        if (!d_code.shortened().empty()) {
+            for (int half = 0; half < 2; ++half) {
+                const name is = p(), kept = r();
+                const unsigned mine = half == 0 ? 0xffffu : 0xffff0000u;
+                const name others = b32("and.b32", "%s, 0x%x", both, ~mine);
+                const name filled = b32("or.b32", "%s, 0x%x", others, 0x3c003c00u & mine);
+                say("setp.eq.s32 %s, %s, %d;",
+                    is,
+                    one.source[half],
+                    ldpc_decoding::shortened);
+                say("selp.b32 %s, %s, %s, %s;", kept, filled, both, is);
+                both = kept;
+            }
+        }
+        say("@%s st.shared.b32 [%s+%d], %s;", one.exists, to, 4 * i * threads, both);
+    }
+    say("add.u32 %s, %s, %d;", number, number, at_once * threads);
+    say("add.u32 %s, %s, %d;", to, to, 4 * at_once * threads);
+    say("add.u64 %s, %s, %d;", table, table, 8 * at_once * threads);
+    say("setp.lt.u32 %s, %s, %d;", goes_on, number, words);
+    say("@%s bra %s;", goes_on, again);
+}
+
+//! All messages to 0.
+void ldpc_cuda_folded_writer::clear_messages()
+{
+    for_groups([&](int) {
+        const name zero = b32("mov.b32", "0x80808080");
+        for (int w = 0; w < d_store.words; ++w) {
+            set_word(w, zero);
+        }
+    });
+}
+
+void ldpc_cuda_folded_writer::iterate()
+{
+    const name again = label(), done = label();
+    const name scale_at = d(), next_scale = r(), last = p();
+    say("mov.b64 %s, %s;", scale_at, d_scales);
+    say("ld.global.nc.b32 %s, [%s+4];", next_scale, scale_at);
+    say("bar.sync 0;");
+    say("%s:", again);
+    // The next factor is on its way while this iteration works.
+    say("mov.b32 %s, %s;", d_scale, next_scale);
+    say("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
+    say("add.u64 %s, %s, 4;", scale_at, scale_at);
+    say("mov.b32 %s, 0;", d_odd);
+    shorten();
+    for_groups([&](int group) { visit_all(group); });
+    say("add.u32 %s, %s, 1;", d_iteration, d_iteration);
+    say("setp.eq.u32 %s, %s, %s;", last, d_iteration, d_most_iterations);
+    if (watches()) {
+        const name signs = b32("and.b32", "%s, 0x80008000", d_odd);
+        const name odd = p(), goes_on = p();
+        say("setp.ne.b32 %s, %s, 0;", odd, signs);
+        if (!d_active.empty()) {
+            say("and.pred %s, %s, %s;", odd, odd, d_active);
+        }
+        say("not.pred %s, %s;", goes_on, last);
+        say("and.pred %s, %s, %s;", goes_on, goes_on, any(odd));
+        say("@%s bra %s;", goes_on, again);
+    } else if (!d_parameters.early_stop) {
+        say("@!%s bra %s;", last, again);
+    }
+    const name bad = find_bad();
+    if (d_parameters.early_stop) {
+        const name goes_on = p();
+        say("not.pred %s, %s;", goes_on, last);
+        say("and.pred %s, %s, %s;", goes_on, goes_on, bad);
+        say("@%s bra %s;", goes_on, again);
+    }
+    put_out(bad);
+}
+
+std::string ldpc_cuda_source(const ldpc_decoding& decoding,
+                             const ldpc_cuda_folded_plan& plan)
+{
+    return ldpc_cuda_folded_writer(decoding, plan).text();
+}
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/ldpc/ldpc_schedule.h"
+#include <string>
+#include <vector>
+
+namespace gr::cudaphy::kernels {
+
+//! The CUDA kernel of int8 arithmetic for one code, in whichever form suits it, and what
+//! it takes to start it.
+struct ldpc_cuda_kernel {
+    enum class form {
+        chosen,
+        pairs, //!< of codewords, in the halves of registers: ldpc_cuda_plan
+        folded //!< one codeword a block: ldpc_cuda_folded_plan
+    };
+
+    //! \throws std::invalid_argument where the code does not fit a block.
+    ldpc_cuda_kernel(const ldpc_decoding&, int shared_bytes_a_block, form = form::chosen);
+
+    //! Whether there is a form for it.
+    static bool is_for(const ldpc_decoding&, int shared_bytes_a_block);
+
+    std::string source;
+    int codewords; //!< a block
+    int threads;
+    int shared_bytes;
+    int workspace_words; //!< a thread, in device memory
+    //! What ldpc_cuda_arguments asks for under these names.
+    std::vector<int> sources, outputs, info;
+    int idle_from; //!< threads i with i mod idle_of >= idle_from do nothing that counts
+    int idle_of;
+};
+
+} // namespace gr::cudaphy::kernels

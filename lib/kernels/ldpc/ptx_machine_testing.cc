@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/ptx_machine_testing.h"
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+namespace gr::cudaphy::testing {
+namespace {
+
+[[noreturn]] void complain(const std::string& what)
+{
+    throw std::logic_error("ptx: " + what);
+}
+
+} // namespace
+
+ptx_machine::ptx_machine(const std::string& text)
+{
+    std::istringstream lines(text);
+    std::map<std::string, int> labels;
+    std::vector<std::pair<size_t, std::string>> jumps;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty() || std::strchr(".{}", line[0])) {
+            continue;
+        }
+        if (line.back() == ':') {
+            labels[line.substr(0, line.size() - 1)] = static_cast<int>(d_code.size());
+            continue;
+        }
+        const auto target = decode(line);
+        if (!target.empty()) {
+            jumps.emplace_back(d_code.size() - 1, target);
+        }
+    }
+    for (const auto& [from, target] : jumps) {
+        d_code[from].target = labels.at(target);
+    }
+}
+
+//! Shared memory begins at 1024, as on Hopper.
+uint8_t*
+ptx_machine::shared(const thread& by, uint32_t address, unsigned bytes, const void* value)
+{
+    const uint32_t at = address - 1024;
+    const auto where = [&] {
+        return " by thread " + std::to_string(by.number) + " of byte " +
+               std::to_string(at) + ": " + d_code[by.at].text;
+    };
+    if (at % bytes != 0 || at + bytes > d_shared.size() || at + bytes < at) {
+        complain("shared memory" + where());
+    }
+    const bool writes = value != nullptr;
+    const bool is_idle = d_how->is_idle(by.number);
+    const bool is_same = writes && std::memcmp(&d_shared[at], value, bytes) == 0;
+    for (uint32_t half = at / 2; half < (at + bytes + 1) / 2; ++half) {
+        auto& cell = d_accesses[half];
+        const bool written = cell.write_phase == d_phase && cell.writer != by.number &&
+                             !(is_same && (is_idle || d_how->is_idle(cell.writer)));
+        const bool read =
+            cell.read_phase == d_phase && (cell.many_readers || cell.reader != by.number);
+        if ((written && !(is_idle && !writes)) || (writes && read)) {
+            complain("race" + where());
+        }
+        if (writes) {
+            cell.write_phase = d_phase;
+            cell.writer = by.number;
+        } else if (!is_idle) {
+            cell.many_readers = cell.read_phase == d_phase &&
+                                (cell.many_readers || cell.reader != by.number);
+            cell.read_phase = d_phase;
+            cell.reader = by.number;
+        }
+    }
+    return &d_shared[at];
+}
+
+void ptx_machine::run(const launch& how)
+{
+    d_how = &how;
+    for (unsigned block = 0; block < how.blocks; ++block) {
+        run_block(how, block);
+    }
+}
+
+void ptx_machine::run_block(const launch& how, unsigned block)
+{
+    d_block = block;
+    d_shared.assign(how.shared_bytes, 0xcd);
+    d_accesses.assign(how.shared_bytes / 2 + 1, {});
+    d_phase = 1;
+    std::array<int, 5> count{};
+    for (const auto& one : d_code) {
+        for (const auto& on : one.on) {
+            if (on.kind && std::strchr("rdfhp", on.kind)) {
+                auto& most = count[thread::place(on.kind)];
+                most = std::max(most, on.index + 1);
+            }
+        }
+        count[4] = std::max(count[4], one.guard + 1);
+    }
+    d_threads.assign(how.threads, {});
+    for (unsigned i = 0; i < how.threads; ++i) {
+        d_threads[i].number = i;
+        for (int kind = 0; kind < 5; ++kind) {
+            d_threads[i].of[kind].assign(count[kind], kind == 4 ? 0 : 0xdeadbeef);
+        }
+    }
+    for (bool all_done = false; !all_done;) {
+        all_done = true;
+        bool waits = true;
+        for (unsigned i = 0; i < how.threads; ++i) {
+            auto& now = d_threads[how.backwards ? how.threads - 1 - i : i];
+            run_thread(now);
+            all_done &= now.now == state::done;
+            waits &= now.now == state::waits;
+        }
+        if (waits) {
+            settle_barrier();
+        } else if (!all_done) {
+            settle_votes();
+        }
+    }
+}
+
+void ptx_machine::run_thread(thread& now)
+{
+    while (now.now == state::runs) {
+        const auto& one = d_code.at(now.at);
+        if (one.guard < 0 || (now.of[4][one.guard] != 0) == one.guarded_by) {
+            one.execute(one, now);
+        }
+        if (now.now == state::runs) {
+            ++now.at;
+        }
+    }
+}
+
+void ptx_machine::settle_barrier()
+{
+    bool any = false;
+    for (const auto& one : d_threads) {
+        const auto& i = d_code[one.at];
+        any |= i.on[2].kind != 0 && one.get(i.on[2]) != 0;
+    }
+    for (auto& one : d_threads) {
+        const auto& i = d_code[one.at];
+        if (i.on[2].kind != 0) {
+            one.set(i.on[0], any);
+        }
+        one.now = state::runs;
+        ++one.at;
+    }
+    ++d_phase;
+}
+
+//! Warps all of whose threads have come to the same vote.
+void ptx_machine::settle_votes()
+{
+    bool found = false;
+    for (size_t first = 0; first < d_threads.size(); first += 32) {
+        uint32_t ballot = 0, ored = 0, xored = 0;
+        bool complete = true;
+        const size_t at = d_threads[first].at;
+        for (size_t i = first; i < first + 32; ++i) {
+            const auto& one = d_threads[i];
+            complete &= one.now == state::votes && one.at == at;
+            if (complete) {
+                const uint32_t value = one.u(d_code[at].on[1]);
+                ballot |= (value != 0) * (1u << (i - first));
+                ored |= value;
+                xored ^= value;
+            }
+        }
+        if (!complete) {
+            continue;
+        }
+        found = true;
+        const auto& text = d_code[at].text;
+        const uint32_t result = text.find("vote") != std::string::npos   ? ballot
+                                : text.find(".or.") != std::string::npos ? ored
+                                                                         : xored;
+        for (size_t i = first; i < first + 32; ++i) {
+            d_threads[i].set(d_code[at].on[0], result);
+            d_threads[i].now = state::runs;
+            ++d_threads[i].at;
+        }
+    }
+    if (!found) {
+        complain("threads that wait for one another");
+    }
+}
+
+} // namespace gr::cudaphy::testing

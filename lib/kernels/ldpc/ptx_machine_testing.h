@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace gr::cudaphy::testing {
+
+/*!
+ * \brief Runs a program in the part of PTX that the decoder's kernels are written in, a
+ * block of threads at a time, where there is no GPU.
+ *
+ * Threads run from barrier to barrier, one after the other; global memory is the host's.
+ * Not modelled: threads of a warp that part ways, and blocks that wait for one another.
+ * Where two threads meet in shared memory between two barriers, one of them writing, or
+ * one leaves its end, the run ends with std::logic_error; so does an unknown instruction.
+ */
+class ptx_machine
+{
+public:
+    explicit ptx_machine(const std::string& text);
+
+    struct launch {
+        unsigned blocks, threads;
+        size_t shared_bytes;
+        const void* arguments;
+        //! Threads that may read anything, and may write what others write, too.
+        std::function<bool(unsigned)> is_idle = [](unsigned) { return false; };
+        bool backwards = false; //!< the order in which threads run
+    };
+    void run(const launch&);
+
+    enum class state { runs, waits, votes, done };
+    struct thread;
+    struct operand {
+        char kind = 0; //!< r, d, f, h, p: a register; n: a number; 0: none
+        int index = 0;
+        uint64_t number = 0;
+    };
+    struct instruction {
+        std::string text;
+        std::function<void(const instruction&, thread&)> execute;
+        std::array<operand, 6> on;
+        int guard = -1; //!< predicate
+        bool guarded_by = true;
+        int target = -1;
+    };
+
+    //! One thread's registers and where it stands.
+    struct thread {
+        unsigned number = 0;
+        size_t at = 0;
+        state now = state::runs;
+        uint32_t voted = 0;
+        std::vector<uint64_t> of[5]; // registers r, d, f, h, p
+
+        static int place(char kind)
+        {
+            return static_cast<int>(std::strchr("rdfhp", kind) - "rdfhp");
+        }
+        uint64_t get(const operand& from) const
+        {
+            return from.kind == 'n' ? from.number : of[place(from.kind)][from.index];
+        }
+        uint32_t u(const operand& from) const { return static_cast<uint32_t>(get(from)); }
+        int32_t s(const operand& from) const { return static_cast<int32_t>(get(from)); }
+        float real(const operand& from) const
+        {
+            const uint32_t bits = u(from);
+            float value;
+            std::memcpy(&value, &bits, sizeof value);
+            return value;
+        }
+        void set(const operand& to, uint64_t value)
+        {
+            of[place(to.kind)][to.index] = value;
+        }
+        void set_real(const operand& to, float value)
+        {
+            uint32_t bits;
+            std::memcpy(&bits, &value, sizeof bits);
+            set(to, bits);
+        }
+    };
+
+private:
+    struct access {
+        uint32_t write_phase = 0, read_phase = 0;
+        unsigned writer = 0, reader = 0;
+        bool many_readers = false;
+    };
+
+    std::string decode(const std::string& line);
+    bool decode_memory(instruction&, const std::string& operation);
+    bool decode_numbers(instruction&, const std::string& operation);
+    bool decode_halves(instruction&, const std::string& operation);
+    bool decode_predicates(instruction&, const std::string& operation);
+    void decode_set(instruction&, const std::string& operation);
+    void run_block(const launch&, unsigned block);
+    void run_thread(thread&);
+    void settle_votes();
+    void settle_barrier();
+    //! `value`: null to read.
+    uint8_t* shared(const thread&, uint32_t address, unsigned bytes, const void* value);
+
+    std::vector<instruction> d_code;
+    const launch* d_how = nullptr;
+    unsigned d_block = 0;
+    std::vector<thread> d_threads;
+    std::vector<uint8_t> d_shared;
+    std::vector<access> d_accesses;
+    uint32_t d_phase = 0;
+};
+
+} // namespace gr::cudaphy::testing

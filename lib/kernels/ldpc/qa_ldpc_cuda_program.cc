@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define BOOST_TEST_MODULE ldpc_cuda_program
+#include "kernels/common/testing.h"
+#include "kernels/ldpc/ldpc_cuda_kernel.h"
+#include "kernels/ldpc/ldpc_cuda_source.h"
+#include "kernels/ldpc/ldpc_decoder_makers.h"
+#include "kernels/ldpc/ldpc_testing.h"
+#include "kernels/ldpc/ptx_machine_testing.h"
+#include <limits>
+
+// The programs that decode on CUDA in int8 arithmetic, on a machine of their own: against
+// the reference in every bit, iteration and soft value, and for races. No GPU needed.
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
+using namespace gr::cudaphy::testing;
+
+namespace {
+
+using parameters = ldpc_decoder::parameters;
+using number = ldpc_decoder::number;
+using form = ldpc_cuda_kernel::form;
+
+constexpr int hopper = 227 * 1024; // bytes of shared memory a block
+
+parameters fixed_point(int iterations, bool early_stop)
+{
+    parameters p;
+    p.calculation = ldpc_decoder::arithmetic::int8;
+    p.max_iterations = iterations;
+    p.early_stop = early_stop;
+    p.packed = true;
+    p.llr_steps = 4;
+    return p;
+}
+
+struct outcome {
+    std::vector<uint8_t> bits;
+    std::vector<int> iterations, ok;
+    std::vector<float> soft;
+
+    outcome(const ldpc_decoding& d, size_t words)
+        : bits(words * d.output_bytes(), 0xee), iterations(words, -9), ok(words, -9),
+          soft(words * d.output_bits(), -9)
+    {
+    }
+};
+
+template <typename Llr>
+outcome on_machine(const ldpc_decoding& decoding,
+                   const ldpc_cuda_kernel& kernel,
+                   const std::vector<Llr>& llr,
+                   bool backwards)
+{
+    const size_t words = llr.size() / decoding.code->n();
+    outcome got(decoding, words);
+    std::vector<uint32_t> scales{ 0x38383838 }, info;
+    for (const float scale : decoding.scales) {
+        scales.push_back(to_float16(scale) * 0x10001u);
+    }
+    scales.push_back(0);
+    const auto terms = decoding.crc_terms();
+    for (size_t i = 0; i < kernel.info.size(); ++i) {
+        info.push_back(kernel.info[i]);
+        info.push_back(terms.empty() ? 0 : terms[i]);
+    }
+    constexpr uint32_t slot_count = 2;
+    std::vector<uint32_t> slots(slot_count);
+    std::vector<uint32_t> workspace(
+        size_t(slot_count) * kernel.workspace_words * kernel.threads, 0xabababab);
+    const ldpc_cuda_arguments arguments{ llr.data(),
+                                         got.bits.data(),
+                                         got.iterations.data(),
+                                         got.ok.data(),
+                                         got.soft.data(),
+                                         scales.data(),
+                                         kernel.sources.data(),
+                                         kernel.outputs.data(),
+                                         info.data(),
+                                         static_cast<uint32_t>(words),
+                                         decoding.parameters.llr_steps,
+                                         static_cast<uint32_t>(
+                                             decoding.parameters.max_iterations),
+                                         slot_count,
+                                         workspace.data(),
+                                         slots.data() };
+    ptx_machine::launch how;
+    how.blocks = static_cast<unsigned>((words + kernel.codewords - 1) / kernel.codewords);
+    how.threads = kernel.threads;
+    how.shared_bytes = kernel.shared_bytes;
+    how.arguments = &arguments;
+    how.is_idle = [&](unsigned i) {
+        return static_cast<int>(i) % kernel.idle_of >= kernel.idle_from;
+    };
+    how.backwards = backwards;
+    ptx_machine(kernel.source).run(how);
+    BOOST_TEST((slots == std::vector<uint32_t>(slot_count)));
+    return got;
+}
+
+template <typename Llr>
+outcome check(const ldpc_code::sptr& code,
+              parameters p,
+              form wanted,
+              const std::vector<Llr>& llr,
+              bool backwards = false,
+              int shared_bytes = hopper)
+{
+    p.llr = std::is_same_v<Llr, int8_t>    ? number::int8
+            : std::is_same_v<Llr, float16> ? number::float16
+                                           : number::float32;
+    const ldpc_decoding decoding{ code, p, ldpc_decoding::scales_of(*code, p) };
+    const ldpc_cuda_kernel kernel(decoding, shared_bytes, wanted);
+    BOOST_TEST(kernel.shared_bytes <= shared_bytes);
+    outcome expected(decoding, llr.size() / code->n());
+    BOOST_TEST_CONTEXT(code->name() << (wanted == form::folded ? ", folded" : ", pairs"))
+    {
+        auto q = queue::make(backend::reference);
+        make_ldpc_fixed_decoder_reference(decoding, ldpc_fixed_limits::cuda())
+            ->run(view<const Llr>(llr),
+                  { expected.bits, expected.iterations, expected.ok, expected.soft },
+                  *q);
+        const auto got = on_machine(decoding, kernel, llr, backwards);
+        BOOST_TEST(got.iterations == expected.iterations,
+                   boost::test_tools::per_element());
+        BOOST_TEST(got.ok == expected.ok, boost::test_tools::per_element());
+        BOOST_TEST((got.bits == expected.bits));
+        BOOST_TEST((got.soft == expected.soft));
+    }
+    return expected;
+}
+
+std::vector<float> noisy(const ldpc_code::sptr& code, size_t words, double eb_n0)
+{
+    const auto sent = random_codewords(code, words, generator());
+    return received_llrs(sent, code->rate(), eb_n0, generator());
+}
+
+std::vector<int8_t> in_steps(const std::vector<float>& llr)
+{
+    std::vector<int8_t> out;
+    for (const float value : llr) {
+        out.push_back(static_cast<int8_t>(ldpc_fixed_steps(value, fixed_point(1, true))));
+    }
+    return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(long_frames_folded)
+{
+    for (const char* rate : { "1/4", "1/2", "3/5", "3/4", "9/10" }) {
+        const auto code = ldpc_code::dvbs2("normal", rate);
+        check(code, fixed_point(2, false), form::folded, in_steps(noisy(code, 1, 2.0)));
+    }
+    const auto code = ldpc_code::dvbs2("normal", "1/2");
+    const auto got =
+        check(code, fixed_point(20, true), form::folded, noisy(code, 1, 2.0), true);
+    BOOST_TEST(got.ok[0] == 1);
+    BOOST_TEST(got.iterations[0] < 20);
+    auto p = fixed_point(2, false);
+    p.whole_words = true;
+    check(code, p, form::folded, in_steps(noisy(code, 1, 1.0)));
+}
+
+BOOST_AUTO_TEST_CASE(every_type_of_llr_and_form_of_output)
+{
+    const auto code = ldpc_code::dvbs2("short", "3/5");
+    const auto llr = noisy(code, 2, 2.3);
+    std::vector<float16> halves;
+    for (const float value : llr) {
+        halves.push_back({ to_float16(value) });
+    }
+    auto p = fixed_point(12, true);
+    check(code, p, form::folded, llr);
+    p.whole_words = true;
+    check(code, p, form::folded, halves, true);
+    p.packed = false;
+    p.llr_positive = 1;
+    check(code, p, form::folded, in_steps(llr));
+    p.whole_words = false;
+    check(code, p, form::folded, halves);
+}
+
+BOOST_AUTO_TEST_CASE(both_forms_of_codes_of_every_structure)
+{
+    for (const auto& code : { punctured_code(),
+                              ldpc_code::wifi(648, "1/2"),
+                              ldpc_code::nr5g(2, 36, 14, 20),
+                              ldpc_code::dvbs2("short", "8/9"),
+                              ldpc_code::dvbs2x("short", "1/5 VL-SNR SF2") }) {
+        const size_t words = code->n() > 5000 ? 1 : 5;
+        for (const auto wanted : { form::pairs, form::folded }) {
+            if (wanted == form::folded && code->circulants().lifting_size % 2 != 0) {
+                continue;
+            }
+            for (const double eb_n0 : { 1.0, 4.0 }) {
+                check(code, fixed_point(8, true), wanted, noisy(code, words, eb_n0));
+            }
+            check(code, fixed_point(3, false), wanted, noisy(code, words, 2.0), true);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_crc_stops_in_place_of_the_parity_checks)
+{
+    const auto code = ldpc_code::dvbs2("short", "1/2");
+    auto p = fixed_point(12, true);
+    p.stop_crc = { 16, 0x1021 };
+    const auto words = random_codewords(code, p.stop_crc, 2, generator());
+    const auto llr = received_llrs(words, code->rate(), 2.5, generator());
+    const auto got = check(code, p, form::folded, llr);
+    BOOST_TEST(got.ok[0] == 1);
+    check(code, p, form::pairs, llr);
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_fit_lies_in_device_memory)
+{
+    const auto code = ldpc_code::dvbs2("short", "3/5");
+    const auto llr = in_steps(noisy(code, 3, 2.0));
+    check(code, fixed_point(6, true), form::folded, llr, false, 40000);
+    check(code, fixed_point(6, true), form::pairs, llr, true, 70000);
+}
+
+BOOST_AUTO_TEST_CASE(extreme_llrs)
+{
+    const auto code = ldpc_code::dvbs2("short", "4/5");
+    std::vector<int8_t> steps(code->n());
+    for (auto& value : steps) {
+        value = static_cast<int8_t>(generator()());
+    }
+    check(code, fixed_point(5, true), form::folded, steps);
+    check(code, fixed_point(5, true), form::folded, std::vector<int8_t>(code->n(), -128));
+    check(code, fixed_point(5, true), form::folded, std::vector<float>(code->n(), 0.0f));
+    check(code,
+          fixed_point(5, true),
+          form::folded,
+          std::vector<float>(code->n(), -std::numeric_limits<float>::infinity()));
+    check(code,
+          fixed_point(5, true),
+          form::folded,
+          std::vector<float>(code->n(), std::numeric_limits<float>::quiet_NaN()));
+}
+
+BOOST_AUTO_TEST_CASE(codes_that_fit_no_block_are_refused)
+{
+    const auto code = ldpc_code::dvbs2("normal", "1/2");
+    const auto p = fixed_point(5, true);
+    const ldpc_decoding decoding{ code, p, ldpc_decoding::scales_of(*code, p) };
+    BOOST_CHECK_THROW(ldpc_cuda_kernel(decoding, 48 * 1024, form::folded),
+                      std::invalid_argument);
+    BOOST_TEST(!ldpc_cuda_kernel::is_for(decoding, 48 * 1024));
+    BOOST_TEST(ldpc_cuda_kernel::is_for(decoding, hopper));
+}
+
+BOOST_AUTO_TEST_CASE(the_machine_sees_races)
+{
+    const std::string head = ".version 7.2\n";
+    const auto run = [&](const std::string& text) {
+        ptx_machine::launch how;
+        how.blocks = 1;
+        how.threads = 32;
+        how.shared_bytes = 256;
+        how.arguments = "";
+        ptx_machine(head + text).run(how);
+    };
+    const std::string begin = "mov.u32 %r0, %tid.x;\nmov.u32 %r1, memory;\n"
+                              "mad.lo.u32 %r2, %r0, 4, %r1;\n";
+    const std::string write = "st.shared.b32 [%r2], %r0;\n";
+    const std::string read = "ld.shared.b32 %r3, [%r2+4];\n";
+    BOOST_CHECK_NO_THROW(run(begin + write + "bar.sync 0;\n" + read + "ret;\n"));
+    BOOST_CHECK_THROW(run(begin + write + read + "ret;\n"), std::logic_error);
+    BOOST_CHECK_THROW(run(begin + read + write + "ret;\n"), std::logic_error);
+    BOOST_CHECK_THROW(run(begin + "st.shared.b32 [%r1], %r0;\nret;\n"), std::logic_error);
+    BOOST_CHECK_THROW(run(begin + "ld.shared.b32 %r3, [%r2+252];\nret;\n"),
+                      std::logic_error);
+    BOOST_CHECK_THROW(run(begin + "sin.approx.f32 %f0, %f0;\nret;\n"), std::logic_error);
+}
