@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A receiver behind a radio, as a whole: overflows, a sink that stands still, and messages that change frequency,
-code and noise between packets."""
+"""A receiver behind a radio, as a whole: overflows, a sink that stands still, halves that ZeroMQ joins, and messages
+that change frequency, code and noise between packets."""
 
 import threading
 import time
@@ -10,7 +10,8 @@ import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr, pdu
 from qa_packet_resync import RATE, radio_time, time_tag
-from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source, gaussian, main, tag
+from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source, gaussian, main
+from qa_support import packet_tags, tag
 
 CODES = {rate: cudaphy.ldpc_code("wifi", n=648, rate=rate) for rate in ("1/2", "3/4")}
 CODE = CODES["1/2"]
@@ -121,6 +122,52 @@ class qa_overflow(FlowgraphCase):
         np.testing.assert_array_equal(sink.data, expected.ravel())
         self.assertEqual((resync.gaps(), resync.lost_packets()), (3, 5))
         self.assertEqual(receiver.frame_errors(), 0)
+
+
+class qa_zeromq(FlowgraphCase):
+    def test_the_radios_tags_cross_it_with_their_packets(self):
+        try:
+            from gnuradio import zeromq
+        except ImportError as missing:
+            self.skipTest(str(missing))
+        lengths = [1, 3, 40, 2, 7] * 4  # words
+        info, x = words(sum(lengths))
+        heads = np.cumsum([0] + lengths[:-1])
+        tags = packet_tags([n * WORD for n in lengths])
+        for number, head in enumerate(heads * WORD):
+            tags.append(time_tag(int(head), int(head)))
+            tags.append(tag(int(head), "rx_freq", 1e9 + number))
+        options = dict(length_tag_key=KEY, backend=BACKEND, max_batch=4)
+        demapper = cudaphy.soft_demapper("qpsk", noise_variance=NOISE, **options)
+        # A free port is the system's choice; a few messages wait, as over a network.
+        push = zeromq.push_sink(gr.sizeof_float, 1, "tcp://127.0.0.1:*", 100, True, 4)
+        address = push.last_endpoint()
+        pull = zeromq.pull_source(gr.sizeof_float, 1, address, 100, True, 4)
+        whole = cudaphy.packet_resync(gr.sizeof_float, length_tag_key=KEY)
+        decoder, sink = cudaphy.ldpc_decoder(CODE, **options), Sink("uint8")
+        back, front = gr.top_block(), gr.top_block()
+        front.connect(Source(x.ravel(), tags).block, demapper, push)
+        back.connect(pull, whole, decoder, sink.block)
+        back.start()
+        try:
+            self.run_flowgraph(front)
+            ends = time.monotonic() + 30
+            while len(sink.data) < info.size and time.monotonic() < ends:
+                time.sleep(0.02)
+        finally:
+            back.stop()
+            back.wait()
+        np.testing.assert_array_equal(sink.data, info.ravel())
+        at = [int(head) * CODE.k for head in heads]
+        packets = [n * CODE.k for n in lengths]
+        self.assertEqual(sink.tags(KEY), list(zip(at, packets)))
+        times = [pmt.to_python(radio_time(int(head) * WORD)) for head in heads]
+        self.assertEqual(sink.tags("rx_time"), list(zip(at, times)))
+        numbers = range(len(lengths))
+        self.assertEqual(
+            sink.tags("rx_freq"), [(i, 1e9 + n) for i, n in zip(at, numbers)]
+        )
+        self.assertEqual((whole.lost_packets(), decoder.frame_errors()), (0, 0))
 
 
 class gate(gr.sync_block):
