@@ -9,7 +9,7 @@ namespace {
 
 constexpr int warp = 32;
 constexpr int registers_a_processor = 65536;
-constexpr int temporaries = 28;        // registers beside the messages
+constexpr int temporaries = 24;        // registers beside the messages
 constexpr int temporaries_an_edge = 3; // and of a group's busiest row
 constexpr int temporaries_ahead = 8;   // and words on their way from the device
 
