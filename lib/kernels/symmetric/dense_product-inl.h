@@ -10,6 +10,7 @@
 #endif
 
 #include "kernels/symmetric/dense_product.h"
+#include "kernels/symmetric/transpose-inl.h"
 #include <algorithm>
 #include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
@@ -142,11 +143,6 @@ private:
         }
     }
 
-#ifdef __clang__
-#define CUDAPHY_UNROLL _Pragma("unroll")
-#else
-#define CUDAPHY_UNROLL _Pragma("GCC unroll 16")
-#endif
     static HWY_NOINLINE void tile(size_t depth,
                                   const real* HWY_RESTRICT a,
                                   const real* HWY_RESTRICT b,
@@ -226,6 +222,56 @@ private:
     //! Lines of memory that lie across the panel are read a cache line at a time.
     static constexpr size_t run_length = 16;
 
+    //! Width columns of a packed panel from `count` lines that lie across it.
+    template <size_t width>
+    static void pack_across(
+        const T* from, size_t ld, size_t depth, size_t count, bool conjugate, real* to)
+    {
+        size_t k = 0;
+        if constexpr (parts == 1) {
+            if (count == width) {
+                // A tile's rows are no multiple of a vector.
+                using some = hn::CappedTag<real, width == tile_columns ? most_lanes : 4>;
+                constexpr size_t lanes = hn::MaxLanes(some());
+                for (; k + in_block <= depth; k += in_block) {
+                    for (size_t j = 0; j < width; j += lanes) {
+                        const size_t line = std::min(j, width - lanes); // may overlap
+                        transpose(some(),
+                                  from + line * ld + k,
+                                  ld,
+                                  to + k * width + line,
+                                  width);
+                    }
+                }
+            }
+        }
+        for (; k < depth; k += run_length) {
+            const size_t length = std::min(run_length, depth - k);
+            for (size_t j = 0; j < count; ++j) {
+                real* const target = to + k * width * parts + j;
+                for (size_t l = 0; l < length; ++l) {
+                    put(target + l * width * parts,
+                        width,
+                        from[j * ld + k + l],
+                        conjugate);
+                }
+            }
+        }
+    }
+
+    //! The same from lines that lie along it.
+    template <size_t width>
+    static void pack_along(
+        const T* from, size_t ld, size_t depth, size_t count, bool conjugate, real* to)
+    {
+        for (size_t k = 0; k < depth; ++k, from += ld, to += width * parts) {
+            for (size_t j = 0; j < count; ++j) {
+                put(to + j, width, from[j], conjugate);
+            }
+        }
+    }
+    static constexpr size_t most_lanes = hn::MaxLanes(tag());
+    static constexpr size_t in_block = block_elements<real>;
     static void
     pack_b(const product<T>& p, size_t first, size_t depth, size_t column, real* to)
     {
@@ -233,24 +279,12 @@ private:
         if (columns < tile_columns) {
             std::fill_n(to, depth * tile_columns * parts, real(0));
         }
-        if (!p.b_adjoint) {
-            for (size_t k = 0; k < depth; ++k, to += tile_columns * parts) {
-                const T* from = p.b + (first + k) * p.ldb + column;
-                for (size_t j = 0; j < columns; ++j) {
-                    put(to + j, tile_columns, from[j], false);
-                }
-            }
-            return;
-        }
-        for (size_t k = 0; k < depth; k += run_length) {
-            const size_t length = std::min(run_length, depth - k);
-            for (size_t j = 0; j < columns; ++j) {
-                const T* from = p.b + (column + j) * p.ldb + first + k;
-                real* target = to + k * tile_columns * parts + j;
-                for (size_t l = 0; l < length; ++l) {
-                    put(target + l * tile_columns * parts, tile_columns, from[l], true);
-                }
-            }
+        if (p.b_adjoint) {
+            pack_across<tile_columns>(
+                p.b + column * p.ldb + first, p.ldb, depth, columns, true, to);
+        } else {
+            pack_along<tile_columns>(
+                p.b + first * p.ldb + column, p.ldb, depth, columns, false, to);
         }
     }
 
@@ -267,27 +301,11 @@ private:
                 std::fill_n(to, depth * tile_rows * parts, real(0));
             }
             if (p.a_adjoint) {
-                for (size_t k = 0; k < depth; ++k) {
-                    const T* from = p.a + (first + k) * p.lda + row + r;
-                    real* target = to + k * tile_rows * parts;
-                    for (size_t i = 0; i < high; ++i) {
-                        put(target + i, tile_rows, from[i], true);
-                    }
-                }
+                pack_along<tile_rows>(
+                    p.a + first * p.lda + row + r, p.lda, depth, high, true, to);
             } else {
-                for (size_t k = 0; k < depth; k += run_length) {
-                    const size_t length = std::min(run_length, depth - k);
-                    for (size_t i = 0; i < high; ++i) {
-                        const T* from = p.a + (row + r + i) * p.lda + first + k;
-                        real* target = to + k * tile_rows * parts + i;
-                        for (size_t l = 0; l < length; ++l) {
-                            put(target + l * tile_rows * parts,
-                                tile_rows,
-                                from[l],
-                                false);
-                        }
-                    }
-                }
+                pack_across<tile_rows>(
+                    p.a + (row + r) * p.lda + first, p.lda, depth, high, false, to);
             }
             if (p.between) {
                 scale(*p.between, p.between_first + first, depth, to);

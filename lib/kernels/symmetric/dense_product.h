@@ -7,6 +7,13 @@
 
 // What dense_product-inl.h works on; the same for every instruction set.
 
+//! Loops whose variables are to stand in registers.
+#ifdef __clang__
+#define CUDAPHY_UNROLL _Pragma("unroll")
+#else
+#define CUDAPHY_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 namespace gr::cudaphy::kernels {
 
 //! Who does a piece of work: all cores, or the calling thread alone.

@@ -9,6 +9,7 @@
 #endif
 
 #include "kernels/symmetric/dense_product.h"
+#include "kernels/symmetric/transpose-inl.h"
 #include <algorithm>
 #include <hwy/highway.h>
 #include <utility>
@@ -139,6 +140,9 @@ public:
     using vec = hn::Vec<tag>;
     static constexpr size_t lanes = hn::MaxLanes(tag());
     static constexpr size_t vectors = 4 / parts;
+    //! Elements of each at a time: as many as registers hold.
+    static constexpr size_t at_once =
+        HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON ? 4 : 2;
     //! Right-hand sides at a time.
     static constexpr size_t width = vectors * lanes;
 
@@ -173,22 +177,12 @@ public:
             if (rows < width) {
                 std::fill_n(x, n * parts * width, real(0));
             }
-            for (size_t r = 0; r < rows; ++r) {
-                const T* from = b + (first + r) * ld;
-                for (int k = 0; k < n; ++k) {
-                    put(x + size_t(k) * parts * width + r, from[place(k)]);
-                }
-            }
+            take_rows(b + first * ld, ld, rows, x);
             eliminate(x);
             if (inverse) {
                 scale(*inverse, x);
             }
-            for (size_t r = 0; r < rows; ++r) {
-                T* to = b + (first + r) * ld;
-                for (int k = 0; k < n; ++k) {
-                    to[place(k)] = get(x + size_t(k) * parts * width + r);
-                }
-            }
+            give_rows(x, rows, b + first * ld, ld);
         }
     }
 
@@ -218,6 +212,50 @@ public:
     }
 
 private:
+    //! Rows of B come to stand as columns of x, and those go back.
+    void take_rows(const T* b, size_t ld, size_t rows, real* x) const
+    {
+        int done = 0;
+        if constexpr (parts == 1) {
+            constexpr int step = block_elements<real>;
+            for (; rows == width && done + step <= n; done += step) {
+                for (size_t r = 0; r < width; r += lanes) {
+                    transpose(
+                        tag(), b + r * ld + done, ld, line(x, done) + r, line_step());
+                }
+            }
+        }
+        for (size_t r = 0; r < rows; ++r) {
+            for (int i = done; i < n; ++i) {
+                put(line(x, i) + r, b[r * ld + i]);
+            }
+        }
+    }
+    void give_rows(real* x, size_t rows, T* b, size_t ld) const
+    {
+        int done = 0;
+        if constexpr (parts == 1) {
+            constexpr size_t step = block_elements<real>;
+            for (; rows == width && done + int(lanes) <= n; done += lanes) {
+                for (size_t r = 0; r < width; r += step) {
+                    transpose(
+                        tag(), line(x, done) + r, line_step(), b + r * ld + done, ld);
+                }
+            }
+        }
+        for (size_t r = 0; r < rows; ++r) {
+            for (int i = done; i < n; ++i) {
+                b[r * ld + i] = get(line(x, i) + r);
+            }
+        }
+    }
+    //! Where in x element i of each right-hand side stands, and how far on the next.
+    real* line(real* x, int i) const { return x + size_t(place(i)) * parts * width; }
+    ptrdiff_t line_step() const
+    {
+        return d_how == solving::from_right ? -ptrdiff_t(width) : ptrdiff_t(width);
+    }
+
     //! Solving with L from the right goes from the last element to the first.
     int place(int k) const { return d_how == solving::from_right ? n - 1 - k : k; }
 
@@ -237,36 +275,96 @@ private:
         }
     }
 
-    void eliminate(real* HWY_RESTRICT x) const
+    //! Count elements from k on less what those before k contribute: a vector that is
+    //! loaded serves them all.
+    template <size_t Count>
+    HWY_INLINE void subtract_before(real* HWY_RESTRICT x, int k) const
     {
         const tag d;
-        for (int k = 0; k < n; ++k) {
-            real* const target = x + size_t(k) * parts * width;
-            vec sum[parts * vectors];
+        vec sum[Count][parts * vectors];
+        CUDAPHY_UNROLL
+        for (size_t c = 0; c < Count; ++c) {
+            CUDAPHY_UNROLL
             for (size_t v = 0; v < parts * vectors; ++v) {
-                sum[v] = hn::Load(d, target + v * lanes);
+                sum[c][v] = hn::Load(d, x + (k + c) * parts * width + v * lanes);
             }
-            const real* from = x;
-            const real* factors = d_factors[k];
-            for (int j = 0; j < k; ++j, from += parts * width) {
-                const vec f = hn::Set(d, factors[j * parts]);
+        }
+        const real* from = x;
+        for (int j = 0; j < k; ++j, from += parts * width) {
+            vec value[parts * vectors];
+            CUDAPHY_UNROLL
+            for (size_t v = 0; v < parts * vectors; ++v) {
+                value[v] = hn::Load(d, from + v * lanes);
+            }
+            CUDAPHY_UNROLL
+            for (size_t c = 0; c < Count; ++c) {
+                const real* const factor = &d_factors[k + c][j * parts];
+                const vec f = hn::Set(d, factor[0]);
+                CUDAPHY_UNROLL
                 for (size_t v = 0; v < parts * vectors; ++v) {
-                    sum[v] = hn::NegMulAdd(f, hn::Load(d, from + v * lanes), sum[v]);
+                    sum[c][v] = hn::NegMulAdd(f, value[v], sum[c][v]);
                 }
                 if constexpr (parts == 2) {
-                    const vec g = hn::Set(d, factors[j * parts + 1]);
+                    const vec g = hn::Set(d, factor[1]);
+                    CUDAPHY_UNROLL
                     for (size_t v = 0; v < vectors; ++v) {
-                        sum[v] =
-                            hn::MulAdd(g, hn::Load(d, from + width + v * lanes), sum[v]);
-                        sum[vectors + v] = hn::NegMulAdd(
-                            g, hn::Load(d, from + v * lanes), sum[vectors + v]);
+                        sum[c][v] = hn::MulAdd(g, value[vectors + v], sum[c][v]);
+                        sum[c][vectors + v] =
+                            hn::NegMulAdd(g, value[v], sum[c][vectors + v]);
                     }
                 }
             }
-            const vec reciprocal = hn::Set(d, d_reciprocal[k]);
+        }
+        CUDAPHY_UNROLL
+        for (size_t c = 0; c < Count; ++c) {
+            CUDAPHY_UNROLL
             for (size_t v = 0; v < parts * vectors; ++v) {
-                hn::Store(hn::Mul(sum[v], reciprocal), d, target + v * lanes);
+                hn::Store(sum[c][v], d, x + (k + c) * parts * width + v * lanes);
             }
+        }
+    }
+
+    //! The same for element k alone, of elements `first` to k; then by its reciprocal.
+    HWY_INLINE void finish(real* HWY_RESTRICT x, int first, int k) const
+    {
+        const tag d;
+        real* const target = x + size_t(k) * parts * width;
+        vec sum[parts * vectors];
+        for (size_t v = 0; v < parts * vectors; ++v) {
+            sum[v] = hn::Load(d, target + v * lanes);
+        }
+        for (int j = first; j < k; ++j) {
+            const real* const from = x + size_t(j) * parts * width;
+            const vec f = hn::Set(d, d_factors[k][j * parts]);
+            for (size_t v = 0; v < parts * vectors; ++v) {
+                sum[v] = hn::NegMulAdd(f, hn::Load(d, from + v * lanes), sum[v]);
+            }
+            if constexpr (parts == 2) {
+                const vec g = hn::Set(d, d_factors[k][j * parts + 1]);
+                for (size_t v = 0; v < vectors; ++v) {
+                    sum[v] = hn::MulAdd(g, hn::Load(d, from + width + v * lanes), sum[v]);
+                    sum[vectors + v] =
+                        hn::NegMulAdd(g, hn::Load(d, from + v * lanes), sum[vectors + v]);
+                }
+            }
+        }
+        const vec reciprocal = hn::Set(d, d_reciprocal[k]);
+        for (size_t v = 0; v < parts * vectors; ++v) {
+            hn::Store(hn::Mul(sum[v], reciprocal), d, target + v * lanes);
+        }
+    }
+
+    void eliminate(real* HWY_RESTRICT x) const
+    {
+        int k = 0;
+        for (; k + int(at_once) <= n; k += at_once) {
+            subtract_before<at_once>(x, k);
+            for (int c = 0; c < int(at_once); ++c) {
+                finish(x, k, k + c);
+            }
+        }
+        for (; k < n; ++k) {
+            finish(x, 0, k);
         }
     }
 
