@@ -18,6 +18,19 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET == HWY_SCALAR
+
+template <typename R>
+constexpr size_t block_elements = 1;
+
+template <class D, typename R = hn::TFromD<D>>
+HWY_INLINE void transpose(D, const R* from, ptrdiff_t, R* to, ptrdiff_t)
+{
+    *to = *from;
+}
+
+#else
+
 //! Elements in 128 bits: the largest step that every instruction set shuffles within.
 template <typename R>
 constexpr size_t block_elements = 16 / sizeof(R);
@@ -60,6 +73,8 @@ HWY_INLINE void transpose(D d, const R* from, ptrdiff_t ld, R* to, ptrdiff_t wid
         hn::StoreU(hn::InterleaveUpper(d, v0, v1), d, to + width);
     }
 }
+
+#endif
 
 } // namespace
 } // namespace HWY_NAMESPACE
