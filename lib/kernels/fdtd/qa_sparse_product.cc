@@ -113,6 +113,20 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(more_rows_than_sixteen_bits_count, T, number_types
     check_all<T>(banded<T>(70000, 70000, { -300, -1, 0, 1, 300 }), true);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_rows_that_a_warp_takes_several_chunks,
+                              T,
+                              number_types)
+{
+    // Of consecutive rows, and of rows here and there; the last of a group is not full.
+    const int64_t rows = 300001;
+    for (const int holes : { 0, 10 }) {
+        check<T>(banded<T>(rows, rows, { -400, -1, 0, 1 }, holes),
+                 sparse_format::subdivided_crs,
+                 normals<T>(rows),
+                 1);
+    }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(one_long_row, T, number_types)
 {
     // A row that is no tile's, and those around the limits that make rows long.

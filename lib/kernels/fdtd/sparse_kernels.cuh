@@ -319,13 +319,12 @@ struct subdivided_arrays {
     int chunk_count, long_count;
 };
 
-//! A chunk a warp, a row a lane.
+//! A chunk, a row a lane.
 template <typename T>
 __device__ __forceinline__ void
-multiply_chunks(const subdivided_arrays<T>& a, int64_t block, const vectors<T>& v)
+multiply_chunk(const subdivided_arrays<T>& a, int64_t number, const vectors<T>& v)
 {
     const int lane = threadIdx.x % warp;
-    const int64_t number = block * (threads / warp) + threadIdx.x / warp;
     chunk_source<T> source{};
     int entries = 0, row = -1;
     if (number < a.chunk_count) {
@@ -342,9 +341,93 @@ multiply_chunks(const subdivided_arrays<T>& a, int64_t block, const vectors<T>& 
     multiply_row(source, entries, row, v);
 }
 
+//! Full chunks of the same number of entries, all that they need under way at once.
+template <int Entries, int Chunks, typename T>
+__device__ __forceinline__ void multiply_full_chunks(const subdivided_arrays<T>& a,
+                                                     const sparse_chunk (&chunk)[Chunks],
+                                                     const vectors<T>& v)
+{
+    const int lane = threadIdx.x % warp;
+    int column[Chunks][Entries], row[Chunks];
+    T value[Chunks][Entries], taken[Chunks][Entries], sum[Chunks];
+#pragma unroll
+    for (int k = 0; k < Chunks; ++k) {
+        const auto* columns = a.column + chunk[k].entry + lane;
+        const auto* values = a.value + chunk[k].entry + lane;
+        // Read once: the caches are for the vectors.
+#pragma unroll
+        for (int j = 0; j < Entries; ++j) {
+            column[k][j] = __ldcs(columns + j * warp);
+        }
+#pragma unroll
+        for (int j = 0; j < Entries; ++j) {
+            value[k][j] = __ldcs(values + j * warp);
+        }
+        row[k] = chunk[k].row >= 0 ? chunk[k].row + lane
+                                   : __ldg(a.row_list + ~chunk[k].row + lane);
+    }
+    wait_for_previous();
+    const T* x = v.x();
+    T* y = v.y();
+#pragma unroll
+    for (int k = 0; k < Chunks; ++k) {
+        sum[k] = v.accumulate ? y[row[k]] : zero<T>();
+#pragma unroll
+        for (int j = 0; j < Entries; ++j) {
+            taken[k][j] = x[column[k][j]];
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < Chunks; ++k) {
+#pragma unroll
+        for (int j = 0; j < Entries; ++j) {
+            sum[k] = fused(value[k][j], taken[k][j], sum[k]);
+        }
+        y[row[k]] = sum[k];
+    }
+}
+
+//! How many chunks a warp takes together where there are many: 16 bytes of values a lane
+//! and entry.
+template <typename T>
+constexpr int chunks_together = 16 / sizeof(T);
+
+//! Whether multiply_several_chunks() is made for a chunk.
+inline bool is_for_several(const sparse_chunk& chunk)
+{
+    return chunk.rows() == warp && chunk.entries() >= 2 && chunk.entries() <= 4;
+}
+
+template <int Chunks, typename T>
+__device__ __forceinline__ void
+multiply_several_chunks(const subdivided_arrays<T>& a, int64_t first, const vectors<T>& v)
+{
+    sparse_chunk chunk[Chunks];
+    bool alike = first + Chunks <= a.chunk_count;
+    if (alike) {
+#pragma unroll
+        for (int k = 0; k < Chunks; ++k) {
+            chunk[k] = constant_record(a.chunks + first + k);
+            alike = alike && chunk[k].shape == chunk[0].shape;
+        }
+    }
+    switch (alike ? chunk[0].shape : 0) {
+    case 2 * warp + warp - 1:
+        return multiply_full_chunks<2>(a, chunk, v);
+    case 3 * warp + warp - 1:
+        return multiply_full_chunks<3>(a, chunk, v);
+    case 4 * warp + warp - 1:
+        return multiply_full_chunks<4>(a, chunk, v);
+    }
+#pragma unroll 1
+    for (int k = 0; k < Chunks; ++k) {
+        multiply_chunk(a, first + k, v);
+    }
+}
+
 //! The long rows by the first blocks, one each, so that they begin early; then the
-//! chunks. Without long rows no shared memory is set aside.
-template <bool Long, typename T>
+//! chunks, `Chunks` a warp. Without long rows no shared memory is set aside.
+template <int Chunks, bool Long, typename T>
 __device__ __forceinline__ void
 multiply_groups(const subdivided_arrays<T>& a, int64_t block, const vectors<T>& v)
 {
@@ -358,15 +441,20 @@ multiply_groups(const subdivided_arrays<T>& a, int64_t block, const vectors<T>& 
         }
         block -= a.long_count;
     }
-    multiply_chunks(a, block, v);
+    const int64_t first = (block * (threads / warp) + threadIdx.x / warp) * Chunks;
+    if constexpr (Chunks == 1) {
+        multiply_chunk(a, first, v);
+    } else {
+        multiply_several_chunks<Chunks>(a, first, v);
+    }
 }
 
-template <bool Long, typename T>
-__global__ void __launch_bounds__(threads)
+template <int Chunks, bool Long, typename T>
+__global__ void __launch_bounds__(threads, Chunks == 1 ? 1 : 4)
     multiply_subdivided(subdivided_arrays<T> a, vectors<T> v)
 {
     let_next_begin();
-    multiply_groups<Long>(a, blockIdx.x, v);
+    multiply_groups<Chunks, Long>(a, blockIdx.x, v);
 }
 
 template <typename T>
@@ -453,7 +541,7 @@ __global__ void __launch_bounds__(threads)
 {
     let_next_begin();
     if (blockIdx.x < other_blocks) {
-        multiply_groups<Long>(others, blockIdx.x, v);
+        multiply_groups<1, Long>(others, blockIdx.x, v);
     } else {
         multiply_patterns<Rows>(
             a, size_t(blockIdx.x - other_blocks) * (threads * Rows) + threadIdx.x, v);

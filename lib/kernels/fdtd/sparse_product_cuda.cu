@@ -12,6 +12,8 @@ using namespace sparse;
 //! Rows of the dictionary from which on a thread does four: the device is full, and their
 //! loads overlap.
 constexpr size_t rows_for_four = size_t{ 1 } << 20;
+//! And chunks from which on a warp does several: two blocks a multiprocessor.
+constexpr size_t chunks_for_several = size_t{ 1 } << 13;
 
 //! Where and how a call's kernels go.
 struct launch {
@@ -173,23 +175,38 @@ public:
                                       d_column.data(),
                                       reinterpret_cast<const element*>(d_value.data()),
                                       int(a.chunks.size()),
-                                      int(a.long_rows.size()) }
+                                      int(a.long_rows.size()) },
+          d_several(
+              a.chunks.size() >= chunks_for_several && a.long_rows.empty() &&
+              size_t(std::count_if(a.chunks.begin(), a.chunks.end(), is_for_several)) >=
+                  a.chunks.size() / 4 * 3)
     {
     }
     const subdivided_arrays<element>& arrays() const { return d_arrays; }
     bool has_long_rows() const { return d_arrays.long_count > 0; }
-    size_t blocks() const
+    //! \param chunks  a warp
+    size_t blocks(int chunks = 1) const
     {
-        return d_arrays.long_count + blocks_for(d_arrays.chunk_count, threads / warp);
+        return d_arrays.long_count +
+               blocks_for(d_arrays.chunk_count, size_t(threads / warp * chunks));
     }
     void run(const launch& go, const vectors<element>& v) const
     {
-        go("sparse_product: multiply_subdivided",
-           has_long_rows() ? multiply_subdivided<true, element>
-                           : multiply_subdivided<false, element>,
-           blocks(),
-           d_arrays,
-           v);
+        const auto start = [&](const auto kernel, int chunks) {
+            go("sparse_product: multiply_subdivided",
+               kernel,
+               blocks(chunks),
+               d_arrays,
+               v);
+        };
+        constexpr int several = chunks_together<element>;
+        if (d_several) {
+            start(multiply_subdivided<several, false, element>, several);
+        } else if (has_long_rows()) {
+            start(multiply_subdivided<1, true, element>, 1);
+        } else {
+            start(multiply_subdivided<1, false, element>, 1);
+        }
     }
 
 private:
@@ -198,6 +215,7 @@ private:
     device_memory<int32_t> d_row_list, d_column;
     device_memory<T> d_value;
     const subdivided_arrays<element> d_arrays;
+    const bool d_several;
 };
 
 template <typename T>
