@@ -35,6 +35,7 @@ public:
 private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
+    bool reports_zeros() const override { return false; }
     void listen(const char* port, void (equalizer_inputs::*set)(const pmt::pmt_t&));
 
     const kernels::equalizer::parameters d_parameters;

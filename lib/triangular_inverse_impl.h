@@ -21,6 +21,7 @@ public:
 private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
+    bool reports_zeros() const override { return false; }
 
     const int d_order;
     const bool d_lower;

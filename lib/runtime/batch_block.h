@@ -118,8 +118,12 @@ protected:
     refuse(const std::vector<tag_t>& head, uint64_t items, const std::string& reason);
 
     //! Tells the stream what happened to frame `frame` of a batch: `item` is where it
-    //! stands on output port 0. Called in order.
+    //! stands on output port 0. Called in order; never where frames have no status words.
     virtual void report(const batch_status& status, int frame, uint64_t item) = 0;
+    //! Whether report() has anything to say of a frame whose status words are all 0. If
+    //! not, and the words of a frame lie side by side, it need not be called for it: a
+    //! call a frame takes longer than the GPU does with a small one.
+    virtual bool reports_zeros() const { return true; }
 
     //! Whether a frame is put out; one that is not leaves no gap, and each of the others
     //! becomes a packet of its own.
@@ -149,6 +153,11 @@ private:
         std::vector<tag_t> head = {}; //!< of a packet that is refused
         std::string refusal = {};     //!< empty but for a packet's first part
     };
+    //! How many frames of a batch are put out before each of them.
+    struct kept_frames {
+        std::vector<int> before = {}; //!< empty where all are
+        int operator[](int frame) const { return before.empty() ? frame : before[frame]; }
+    };
     //! The pointers of one call of general_work, and where the stream stood when they
     //! were valid.
     struct rings {
@@ -170,10 +179,10 @@ private:
     void collect(const rings& rings);
     void publish(flight& batch, const rings& rings);
     void finish(const flight& done);
-    void close_gaps(const flight& done,
-                    const std::vector<int>& kept_before,
-                    const rings& rings);
-    void copy_tags(const flight& done, const std::vector<int>& kept_before);
+    void
+    close_gaps(const flight& done, const kept_frames& kept_before, const rings& rings);
+    void copy_tags(const flight& done, const kept_frames& kept_before);
+    void report_all(const flight& done, const kept_frames& kept_before);
     void lock_rings();
     void find_edges();
     bool shares_memory_with(const batch_block& other) const;

@@ -293,13 +293,14 @@ void batch_block::collect(const rings& rings)
 //! and what happened to them is not known yet.
 void batch_block::publish(flight& batch, const rings& rings)
 {
-    // How many frames of the batch are put out before each of them.
     const auto& kind = d_kinds[batch.kind];
-    const batch_status status{ batch.busy->statuses(), batch.frames };
-    std::vector<int> kept_before(batch.frames + 1, 0);
-    for (int f = 0; f < batch.frames; ++f) {
-        const bool kept = d_publishes_early || keeps(status, f);
-        kept_before[f + 1] = kept_before[f] + kept;
+    kept_frames kept_before;
+    if (drops_frames()) {
+        const batch_status status{ batch.busy->statuses(), batch.frames };
+        kept_before.before.push_back(0);
+        for (int f = 0; f < batch.frames; ++f) {
+            kept_before.before.push_back(kept_before[f] + keeps(status, f));
+        }
     }
     const int kept = kept_before[batch.frames];
     if (!d_publishes_early && (kept != batch.frames || batch.reserved != d_behind.out)) {
@@ -309,8 +310,8 @@ void batch_block::publish(flight& batch, const rings& rings)
     // Tags before items: once produced, items may be read at any moment.
     copy_tags(batch, kept_before);
     batch.first_out = nitems_written(0);
-    for (int f = 0; !d_publishes_early && f < batch.frames; ++f) {
-        report(status, f, batch.first_out + uint64_t(kept_before[f]) * kind.out[0]);
+    if (!d_publishes_early) {
+        report_all(batch, kept_before);
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         produce(p, kept * kind.out[p]);
@@ -324,10 +325,7 @@ void batch_block::finish(const flight& done)
 {
     const auto& kind = d_kinds[done.kind];
     if (d_publishes_early) {
-        const batch_status status{ done.busy->statuses(), done.frames };
-        for (int f = 0; f < done.frames; ++f) {
-            report(status, f, done.first_out + uint64_t(f) * kind.out[0]);
-        }
+        report_all(done, {});
     }
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         consume(p, done.frames * kind.in[p]);
@@ -335,9 +333,29 @@ void batch_block::finish(const flight& done)
     }
 }
 
+void batch_block::report_all(const flight& done, const kept_frames& kept_before)
+{
+    const batch_status status{ done.busy->statuses(), done.frames };
+    const uint64_t items = d_kinds[done.kind].out[0];
+    const bool all = reports_zeros();
+    constexpr int at_once = 64;
+    for (int first = 0; d_status_words && first < done.frames; first += at_once) {
+        const int last = std::min(first + at_once, done.frames);
+        const int* words = status.words + size_t(first) * d_status_words;
+        const int count = all ? 0 : (last - first) * d_status_words;
+        int any = all;
+        for (int w = 0; w < count; ++w) {
+            any |= words[w];
+        }
+        for (int f = first; any && f < last; ++f) {
+            report(status, f, done.first_out + kept_before[f] * items);
+        }
+    }
+}
+
 //! Moves the frames of a batch that are put out to where the last batch ended.
 void batch_block::close_gaps(const flight& done,
-                             const std::vector<int>& kept_before,
+                             const kept_frames& kept_before,
                              const rings& rings)
 {
     for (size_t p = 0; p < d_outputs.size(); ++p) {
@@ -356,7 +374,7 @@ void batch_block::close_gaps(const flight& done,
     }
 }
 
-void batch_block::copy_tags(const flight& done, const std::vector<int>& kept_before)
+void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
 {
     const auto& kind = d_kinds[done.kind];
     const auto key = pmt::intern(d_options.length_tag_key);

@@ -71,6 +71,7 @@ public:
 
     std::vector<std::pair<int, uint64_t>> reported;
     int largest_batch = 0, batches = 0;
+    bool tells_of_zeros = true;
     int fails_at = 0; //!< number of the batch, from 1, in which the device is lost
 
 private:
@@ -110,6 +111,7 @@ private:
         return !d_drops || status.words[frame] >= 0;
     }
     bool drops_frames() const override { return d_drops; }
+    bool reports_zeros() const override { return tells_of_zeros; }
 
     const int d_items;
     const bool d_drops;
@@ -304,6 +306,35 @@ BOOST_AUTO_TEST_CASE(every_frame_is_reported_on_the_item_that_it_became)
     for (int f = 0; f < frames; ++f) {
         BOOST_TEST(c.tested->reported[f].first == f * frame);
         BOOST_TEST(c.tested->reported[f].second == uint64_t(f * frame));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(every_frame_with_a_status_is_reported_where_zeros_need_not_be)
+{
+    const int frame = 3, frames = 3001;
+    for (const bool drops : { false, true }) {
+        std::vector<int> items(frame * frames, 0);
+        std::vector<std::pair<int, uint64_t>> expected;
+        const int dropped = 1500;
+        for (const int f : { 0, 1, 63, 64, 299, 300, 1000, 2047, frames - 1 }) {
+            items[f * frame] = f + 1;
+            const int before = drops && f > dropped;
+            expected.emplace_back(f + 1, uint64_t(f - before) * frame);
+        }
+        if (drops) {
+            items[dropped * frame] = -1;
+        }
+        chain c(items, {}, frame, options(300), drops);
+        c.tested->tells_of_zeros = false;
+        c.run();
+        std::vector<std::pair<int, uint64_t>> told;
+        for (const auto& one : c.tested->reported) {
+            if (one.first > 0) {
+                told.push_back(one);
+            }
+        }
+        BOOST_TEST((told == expected));
+        BOOST_TEST(c.tested->reported.size() < size_t(frames / 2));
     }
 }
 
