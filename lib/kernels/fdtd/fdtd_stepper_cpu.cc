@@ -21,7 +21,7 @@ public:
                      const typename fdtd_stepper<T>::parameters& p)
         : d_format(p.format), d_max_steps(p.max_steps), d_sources(system.sources.size()),
           d_probes(system.probes.size()),
-          d_plan(fdtd_plan<T>::make(system, p.format, tile_rows, true)),
+          d_plan(fdtd_plan<T>::make(system, p.format, tile_rows, fdtd_units::runs)),
           d_tables(pointers(d_plan.tables)), d_state(size_t(system.size))
     {
     }
@@ -93,14 +93,12 @@ public:
 private:
     static fdtd_tables<T, fdtd_pointer> pointers(const fdtd_tables<T, fdtd_on_host>& host)
     {
-        return { host.phases.data(),          host.tiles.data(),
-                 host.words.data(),           host.runs.data(),
-                 host.numbers.data(),         host.codes.data(),
-                 host.pattern_entries.data(), host.blocks.data(),
-                 host.block_rows.data(),      host.columns.data(),
-                 host.values.data(),          host.row_start.data(),
-                 host.diagonals.data(),       host.marks.data(),
-                 host.sources.data(),         host.probes.data() };
+        return { host.phases.data(),  host.tiles.data(),      host.words.data(),
+                 host.runs.data(),    host.pieces.data(),     host.singles.data(),
+                 host.numbers.data(), host.codes.data(),      host.pattern_entries.data(),
+                 host.blocks.data(),  host.block_rows.data(), host.columns.data(),
+                 host.values.data(),  host.row_start.data(),  host.diagonals.data(),
+                 host.marks.data(),   host.sources.data(),    host.probes.data() };
     }
 
     //! \param[out] finite  false if a probe is not

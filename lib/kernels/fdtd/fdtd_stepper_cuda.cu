@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/device_memory.cuh"
-#include "kernels/fdtd/fdtd_stepper_kernels.cuh"
+#include "kernels/fdtd/fdtd_stepper_large.cuh"
 #include "kernels/fdtd/fdtd_stepper_makers.h"
 #include <algorithm>
 #include <climits>
@@ -33,31 +33,72 @@ step_kernel<T> kernel_for(sparse_format format)
     }
 }
 
+//! A kernel, and how many threads its blocks have.
+template <typename T>
+struct choice {
+    step_kernel<T> kernel;
+    int threads;
+};
+
+//! For a system of many tiles a block. The shapes are what was fastest on an H200: with
+//! long pieces five blocks of 8 warps, 378 us a step of 256 cells cubed beside 402; with
+//! short ones, where a tenth of the rows have their own values, two blocks of 16, 451 us
+//! a step of 192 cells cubed beside 480.
+template <typename T>
+choice<T> large_kernel_for(const fdtd_plan<T>& plan)
+{
+    if (plan.piece_rows == plan.long_piece) {
+        constexpr int blocks = sizeof(T) == 4 ? 5 : 4;
+        return { run_large_steps<T, plan.long_piece / fdtd_slice, 8, blocks>, 256 };
+    }
+    if (plan.piece_rows == plan.short_piece) {
+        return { run_large_steps<T, plan.short_piece / fdtd_slice, 16, 2>, 512 };
+    }
+    return { run_large_steps<T, 0, 8, 5>, 256 };
+}
+
 //! How many blocks the current device holds at once.
 template <typename T>
-int resident_blocks(step_kernel<T> kernel, int device)
+int resident_blocks(const choice<T>& c, int device)
 {
     int multiprocessors = 0, each = 0;
     cuda_check(
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "cudaDeviceGetAttribute");
-    cuda_check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, 0),
-               "fdtd_stepper: occupancy");
+    cuda_check(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, c.kernel, c.threads, 0),
+        "fdtd_stepper: occupancy");
     return std::max(1, multiprocessors * each);
 }
 
-//! As few tiles for every block as there can be, all of one size.
+//! Rows of the largest update.
 template <typename T>
-int32_t tile_rows_of(const fdtd_system<T>& system, int blocks)
+int64_t most_rows(const fdtd_system<T>& system)
 {
     int64_t rows = 1;
     for (const auto& update : system.updates) {
         rows = std::max(rows, update.matrix.rows);
     }
+    return rows;
+}
+
+//! As few tiles for every block as there can be, all of one size.
+int32_t tile_rows_of(int64_t rows, int blocks)
+{
     const int64_t whole = int64_t(blocks) * most_tile_rows;
     const int64_t tiles = (rows + whole - 1) / whole * blocks;
     const int64_t each = std::max<int64_t>(least_tile_rows, (rows + tiles - 1) / tiles);
     return int32_t((each + fdtd_slice - 1) / fdtd_slice * fdtd_slice);
+}
+
+//! Of a large system: several tiles a block, but not so small that a warp has few pieces.
+int32_t large_tile_rows_of(int64_t rows, int blocks)
+{
+    int32_t each = most_tile_rows;
+    while (each > 1024 && rows < int64_t(each) * blocks * 4) {
+        each /= 2;
+    }
+    return each;
 }
 
 //! All that lies on the device.
@@ -96,6 +137,8 @@ struct resident {
         put(stored.phases, tables.phases, host.phases);
         put(stored.tiles, tables.tiles, host.tiles);
         put(stored.words, tables.words, host.words);
+        put(stored.pieces, tables.pieces, host.pieces);
+        put(stored.singles, tables.singles, host.singles);
         put(stored.numbers, tables.numbers, host.numbers);
         put(stored.codes, tables.codes, host.codes);
         put(stored.pattern_entries, tables.pattern_entries, host.pattern_entries);
@@ -140,18 +183,32 @@ public:
                       int device)
         : d_device(device), d_size(system.size), d_sources(system.sources.size()),
           d_probes(system.probes.size()),
-          d_max_steps(std::min<size_t>(p.max_steps, INT_MAX)),
-          d_kernel(kernel_for<T>(p.format))
+          d_max_steps(std::min<size_t>(p.max_steps, INT_MAX)), d_kernel{
+              kernel_for<T>(p.format), threads
+          }
     {
         const cuda_device_scope scope(d_device);
-        const int most = resident_blocks(d_kernel, d_device);
+        int most = resident_blocks(d_kernel, d_device);
+        const auto rows = most_rows(system);
+        const bool large = rows > int64_t(most) * most_tile_rows &&
+                           (p.format == sparse_format::dictionary ||
+                            p.format == sparse_format::subdivided_crs);
         const auto plan =
-            fdtd_plan<T>::make(system, p.format, tile_rows_of(system, most), false);
+            large ? fdtd_plan<T>::make(system,
+                                       p.format,
+                                       large_tile_rows_of(rows, most),
+                                       fdtd_units::pieces)
+                  : fdtd_plan<T>::make(
+                        system, p.format, tile_rows_of(rows, most), fdtd_units::words);
+        if (large) {
+            d_kernel = large_kernel_for(plan);
+            most = resident_blocks(d_kernel, d_device);
+        }
         d_phases = int(plan.tables.phases.size());
         d_matrix_bytes = plan.matrix_bytes;
         d_blocks = std::clamp(plan.most_tiles, 1, most);
         fdtd_neighbours neighbours;
-        if (plan.most_tiles <= d_blocks && d_blocks <= threads) {
+        if (!large && plan.most_tiles <= d_blocks && d_blocks <= threads) {
             neighbours = fdtd_neighbours::find(system, plan, d_blocks);
         }
         d_there = std::make_unique<resident<T>>(plan, d_size, d_blocks, neighbours);
@@ -199,13 +256,14 @@ public:
                 cudaMemsetAsync(there.flags->data(), 0, flags * sizeof(unsigned), stream),
                 "fdtd_stepper: flags");
             void* all[] = { &a };
-            cuda_check(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(d_kernel),
-                                                   dim3(d_blocks),
-                                                   dim3(threads),
-                                                   all,
-                                                   0,
-                                                   stream),
-                       "fdtd_stepper: run_steps");
+            cuda_check(
+                cudaLaunchCooperativeKernel(reinterpret_cast<void*>(d_kernel.kernel),
+                                            dim3(d_blocks),
+                                            dim3(d_kernel.threads),
+                                            all,
+                                            0,
+                                            stream),
+                "fdtd_stepper: run_steps");
             cuda_check_launch("fdtd_stepper: run_steps");
         }
         examine<<<scan_blocks(d_size), scan_threads, 0, stream>>>(
@@ -262,7 +320,7 @@ private:
     const int d_device;
     const int64_t d_size;
     const size_t d_sources, d_probes, d_max_steps;
-    const step_kernel<T> d_kernel;
+    choice<T> d_kernel;
     int d_phases = 0, d_blocks = 1;
     size_t d_matrix_bytes = 0;
     std::unique_ptr<resident<T>> d_there;

@@ -15,10 +15,13 @@
 
 #ifdef __CUDACC__
 #define CUDAPHY_LANE __device__ __forceinline__
-#define CUDAPHY_UNROLL _Pragma("unroll")
+#define CUDAPHY_PRAGMA(text) _Pragma(#text)
+#define CUDAPHY_UNROLL CUDAPHY_PRAGMA(unroll)
+#define CUDAPHY_UNROLL_BY(times) CUDAPHY_PRAGMA(unroll times)
 #else
 #define CUDAPHY_LANE inline
 #define CUDAPHY_UNROLL
+#define CUDAPHY_UNROLL_BY(times)
 #endif
 
 namespace gr::cudaphy::kernels {
@@ -87,6 +90,35 @@ CUDAPHY_LANE To fdtd_load_16(const From* from)
 #else
     return *reinterpret_cast<const To*>(from);
 #endif
+}
+
+//! What is read once a time step: the caches are for the state.
+template <typename T>
+CUDAPHY_LANE T fdtd_load_once(const T* from)
+{
+#ifdef __CUDACC__
+    return __ldcs(from);
+#else
+    return *from;
+#endif
+}
+
+//! The place of a phase's first mark at or after an element.
+template <typename Marks>
+CUDAPHY_LANE int32_t fdtd_find_mark(const fdtd_phase& phase,
+                                    const Marks& marks,
+                                    int32_t element)
+{
+    auto begin = phase.marks, end = phase.marks_end;
+    while (begin < end) {
+        const auto middle = begin + (end - begin) / 2;
+        if (marks[middle].element < element) {
+            begin = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return begin;
 }
 
 //! A mark of a row that was fetched; rare, and so not in registers.
@@ -376,29 +408,15 @@ private:
         for (int j = 0; j < ahead; ++j) {
             if (begin + j < count) {
                 const auto at = place + int64_t(begin + j) * stride;
-#ifdef __CUDACC__
-                // Once a time step: the caches are for the state.
-                column[j] = __ldcs(d_tables.columns + at);
-                value[j] = __ldcs(d_tables.values + at);
-#else
-                column[j] = d_tables.columns[at];
-                value[j] = d_tables.values[at];
-#endif
+                column[j] = fdtd_load_once(d_tables.columns + at);
+                value[j] = fdtd_load_once(d_tables.values + at);
             }
         }
     }
 
     CUDAPHY_LANE void find_mark(const fdtd_step<T>& step, strip& s, int r) const
     {
-        int begin = d_phase->marks, end = d_phase->marks_end;
-        while (begin < end) {
-            const int middle = begin + (end - begin) / 2;
-            if (d_tables.marks[middle].element < s.element[r]) {
-                begin = middle + 1;
-            } else {
-                end = middle;
-            }
-        }
+        const auto begin = fdtd_find_mark(*d_phase, d_tables.marks, s.element[r]);
         if (s.element[r] < 0 || begin == d_phase->marks_end) {
             return;
         }

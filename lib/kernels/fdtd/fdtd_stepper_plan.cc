@@ -24,8 +24,8 @@ public:
     plan_maker(const fdtd_system<T>& system,
                sparse_format format,
                int32_t tile_rows,
-               bool runs)
-        : d_system(system), d_format(format), d_runs(runs)
+               fdtd_units units)
+        : d_system(system), d_format(format), d_units(units)
     {
         d_plan.tile_rows = tile_rows;
     }
@@ -51,6 +51,7 @@ public:
             d_plan.matrix_bytes += table.size() * sizeof table[0];
         };
         add_bytes(t.tiles), add_bytes(t.words), add_bytes(t.runs), add_bytes(t.numbers);
+        add_bytes(t.pieces), add_bytes(t.singles);
         add_bytes(t.codes), add_bytes(t.pattern_entries), add_bytes(t.blocks);
         add_bytes(t.block_rows), add_bytes(t.columns), add_bytes(t.values);
         add_bytes(t.row_start), add_bytes(t.diagonals);
@@ -133,7 +134,10 @@ private:
 
     int32_t next_word() const
     {
-        return int32_t(d_runs ? d_plan.tables.runs.size() : d_plan.tables.words.size());
+        const auto& t = d_plan.tables;
+        return int32_t(d_units == fdtd_units::runs     ? t.runs.size()
+                       : d_units == fdtd_units::pieces ? t.pieces.size()
+                                                       : t.words.size());
     }
 
     void add_update(const typename fdtd_system<T>::update& update, const events& within)
@@ -149,6 +153,11 @@ private:
             // 0 and `none` are both 0.
             patterns = row_patterns<T>::find(a, 32, row_patterns<T>::none - 1);
             number = patterns.of_rows();
+            if (d_units == fdtd_units::pieces && d_plan.piece_rows == 0) {
+                d_plan.piece_rows = int64_t(patterns.explicit_rows.size()) * 20 > a.rows
+                                        ? d_plan.short_piece
+                                        : d_plan.long_piece;
+            }
             add_codes(patterns, int32_t(update.first));
             for (auto& each : number) {
                 each = uint16_t(each + 1);
@@ -177,8 +186,11 @@ private:
                                 next_word(),
                                 int32_t(t.blocks.size()) });
             if (d_format == sparse_format::dictionary) {
-                d_runs ? add_runs(phase, number, begin, end)
-                       : add_words(phase, number, begin, end);
+                if (d_units == fdtd_units::words) {
+                    add_words(phase, number, begin, end);
+                } else {
+                    add_runs(phase, number, begin, end);
+                }
             }
             if (d_format == sparse_format::dictionary ||
                 d_format == sparse_format::subdivided_crs) {
@@ -231,20 +243,50 @@ private:
         }
     }
 
+    //! Or pieces of runs.
     void add_runs(const fdtd_phase& phase,
                   const std::vector<uint16_t>& number,
                   int64_t begin,
                   int64_t end)
     {
+        auto& t = d_plan.tables;
+        std::vector<fdtd_single> singles;
         for (auto row = begin; row < end;) {
             const auto from = row;
             for (; row < end && number[row] == number[from]; ++row) {
             }
-            const auto code = d_plan.tables.codes[phase.codes + number[from]];
-            if (code > fdtd_code_empty) {
-                d_plan.tables.runs.push_back(
-                    { int32_t(phase.first + from), int32_t(row - from), code });
+            const auto code = t.codes[phase.codes + number[from]];
+            if (code <= fdtd_code_empty) {
+                continue;
             }
+            const auto first = int32_t(phase.first + from),
+                       last = int32_t(phase.first + row);
+            if (d_units == fdtd_units::runs) {
+                t.runs.push_back({ first, last - first, code });
+            } else if (last - first >= fdtd_short_run) {
+                add_pieces(first, last, code);
+            } else {
+                for (auto element = first; element < last; ++element) {
+                    singles.push_back({ element, code });
+                }
+            }
+        }
+        for (size_t i = 0; i < singles.size(); i += fdtd_slice) {
+            t.pieces.push_back({ int32_t(t.singles.size() + i), 0, 0, 0 });
+        }
+        t.singles.insert(t.singles.end(), singles.begin(), singles.end());
+        t.singles.resize((t.singles.size() + fdtd_slice - 1) / fdtd_slice * fdtd_slice,
+                         { -1, 0 });
+    }
+
+    void add_pieces(int32_t first, int32_t last, uint32_t code)
+    {
+        while (first < last) {
+            const auto base = first / fdtd_slice * fdtd_slice;
+            const auto end =
+                int32_t(std::min<int64_t>(last, int64_t(base) + d_plan.piece_rows));
+            d_plan.tables.pieces.push_back({ base, code, first - base, end - base });
+            first = end;
         }
     }
 
@@ -335,7 +377,7 @@ private:
 
     const fdtd_system<T>& d_system;
     const sparse_format d_format;
-    const bool d_runs;
+    const fdtd_units d_units;
     fdtd_plan<T> d_plan;
 };
 
@@ -345,9 +387,9 @@ template <typename T>
 fdtd_plan<T> fdtd_plan<T>::make(const fdtd_system<T>& system,
                                 sparse_format format,
                                 int32_t tile_rows,
-                                bool runs)
+                                fdtd_units units)
 {
-    return plan_maker<T>(system, format, tile_rows, runs).make();
+    return plan_maker<T>(system, format, tile_rows, units).make();
 }
 
 template struct fdtd_plan<float>;

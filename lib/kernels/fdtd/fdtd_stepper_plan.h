@@ -11,7 +11,8 @@
 // in the state are read from memory once, not twice.
 //
 // Of a dictionary a tile has words for CUDA, one for every 32 of its rows in their
-// natural order, or runs of rows of one pattern for the CPU. All other rows stand in
+// natural order, or runs of rows of one pattern for the CPU, or, of a large system for
+// CUDA, pieces of such runs. All other rows stand in
 // blocks of up to 32 with the same number of entries, each a dense matrix, entry by
 // entry: source 5's subdivision, tile by tile, which takes as little memory as over the
 // whole matrix and keeps together what reads the same elements.
@@ -33,7 +34,8 @@ struct fdtd_phase {
 struct fdtd_tile {
     int32_t first;  //!< its first element in the state
     uint32_t rows;  //!< and, in the highest bit, whether there are marks among them
-    int32_t words;  //!< the place of its first word or run; the next tile's is the end
+    int32_t words;  //!< the place of its first word, run or piece; the next tile's is the
+                    //!< end
     int32_t blocks; //!< the same of blocks
 };
 constexpr uint32_t fdtd_marked = 1u << 31;
@@ -57,6 +59,19 @@ struct fdtd_run {
     int32_t first, count; //!< of elements in the state
     uint32_t code;
 };
+
+//! The part of a run that a warp does together; or 32 rows of short runs.
+struct fdtd_piece {
+    int32_t first;      //!< a multiple of 32, up to 31 elements before its first row
+    uint32_t code;      //!< 0: of short runs; `first` is the place of 32 single rows
+    int32_t begin, end; //!< its rows, counted from `first`
+};
+
+struct fdtd_single {
+    int32_t element; //!< -1: none
+    uint32_t code;
+};
+constexpr int64_t fdtd_short_run = 16; //!< rows: shorter runs go row by row
 
 struct fdtd_block {
     int32_t rows;    //!< the first, if they are consecutive, or ~(place of 32 rows)
@@ -92,6 +107,8 @@ struct fdtd_tables {
     Storage<fdtd_tile> tiles; //!< and one more
     Storage<uint32_t> words;
     Storage<fdtd_run> runs;
+    Storage<fdtd_piece> pieces;
+    Storage<fdtd_single> singles;
     Storage<uint16_t> numbers;
     Storage<uint32_t> codes;
     Storage<fdtd_entry<T>> pattern_entries;
@@ -108,8 +125,9 @@ struct fdtd_tables {
     template <typename Visit>
     void for_each(const Visit& visit)
     {
-        visit(phases), visit(tiles), visit(words), visit(runs), visit(numbers);
-        visit(codes), visit(pattern_entries), visit(blocks), visit(block_rows);
+        visit(phases), visit(tiles), visit(words), visit(runs), visit(pieces);
+        visit(singles), visit(numbers), visit(codes), visit(pattern_entries),
+            visit(blocks), visit(block_rows);
         visit(columns), visit(values), visit(row_start), visit(diagonals), visit(marks);
         visit(sources), visit(probes);
     }
@@ -118,19 +136,25 @@ struct fdtd_tables {
 template <typename T>
 using fdtd_on_host = std::vector<T>;
 
+//! What a dictionary's tiles have.
+enum class fdtd_units { words, runs, pieces };
+
 template <typename T>
 struct fdtd_plan {
     fdtd_tables<T, fdtd_on_host> tables;
     int32_t tile_rows = 0;   //!< a multiple of 32
+    int32_t piece_rows = 0;  //!< of a piece at most, one of the two below
     size_t matrix_bytes = 0; //!< what the matrices take of the tables
     int32_t most_tiles = 0;  //!< of a phase
 
-    //! \param runs  of a dictionary, instead of words
+    //! Pieces are short where many rows, each with its values, need a warp's loads, too.
+    static constexpr int32_t short_piece = 256 / sizeof(T), long_piece = 512 / sizeof(T);
+
     //! \throws std::invalid_argument if the format does not suit a matrix.
     static fdtd_plan make(const fdtd_system<T>& system,
                           sparse_format format,
                           int32_t tile_rows,
-                          bool runs);
+                          fdtd_units units);
 };
 
 //! The numbers of the tiles of a matrix, those next to each other that read the same

@@ -40,13 +40,16 @@ void check_same(const std::vector<T>& found, const std::vector<T>& expected)
 
 //! \param banded  false: the diagonal format may refuse it
 template <typename T>
-void check_system(const fdtd_system<T>& system, size_t steps, bool banded)
+void check_system(const fdtd_system<T>& system,
+                  size_t steps,
+                  bool banded,
+                  const std::vector<sparse_format>& tested_formats = formats)
 {
     auto expected_state = gaussian<T>(size_t(system.size));
     const auto start = expected_state;
     const auto excitation = gaussian<T>(steps * system.sources.size());
     const auto expected = stepped(system, steps, excitation, expected_state);
-    for (const auto format : formats) {
+    for (const auto format : tested_formats) {
         BOOST_TEST_CONTEXT("format " << name_of(format))
         {
             std::unique_ptr<simulation<T>> tested;
@@ -100,6 +103,21 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(grids_step_as_written, T, number_types)
         check_system(grid_system<T>({ 30, 33, 35 }, { boundary, boundary }),
                      12,
                      boundary == fdtd_boundary::pec);
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(grids_beyond_the_caches_step_as_written, T, number_types)
+{
+    if (tested_backend() != backend::cuda) {
+        return; // the others have no other way for them
+    }
+    for (const auto boundary : { fdtd_boundary::pec, fdtd_boundary::cpml }) {
+        // More than 4096 rows for every block that a GPU holds at once.
+        const auto system = grid_system<T>({ 60, 62, 130 }, { boundary, boundary });
+        check_system(system,
+                     4,
+                     false,
+                     { sparse_format::dictionary, sparse_format::subdivided_crs });
     }
 }
 
