@@ -140,7 +140,8 @@ void measure(queue& q,
              double cells,
              double bandwidth,
              size_t steps,
-             const std::vector<sparse_format>& formats)
+             const std::vector<sparse_format>& formats,
+             [[maybe_unused]] bool peers)
 {
     const auto state = noise(size_t(system.size));
     const lines line{ q, name, cells, state_bytes(system), bandwidth };
@@ -152,7 +153,7 @@ void measure(queue& q,
                    double(stepper->matrix_bytes()));
     }
 #ifdef CUDAPHY_HAVE_CUSPARSE
-    if (q.where() == backend::cuda) {
+    if (peers && q.where() == backend::cuda) {
         measure_cusparse(q, system, state, line);
     }
 #endif
@@ -196,10 +197,40 @@ void measure_shares(queue& q, const system_type& system, size_t steps)
     }
 }
 
+//! What is measured; arguments other than backends choose among them.
+struct cases {
+    bool small = false, large = false, cpml = false;
+
+    //! Takes what names a case out of the arguments.
+    static cases take(int& argc, char** argv)
+    {
+        cases chosen;
+        int kept = 1;
+        for (int i = 1; i < argc; ++i) {
+            const std::string name = argv[i];
+            bool* const known = name == "small"   ? &chosen.small
+                                : name == "large" ? &chosen.large
+                                : name == "cpml"  ? &chosen.cpml
+                                                  : nullptr;
+            if (known) {
+                *known = true;
+            } else {
+                argv[kept++] = argv[i];
+            }
+        }
+        argc = kept;
+        if (!chosen.small && !chosen.large && !chosen.cpml) {
+            return { true, true, true };
+        }
+        return chosen;
+    }
+};
+
 } // namespace
 
 int main(int argc, char** argv)
 {
+    const auto chosen = cases::take(argc, argv);
     const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf(
         "float, a step is all updates; bound: the state's bytes that must move and "
@@ -215,41 +246,59 @@ int main(int argc, char** argv)
                 "matrix MB",
                 "bound us",
                 "of bound");
+    const std::vector<sparse_format> all{ sparse_format::crs,
+                                          sparse_format::subdivided_crs,
+                                          sparse_format::dictionary };
     for (const backend where : measured) {
         const auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf(
             "%s: a copy moves %.1f GB/s\n", name_of(where).c_str(), 1e-9 * bandwidth);
         const bool cuda = where == backend::cuda;
-        const size_t steps = cuda ? 1000 : 50;
-        // Source 5's tables 3 to 5.
-        const fdtd_grid::index few{ 17, 19, 21 }, more{ 33, 37, 41 };
-        const std::vector<sparse_format> all{ sparse_format::crs,
-                                              sparse_format::subdivided_crs,
-                                              sparse_format::dictionary };
-        const auto small = cavity(few, fdtd_boundary::pec);
-        measure(*q, "17 x 19 x 21", small, cells_of(few), bandwidth, steps, all);
-        measure(*q,
-                "33 x 37 x 41",
-                cavity(more, fdtd_boundary::pec),
-                cells_of(more),
-                bandwidth,
-                steps,
-                all);
-        std::printf("where the time goes, 17 x 19 x 21\n");
-        measure_shares(*q, small, steps);
+        const auto measure_cavity = [&](const system_type& system,
+                                        const fdtd_grid::index& cells,
+                                        const std::string& name,
+                                        size_t steps,
+                                        const std::vector<sparse_format>& formats,
+                                        bool peers) {
+            measure(*q,
+                    name.c_str(),
+                    system,
+                    cells_of(cells),
+                    bandwidth,
+                    steps,
+                    formats,
+                    peers);
+        };
+        if (chosen.small) { // source 5's tables 3 to 5
+            const size_t steps = cuda ? 1000 : 50;
+            const fdtd_grid::index few{ 17, 19, 21 }, more{ 33, 37, 41 };
+            const auto small = cavity(few, fdtd_boundary::pec);
+            measure_cavity(small, few, "17 x 19 x 21", steps, all, true);
+            measure_cavity(
+                cavity(more, fdtd_boundary::pec), more, "33 x 37 x 41", steps, all, true);
+            std::printf("where the time goes, 17 x 19 x 21\n");
+            measure_shares(*q, small, steps);
+        }
         // Beyond all caches.
         const int64_t side = cuda ? 256 : where == backend::cpu ? 128 : 64;
         const fdtd_grid::index many{ side, side, side };
-        for (const auto boundary : { fdtd_boundary::pec, fdtd_boundary::cpml }) {
-            const auto name = std::to_string(side) + "^3, " + name_of(boundary);
-            measure(*q,
-                    name.c_str(),
-                    cavity(many, boundary),
-                    cells_of(many),
-                    bandwidth,
-                    cuda ? 20 : 2,
-                    all);
+        const auto cube = std::to_string(side) + "^3, ";
+        if (chosen.large) {
+            measure_cavity(cavity(many, fdtd_boundary::pec),
+                           many,
+                           cube + "pec",
+                           cuda ? 20 : 2,
+                           all,
+                           true);
+        }
+        if (chosen.cpml) { // compressed rows and peers: as above
+            measure_cavity(cavity(many, fdtd_boundary::cpml),
+                           many,
+                           cube + "cpml",
+                           cuda ? 20 : 2,
+                           { sparse_format::subdivided_crs, sparse_format::dictionary },
+                           false);
         }
     }
 }
