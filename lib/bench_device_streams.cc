@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "runtime/benchmark_copies.h"
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -23,9 +24,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-#ifdef CUDAPHY_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 // bench_device_streams [BACKEND [SECONDS]]
 //
@@ -356,57 +354,6 @@ struct benchmark {
     }
 };
 
-#ifdef CUDAPHY_HAVE_CUDA
-
-void must(cudaError_t code)
-{
-    if (code != cudaSuccess) {
-        throw std::runtime_error(cudaGetErrorString(code));
-    }
-}
-
-//! Bytes a second each way of copies to the device and from it at once, queued one
-//! behind the other, between rings of four batches.
-double copies_both_ways(size_t bytes)
-{
-    constexpr int in_ring = 4;
-    char *host = nullptr, *device = nullptr;
-    must(cudaHostAlloc(
-        reinterpret_cast<void**>(&host), 2 * in_ring * bytes, cudaHostAllocPortable));
-    must(cudaMalloc(reinterpret_cast<void**>(&device), 2 * in_ring * bytes));
-    std::memset(host, 1, 2 * in_ring * bytes);
-    cudaStream_t in = nullptr, out = nullptr;
-    must(cudaStreamCreateWithFlags(&in, cudaStreamNonBlocking));
-    must(cudaStreamCreateWithFlags(&out, cudaStreamNonBlocking));
-    const auto batches =
-        std::max<size_t>(2 * in_ring, (size_t{ 1 } << 30) / bytes); // about 20 ms
-    auto best = 0.0;
-    for (int attempt = 0; attempt < 2; ++attempt) { // the first one warms up
-        const auto start = clock_type::now();
-        for (size_t b = 0; b < batches; ++b) {
-            const auto at = b % in_ring * bytes, back = at + in_ring * bytes;
-            must(cudaMemcpyAsync(
-                device + at, host + at, bytes, cudaMemcpyHostToDevice, in));
-            must(cudaMemcpyAsync(
-                host + back, device + back, bytes, cudaMemcpyDeviceToHost, out));
-        }
-        must(cudaStreamSynchronize(in));
-        must(cudaStreamSynchronize(out));
-        best = double(batches * bytes) / seconds(clock_type::now() - start).count();
-    }
-    cudaStreamDestroy(in);
-    cudaStreamDestroy(out);
-    cudaFree(device);
-    cudaFreeHost(host);
-    return best;
-}
-
-#else
-
-double copies_both_ways(size_t) { return 0; }
-
-#endif
-
 //! Rates of all chains for one size of matrices and of batches.
 void print_rates(const benchmark& runs, const matrices& content, int max_batch)
 {
@@ -420,8 +367,9 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
     std::vector<std::vector<double>> rates(chains.size()), batches(chains.size());
     std::vector<double> copies;
     for (int turn = 0; turn < repeats; ++turn) {
-        copies.push_back(
-            runs.backend == "cuda" ? copies_both_ways(content.bytes * max_batch) : 0);
+        copies.push_back(runs.backend == "cuda"
+                             ? benchmarks::copies_both_ways(content.bytes * max_batch)
+                             : 0);
         for (size_t c = 0; c < chains.size(); ++c) {
             const auto got = runs.rate(chains[c], content, max_batch);
             rates[c].push_back(got.rate);
