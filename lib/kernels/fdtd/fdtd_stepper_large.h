@@ -82,11 +82,10 @@ private:
             }
             const auto* entries = d_tables.pattern_entries + size_t(piece.code >> 8) * 2;
             const int count = piece.code & fdtd_pattern_entries;
-            const bool whole = piece.end > fdtd_slice * (Slices - 1);
-            if (whole && count == 4) { // the curl of a field
-                add_whole_piece<4>(piece, entries, state);
-            } else if (whole && count == 5) { // in what conducts
-                add_whole_piece<5>(piece, entries, state);
+            if (count == 4) { // the curl of a field
+                add_slices<4, Slices>(piece, entries, state);
+            } else if (count == 5) { // in what conducts
+                add_slices<5, Slices>(piece, entries, state);
             } else if (count) {
                 CUDAPHY_UNROLL_BY(1)
                 for (int i = d_lane; i < piece.end; i += fdtd_slice) {
@@ -106,20 +105,27 @@ private:
         }
     }
 
-    //! A piece with rows in every slice.
-    template <int Entries>
+    //! A piece of `Used` slices or fewer.
+    template <int Entries, int Used>
     CUDAPHY_LANE void
-    add_whole_piece(const fdtd_piece& piece, const fdtd_entry<T>* entries, T* state) const
+    add_slices(const fdtd_piece& piece, const fdtd_entry<T>* entries, T* state) const
     {
+        if constexpr (Used > 1) {
+            if (piece.end <= fdtd_slice * (Used - 1)) {
+                add_slices<Entries, Used - 1>(piece, entries, state);
+                return;
+            }
+        }
         T* const own = state + piece.first + d_lane;
         const bool in_first = d_lane >= piece.begin,
-                   in_last = d_lane < piece.end - fdtd_slice * (Slices - 1);
+                   in_last = d_lane < piece.end - fdtd_slice * (Used - 1);
         const auto is_in = [&](int r) {
-            return (r > 0 || in_first) && (r < Slices - 1 || in_last);
+            return (r > 0 || in_first) && (r < Used - 1 || in_last);
         };
-        T sum[Slices], x[Entries][Slices], value[Entries];
+        // Zeros where a lane has no row: no registers are kept from piece to piece.
+        T sum[Used]{}, x[Entries][Used]{}, value[Entries];
         CUDAPHY_UNROLL
-        for (int r = 0; r < Slices; ++r) {
+        for (int r = 0; r < Used; ++r) {
             if (is_in(r)) {
                 sum[r] = own[r * fdtd_slice];
             }
@@ -132,7 +138,7 @@ private:
                 const T* const from = own + some.entry[i].offset;
                 value[first + i] = some.entry[i].value;
                 CUDAPHY_UNROLL
-                for (int r = 0; r < Slices; ++r) {
+                for (int r = 0; r < Used; ++r) {
                     if (is_in(r)) {
                         x[first + i][r] = from[r * fdtd_slice];
                     }
@@ -140,7 +146,7 @@ private:
             }
         }
         CUDAPHY_UNROLL
-        for (int r = 0; r < Slices; ++r) {
+        for (int r = 0; r < Used; ++r) {
             if (is_in(r)) {
                 CUDAPHY_UNROLL
                 for (int j = 0; j < Entries; ++j) {

@@ -2,10 +2,6 @@
 // What the CUDA kernel's blocks do, each by a thread of this machine: the tables, the
 // lanes' way through them, and how blocks wait for each other.
 #define BOOST_TEST_MODULE fdtd_stepper_lanes
-#if defined(__GNUC__) && !defined(__clang__)
-// Of the slices of a piece, the same lanes are read that are used.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 #include "kernels/fdtd/fdtd_stepper_large.h"
 #include "kernels/fdtd/qa_fdtd_stepper_systems.h"
 #include <algorithm>
