@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/cuda_solver.cuh"
 #include "kernels/symmetric/symmetric_blocked.cuh"
 #include "kernels/symmetric/symmetric_butterfly_tables.cuh"
-#include "kernels/symmetric/symmetric_probe.cuh"
+#include "kernels/symmetric/symmetric_factors.cuh"
+#include "kernels/symmetric/symmetric_judge.cuh"
 #include "kernels/symmetric/symmetric_steps.cuh"
 #include <algorithm>
 
@@ -13,25 +13,14 @@ constexpr int draws = 2;
 constexpr int newton_steps = 2;
 constexpr int many_order = 1024; //!< to this one, a batch is inverted side by side
 
-//! Page-locked items, for what the host must know.
-template <typename Item>
-class host_memory
+//! Below this product of the largest elements of a definite matrix and of its inverse
+//! nothing that counts can be lost.
+constexpr double well_conditioned = 100;
+
+__global__ void set_to_one(unsigned long long* size)
 {
-public:
-    explicit host_memory(size_t count)
-    {
-        cuda_check(cudaMallocHost(&d_items, count * sizeof(Item)), "cudaMallocHost");
-    }
-    ~host_memory() { cudaFreeHost(d_items); }
-    host_memory(const host_memory&) = delete;
-    host_memory& operator=(const host_memory&) = delete;
-    Item* data() const { return d_items; }
-
-private:
-    Item* d_items = nullptr;
-};
-
-__global__ void set_state(unsigned* state, unsigned value) { *state = value; }
+    *size = static_cast<unsigned long long>(__double_as_longlong(1.0));
+}
 
 /*!
  * T in arithmetic of W's precision: of float32 that is float64's where the device
@@ -53,9 +42,11 @@ public:
         : d_parameters(p), d_device(device), n(p.order),
           m((p.order + order_multiple - 1) / order_multiple * order_multiple),
           d_positive(p.definite == definiteness::positive),
-          d_small(n <= most_small_order<E>), d_many(p.batch > 1 && n <= many_order),
+          d_small(n <= (d_positive ? most_small_order<E> : most_unknown_order<E>)),
+          d_many(p.batch > 1 && n <= many_order),
           d_at_once(d_small || d_many ? int(std::min<size_t>(p.batch, 65535)) : 1),
-          d_own(std::make_unique<owned>(device, d_small || d_many, d_positive, d_at_once))
+          d_own(std::make_unique<owned>(
+              device, n, d_small || d_many, d_positive, d_at_once))
     {
         if (!d_small) {
             d_own->blas = cuda_blas::make();
@@ -64,8 +55,9 @@ public:
             for (int draw = 0; draw < draws; ++draw) {
                 d_own->butterflies[draw] = std::make_unique<butterfly_tables>(m, draw);
             }
-            d_own->solver = cuda_solver::make();
-            d_solver_elements = d_own->solver->template workspace<W>(m, m);
+        }
+        if (!d_small && (!d_positive || std::is_same_v<E, W>)) {
+            make_factors();
         }
         expect_memory_for(workspace_bytes(),
                           "symmetric_inverse of order " + std::to_string(n));
@@ -94,8 +86,12 @@ public:
         d_stream = stream_of(queue);
         workspace_pieces pieces(workspace.data());
         deal(pieces);
+        d_own->judge.begin(d_stream);
         if (d_own->blas) {
             d_own->blas->begin(d_stream, d_blas_space);
+        }
+        if (d_own->factors) {
+            d_own->factors->begin(*d_own->blas, d_stream);
         }
         const size_t elements = size_t(n) * n;
         for (size_t first = 0; first < batch; first += d_at_once) {
@@ -115,28 +111,40 @@ public:
     }
 
 private:
+    //! Definite matrices do without where there is none: it is for badly conditioned
+    //! ones.
+    void make_factors()
+    {
+        try {
+            d_own->factors = std::make_unique<symmetric_factors<E, W>>(n, m);
+        } catch (const backend_unavailable&) {
+            if (!d_positive) {
+                throw;
+            }
+        }
+    }
+
     using schedule = symmetric_schedule<cuda_steps<W>>;
     static constexpr int order_multiple = cuda_steps<W>::order_multiple;
 
     //! What the plan holds on the device, which is current where that is made and dies.
     struct owned {
-        owned(int device, bool many, bool positive, int at_once)
-            : steps(device, many, positive), verdicts(at_once)
+        owned(int device, int n, bool many, bool positive, int at_once)
+            : steps(device, many, positive), judge(n, at_once)
         {
         }
         cuda_steps<W> steps;
-        host_memory<probe_verdict> verdicts;
+        symmetric_judge<E, W> judge;
         std::unique_ptr<cuda_blas> blas;
-        std::unique_ptr<cuda_solver> solver;
+        std::unique_ptr<symmetric_factors<E, W>> factors;
         std::unique_ptr<butterfly_tables> butterflies[draws];
     };
 
     void deal(workspace_pieces& pieces)
     {
         const size_t batch = d_at_once;
-        d_states = pieces.take<unsigned>(batch);
+        d_own->judge.take(pieces, batch);
         d_largest = pieces.take<unsigned long long>(batch);
-        d_probes.take(pieces, n, batch);
         d_kept = { pieces.take<E>(batch * n * n), n, size_t(n) * n };
         const size_t work =
             d_small ? size_t(m) * m * sizeof(E) / sizeof(W) + 1 : size_t(m) * m;
@@ -146,11 +154,9 @@ private:
         }
         d_blas_space = pieces.take<unsigned char>(cuda_blas::workspace_bytes);
         d_own->steps.take(pieces, m);
-        if (!d_positive) {
-            d_spare = { pieces.take<W>(size_t(m) * m), m };
-            d_pivots = pieces.take<int>(m);
-            d_info = pieces.take<int>(2);
-            d_solver_space = pieces.take<W>(d_solver_elements);
+        if (d_own->factors) {
+            d_own->factors->take(pieces, d_work);
+            d_exponents = pieces.take<int>(2 * size_t(n));
         }
     }
 
@@ -159,15 +165,20 @@ private:
     {
         const device_matrix<const E> a{ from, n, size_t(n) * n };
         const device_matrix<E> x{ to, n, size_t(n) * n };
-        const bool judged = !d_positive || residual;
-        cuda_check(cudaMemsetAsync(d_states, 0xff, count * sizeof(*d_states), d_stream),
+        const bool improves = !d_small && d_own->factors;
+        const bool judged = residual || (improves && !d_positive);
+        cuda_check(cudaMemsetAsync(
+                       d_own->judge.states(), 0xff, count * sizeof(unsigned), d_stream),
                    "cudaMemsetAsync");
         cuda_check(cudaMemsetAsync(d_largest, 0, count * sizeof(*d_largest), d_stream),
                    "cudaMemsetAsync");
         examine_symmetric<E><<<row_groups(n, count), examine_threads, 0, d_stream>>>(
-            a, n, d_states, d_largest);
+            a, n, d_own->judge.states(), d_largest);
         cuda_check_launch("symmetric_inverse: examine_symmetric");
-        if (judged) {
+        // The given matrix is needed again, and is gone where the inverse takes its
+        // place.
+        const bool kept = judged || (improves && from == to);
+        if (kept) {
             both<E, E>(a, n, d_kept, 1, false, nullptr, count);
         }
         if (d_small) {
@@ -177,7 +188,7 @@ private:
                 a, n, d_work, m, d_largest);
             cuda_check_launch("symmetric_inverse: load_triangle");
             const int sign = eliminate(0, count);
-            both<W, E>(constant(d_work), n, x, sign, true, d_states, count);
+            both<W, E>(constant(d_work), n, x, sign, true, d_own->judge.states(), count);
         } else {
             invert_mixed(0, x, 0, count);
         }
@@ -189,20 +200,44 @@ private:
                        "cudaMemsetAsync");
         }
         if (judged) {
-            tell(0, count, residual, nullptr, 0, d_small && !d_positive);
+            tell(0, count, residual, nullptr, 0);
         }
-        if (!d_small && !d_positive) {
-            const auto verdicts = read_verdicts(0, count);
-            for (int item = 0; item < count; ++item) {
-                if (verdicts[item].state != input_not_finite &&
-                    !is_good(verdicts[item])) {
-                    improve(item, x, verdicts[item], residual, refined);
-                }
+        if (improves && !judged && any_ill_conditioned(x, count)) {
+            if (!kept) {
+                both<E, E>(a, n, d_kept, 1, false, nullptr, count);
             }
+            judge_inverse(0, x, count);
+            improve_all(x, count, residual, refined);
+        } else if (improves && judged) {
+            improve_all(x, count, residual, refined);
         }
         finish_symmetric<E><<<row_groups(n, count), examine_threads, 0, d_stream>>>(
-            x, n, d_states, status);
+            x, n, d_own->judge.states(), status);
         cuda_check_launch("symmetric_inverse: finish_symmetric");
+    }
+
+    //! Whether definite matrices' inverses may lack digits: of these the largest elements
+    //! are on the diagonal, so that it bounds both norms to a factor n.
+    bool any_ill_conditioned(device_matrix<E> x, int count)
+    {
+        d_own->judge.look_at_diagonals(constant(x), d_largest, count);
+        const auto verdicts = d_own->judge.read(0, count);
+        return std::any_of(verdicts, verdicts + count, [](const probe_verdict& v) {
+            return v.state != input_not_finite &&
+                   !(v.state == good_state && v.norm_a * v.norm_x < well_conditioned);
+        });
+    }
+
+    void improve_all(device_matrix<E> x, int count, real* residual, int* refined)
+    {
+        const auto verdicts = d_own->judge.read(0, count);
+        for (int item = 0; item < count; ++item) {
+            const auto& verdict = verdicts[item];
+            if (verdict.state != input_not_finite && !is_good(verdict)) {
+                d_positive ? replace(item, x, residual, refined)
+                           : improve(item, x, verdict, residual, refined);
+            }
+        }
     }
 
     void invert_by_leaves(device_matrix<const E> a, device_matrix<E> x, int count)
@@ -210,25 +245,15 @@ private:
         const device_matrix<E> work{ reinterpret_cast<E*>(d_work.data),
                                      m,
                                      d_work.to_next * sizeof(W) / sizeof(E) };
-        const auto launch = [&](auto kernel) {
-            kernel<<<dim3(1, 1, count), small_threads, 0, d_stream>>>(
-                a, work, n, d_positive ? 0 : n, d_largest, d_states);
-        };
-        const auto with_parts = [&](auto parts) {
-            constexpr int p = decltype(parts)::value;
-            d_positive ? launch(invert_small<E, E, p, true>)
-                       : launch(invert_small<E, E, p, false>);
-        };
-        if (n <= 2 * small_side) {
-            with_parts(std::integral_constant<int, 2>());
-        } else if (n <= 4 * small_side) {
-            with_parts(std::integral_constant<int, 4>());
-        } else if constexpr (most_small_parts<E> > 4) {
-            with_parts(std::integral_constant<int, most_small_parts<E>>());
-        }
-        cuda_check_launch("symmetric_inverse: invert_small");
-        both<E, E>(
-            { work.data, work.stride, work.to_next }, n, x, 1, true, d_states, count);
+        invert_small<E>(
+            a, work, n, d_positive, d_largest, d_own->judge.states(), count, d_stream);
+        both<E, E>({ work.data, work.stride, work.to_next },
+                   n,
+                   x,
+                   1,
+                   d_positive,
+                   d_own->judge.states(),
+                   count);
     }
 
     //! The lower triangle of work, item on, becomes its inverse times what is returned.
@@ -241,7 +266,7 @@ private:
             d_stream,
             item_of(d_work, item),
             count,
-            d_states + item,
+            d_own->judge.states(item),
             n,
             [&](double flops) {
                 done += flops;
@@ -273,86 +298,110 @@ private:
                    item_of(x, item),
                    1,
                    false,
-                   d_states + item,
+                   d_own->judge.states(item),
                    count);
     }
 
     //! The verdicts on the inverses of kept matrices, on the device.
     void judge_inverse(int item, device_matrix<E> all, int count)
     {
-        d_probes.probe(constant(item_of(d_kept, item)),
-                       constant(item_of(all, item)),
-                       n,
-                       item,
-                       count,
-                       d_states,
-                       d_stream);
+        d_own->judge.judge(
+            constant(item_of(d_kept, item)), constant(item_of(all, item)), item, count);
     }
 
-    void tell(int item, int count, real* residual, int* refined, int taken, bool mark)
+    bool is_good(const probe_verdict& v) const { return d_own->judge.is_good(v); }
+    bool is_singular(const probe_verdict& v) const { return d_own->judge.is_singular(v); }
+    void set(int item, unsigned state) { d_own->judge.set(item, state); }
+    void tell(int item, int count, real* residual, int* refined, int taken)
     {
-        report<E><<<(count + 127) / 128, 128, 0, d_stream>>>(
-            d_probes.verdicts + item,
-            n,
-            count,
-            d_states + item,
-            residual ? residual + item : nullptr,
-            refined ? refined + item : nullptr,
-            taken,
-            mark);
-        cuda_check_launch("symmetric_inverse: report");
-    }
-
-    const probe_verdict* read_verdicts(int item, int count)
-    {
-        cuda_check(cudaMemcpyAsync(d_own->verdicts.data() + item,
-                                   d_probes.verdicts + item,
-                                   count * sizeof(probe_verdict),
-                                   cudaMemcpyDeviceToHost,
-                                   d_stream),
-                   "cudaMemcpyAsync");
-        cuda_check(cudaStreamSynchronize(d_stream), "symmetric_inverse");
-        return d_own->verdicts.data();
-    }
-
-    static constexpr double eps = unit_roundoff<real_of<E>>;
-
-    static bool is_singular(const probe_verdict& v)
-    {
-        return v.norm_a * v.norm_x * eps > 1;
-    }
-    //! Good by LAPACK's measure, of which an estimate is seldom more than 3 times too
-    //! low.
-    bool is_good(const probe_verdict& v) const
-    {
-        return v.state == good_state && !is_singular(v) &&
-               v.defect <= 10 * n * v.norm_a * v.norm_x * eps;
+        d_own->judge.tell(item, count, residual, refined, taken);
     }
 
     /*!
      * What is done where a first inverse is not good enough: Newton steps where they
-     * converge, another draw, and at last LU factors, which alone tell that a matrix is
-     * singular: of a sparse one, a butterfly's leading minors may vanish draw after draw.
+     * converge; then, of the equilibrated matrix, another draw, and at last
+     * factorisations, which alone tell that a matrix is singular: of a sparse one, a
+     * butterfly's leading minors may vanish draw after draw.
      */
     void
     improve(int item, device_matrix<E> x, probe_verdict v, real* residual, int* refined)
     {
         int taken = refine(item, x, v);
-        if (!is_good(v) && v.state == good_state && !is_singular(v)) {
+        if (!is_good(v)) {
+            equilibrate(item);
+            set(item, good_state);
             invert_mixed(item, x, 1, 1);
             v = judged_again(item, x);
             taken = refine(item, x, v);
-        }
-        if (!is_good(v)) {
-            set(item, good_state);
-            const bool factored = invert_by_factors(item, x);
-            v = judged_again(item, x);
-            taken = 0;
-            if (!factored || is_singular(v)) {
-                set(item, n);
+            if (!is_good(v)) {
+                v = by_factors_and_judged(item, x);
+                taken = 0;
             }
+            v = scaled_back(item, x, v);
         }
-        tell(item, 1, residual, refined, taken, false);
+        tell(item, 1, residual, refined, taken);
+    }
+
+    //! The inverse of a badly conditioned definite matrix, by Cholesky's factors, which
+    //! alone tell that it is not definite.
+    void replace(int item, device_matrix<E> x, real* residual, int* refined)
+    {
+        set(item, good_state);
+        const int failed = d_own->factors->definite(
+            kept(item), item_of(x, item), d_own->judge.states(item));
+        if (failed) {
+            set(item, failed);
+        }
+        judged_again(item, x);
+        tell(item, 1, residual, refined, 0);
+    }
+
+    //! By LU factors, and where one triangle of what they give is not enough, by
+    //! eigenvectors.
+    probe_verdict by_factors_and_judged(int item, device_matrix<E> x)
+    {
+        auto& factors = *d_own->factors;
+        set(item, good_state);
+        const bool factored =
+            factors.general(kept(item), item_of(x, item), d_own->judge.states(item));
+        auto v = judged_again(item, x);
+        if (factored && !is_good(v) && factors.has_eigenvectors()) {
+            set(item, good_state);
+            factors.by_eigenvectors(
+                kept(item), item_of(x, item), d_own->judge.states(item));
+            v = judged_again(item, x);
+        }
+        if (!factored || is_singular(v)) {
+            set(item, n);
+            v.state = n;
+        }
+        return v;
+    }
+
+    //! The kept matrix becomes D A D.
+    void equilibrate(int item)
+    {
+        find_exponents(kept(item), n, d_exponents, d_stream);
+        times_exponents<E><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(
+            single(item_of(d_kept, item)), n, d_exponents, 1, nullptr);
+        set_to_one<<<1, 1, 0, d_stream>>>(d_largest + item);
+        cuda_check_launch("symmetric_inverse: times_exponents");
+    }
+
+    //! Of D A D and its inverse A and its inverse, judged, where there is one.
+    probe_verdict scaled_back(int item, device_matrix<E> x, probe_verdict v)
+    {
+        times_exponents<E><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(
+            single(item_of(d_kept, item)), n, d_exponents, -1, nullptr);
+        times_exponents<E><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(
+            single(item_of(x, item)), n, d_exponents, 1, d_own->judge.states(item));
+        cuda_check_launch("symmetric_inverse: times_exponents");
+        return v.state == good_state ? judged_again(item, x) : v;
+    }
+
+    device_matrix<const E> kept(int item) const
+    {
+        return constant(single(item_of(d_kept, item)));
     }
 
     //! Returns how many Newton steps it took.
@@ -362,7 +411,8 @@ private:
         if constexpr (std::is_same_v<E, W>) {
             while (taken < newton_steps && v.state == good_state && !is_good(v) &&
                    v.defect < 0.5) {
-                take_newton_step(item, x);
+                d_own->factors->take_newton_step(
+                    kept(item), single(item_of(x, item)), d_own->judge.states(item));
                 v = judged_again(item, x);
                 ++taken;
             }
@@ -373,63 +423,7 @@ private:
     probe_verdict judged_again(int item, device_matrix<E> x)
     {
         judge_inverse(item, x, 1);
-        return read_verdicts(item, 1)[item];
-    }
-
-    void set(int item, unsigned state)
-    {
-        set_state<<<1, 1, 0, d_stream>>>(d_states + item, state);
-        cuda_check_launch("symmetric_inverse: set_state");
-    }
-
-    //! X <- X + X (I - A X), the lower triangle.
-    void take_newton_step(int item, device_matrix<E> all)
-    {
-        if constexpr (std::is_same_v<E, W>) {
-            const auto x = single(item_of(all, item));
-            const auto r = single(item_of(d_work, item));
-            d_own->steps.begin(
-                *d_own->blas, d_stream, r, 1, d_states + item, n, [](double) {});
-            set_identity<W><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(r, n);
-            cuda_check_launch("symmetric_inverse: set_identity");
-            using as = cuda_blas::as;
-            d_own->steps.multiply(-1,
-                                  single(item_of(d_kept, item)),
-                                  as::stored,
-                                  x,
-                                  as::stored,
-                                  1,
-                                  r,
-                                  n,
-                                  n,
-                                  n);
-            copy_matrix<E, W>
-                <<<tiles_of(n, n), tile_block(), 0, d_stream>>>(constant(x), n, d_spare);
-            cuda_check_launch("symmetric_inverse: copy_matrix");
-            d_own->steps.multiply(1, d_spare, as::stored, r, as::stored, 1, x, n, n, n);
-            both<E, E>(constant(x), n, x, 1, false, d_states + item, 1);
-        }
-    }
-
-    //! By LU factors with partial pivoting; false where a pivot is zero.
-    bool invert_by_factors(int item, device_matrix<E> all)
-    {
-        const auto x = single(item_of(all, item));
-        const auto factors = single(item_of(d_work, item));
-        copy_matrix<E, W><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(
-            constant(single(item_of(d_kept, item))), n, factors);
-        cuda_check_launch("symmetric_inverse: copy_matrix");
-        set_identity<W><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(d_spare, n);
-        cuda_check_launch("symmetric_inverse: set_identity");
-        d_own->solver->template invert<W>(
-            factors.data, n, m, d_spare.data, d_solver_space, d_pivots, d_info, d_stream);
-        both<W, E>(constant(d_spare), n, x, 1, false, d_states + item, 1);
-        int info = 0;
-        cuda_check(
-            cudaMemcpyAsync(&info, d_info, sizeof info, cudaMemcpyDeviceToHost, d_stream),
-            "cudaMemcpyAsync");
-        cuda_check(cudaStreamSynchronize(d_stream), "symmetric_inverse: getrf");
-        return info == 0;
+        return *d_own->judge.read(item, 1);
     }
 
     template <typename From, typename To>
@@ -472,21 +466,15 @@ private:
     const bool d_many;   //!< one launch for all matrices of a batch
     const int d_at_once; //!< matrices of a batch
     std::unique_ptr<owned> d_own;
-    size_t d_solver_elements = 0;
 
     cudaStream_t d_stream = nullptr;
     double d_told = 0, d_share = 1;
 
-    unsigned* d_states = nullptr;
     unsigned long long* d_largest = nullptr;
-    probe_space<E> d_probes = {};
     device_matrix<E> d_kept = {};
     device_matrix<W> d_work = {};
-    device_matrix<W> d_spare = {};
     unsigned char* d_blas_space = nullptr;
-    int* d_pivots = nullptr;
-    int* d_info = nullptr;
-    W* d_solver_space = nullptr;
+    int* d_exponents = nullptr;
 };
 
 } // namespace

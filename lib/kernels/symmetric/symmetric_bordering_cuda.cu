@@ -270,7 +270,7 @@ private:
             space.probes.probe(
                 { space.kept, n }, { x.data, n }, n, 0, 1, space.state, stream);
             report<E><<<1, 1, 0, stream>>>(
-                space.probes.verdicts, n, 1, space.state, residual, nullptr, 0, false);
+                space.probes.verdicts, n, 1, space.state, residual, nullptr, 0);
             cuda_check_launch("symmetric_inverse: report");
         }
         finish_symmetric<E>

@@ -194,6 +194,23 @@ __global__ void copy_matrix(device_matrix<const From> from, int n, device_matrix
     }
 }
 
+//! to = diag(values)^-1 from. blockIdx = tile
+template <typename E>
+__global__ void divide_rows(device_matrix<const E> from,
+                            int n,
+                            const real_of<E>* values,
+                            device_matrix<E> to)
+{
+    const int j = blockIdx.x * tile_side + threadIdx.x;
+    for (int t = 0; t < tile_side; t += tile_threads_down) {
+        const int i = blockIdx.y * tile_side + t + threadIdx.y;
+        if (i < n && j < n) {
+            to.item()[size_t(i) * to.stride + j] =
+                scaled(from.item()[size_t(i) * from.stride + j], 1 / values[i]);
+        }
+    }
+}
+
 inline dim3 tiles_of(int rows, int columns, size_t batch = 1)
 {
     return dim3((columns + tile_side - 1) / tile_side,

@@ -127,17 +127,44 @@ __global__ void __launch_bounds__(probe_threads) judge(const V* r,
     }
 }
 
-//! Writes what the caller asked for, one thread a matrix. With `mark`, a matrix that the
-//! verdict calls singular to E's precision gets the state n.
+//! One block a matrix: the largest elements of definite ones and of their inverses stand
+//! for the norms.
+template <typename E>
+__global__ void __launch_bounds__(probe_threads)
+    look_at_diagonal(device_matrix<const E> x,
+                     int n,
+                     const unsigned long long* largest,
+                     const unsigned* states,
+                     probe_verdict* verdicts)
+{
+    const E* from = x.data + blockIdx.x * x.to_next;
+    double most = 0;
+    for (int i = threadIdx.x; i < n; i += probe_threads) {
+        const double size = size_of(from[size_t(i) * x.stride + i]);
+        most = size > most || size != size ? size : most;
+    }
+    __shared__ double sizes[probe_threads];
+    sizes[threadIdx.x] = most;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int t = 1; t < probe_threads; ++t) {
+            most = sizes[t] > most || sizes[t] != sizes[t] ? sizes[t] : most;
+        }
+        verdicts[blockIdx.x] = {
+            __longlong_as_double(largest[blockIdx.x]), most, 0, states[blockIdx.x]
+        };
+    }
+}
+
+//! Writes what the caller asked for, one thread a matrix.
 template <typename E>
 __global__ void report(const probe_verdict* verdicts,
                        int n,
                        int batch,
-                       unsigned* states,
+                       const unsigned* states,
                        real_of<E>* residual,
                        int* refinements,
-                       int steps,
-                       bool mark)
+                       int steps)
 {
     const int item = blockIdx.x * blockDim.x + threadIdx.x;
     if (item >= batch) {
@@ -145,10 +172,6 @@ __global__ void report(const probe_verdict* verdicts,
     }
     const auto verdict = verdicts[item];
     const double eps = unit_roundoff<real_of<E>>;
-    if (mark && states[item] == good_state &&
-        !(verdict.norm_a * verdict.norm_x * eps <= 1)) {
-        states[item] = unsigned(n);
-    }
     if (residual) {
         residual[item] =
             states[item] == good_state

@@ -3,7 +3,7 @@
 
 #include "kernels/common/cuda_blas.cuh"
 #include "kernels/symmetric/symmetric_panels.cuh"
-#include "kernels/symmetric/symmetric_small.cuh"
+#include "kernels/symmetric/symmetric_small_unknown.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <functional>
 
@@ -108,7 +108,10 @@ public:
     }
 
     int largest_of_panels() const { return d_many ? 0 : most_by_panels; }
-    int largest_leaf() const { return d_many ? most_small_order<W> : 0; }
+    int largest_leaf() const
+    {
+        return !d_many ? 0 : d_positive ? most_small_order<W> : most_unknown_order<W>;
+    }
     int multiple() const { return order_multiple; }
     int panel_columns() const { return d_columns; }
 
@@ -116,13 +119,15 @@ public:
     {
         const auto a = block(first, first);
         const dim3 grid(1, 1, d_batch);
-        const auto launch = [&](auto kernel) {
-            kernel<<<grid, small_threads, 0, d_stream>>>(
-                constant(a), a, order, d_positive ? first : d_failed, nullptr, d_states);
-        };
-        constexpr int parts = most_small_parts<W>;
-        d_positive ? launch(invert_small<W, W, parts, true>)
-                   : launch(invert_small<W, W, parts, false>);
+        if (d_positive) {
+            invert_small_definite<W, W, most_small_parts<W>>
+                <<<grid, small_threads, 0, d_stream>>>(
+                    constant(a), a, order, first, nullptr, d_states);
+        } else {
+            invert_small_unknown<W, W, most_unknown_order<W> / small_side>
+                <<<grid, small_threads, 0, d_stream>>>(
+                    constant(a), a, order, d_failed, d_states);
+        }
         cuda_check_launch("symmetric_inverse: invert_small");
     }
 

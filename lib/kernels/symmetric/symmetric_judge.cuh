@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/symmetric/symmetric_equilibrate.cuh"
+#include "kernels/symmetric/symmetric_probe.cuh"
+#include <algorithm>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! What rounding makes of a singular matrix has a condition above this; the same in
+//! single precision where arithmetic is in double.
+template <typename E, typename W>
+constexpr double singular_condition =
+    std::is_same_v<real_of<W>, float>   ? 1 / singular_from<float>
+    : std::is_same_v<real_of<E>, float> ? 1e13
+                                        : 1e14;
+
+//! Page-locked items, for what the host must know.
+template <typename Item>
+class host_memory
+{
+public:
+    explicit host_memory(size_t count)
+    {
+        cuda_check(cudaMallocHost(&d_items, count * sizeof(Item)), "cudaMallocHost");
+    }
+    ~host_memory() { cudaFreeHost(d_items); }
+    host_memory(const host_memory&) = delete;
+    host_memory& operator=(const host_memory&) = delete;
+    Item* data() const { return d_items; }
+
+private:
+    Item* d_items = nullptr;
+};
+
+__global__ void set_state(unsigned* state, unsigned value) { *state = value; }
+
+/*!
+ * \brief The states of a batch's matrices, and what is thought of their inverses, of
+ * order n, computed in W's precision.
+ */
+template <typename E, typename W>
+class symmetric_judge
+{
+public:
+    symmetric_judge(int order, size_t at_once) : n(order), d_verdicts(at_once) {}
+
+    void take(workspace_pieces& pieces, size_t batch)
+    {
+        d_states = pieces.take<unsigned>(batch);
+        d_probes.take(pieces, n, batch);
+    }
+    void begin(cudaStream_t stream) { d_stream = stream; }
+
+    unsigned* states(int item = 0) const { return d_states + item; }
+    void set(int item, unsigned state)
+    {
+        set_state<<<1, 1, 0, d_stream>>>(d_states + item, state);
+        cuda_check_launch("symmetric_inverse: set_state");
+    }
+
+    //! The verdicts on `count` inverses from the one numbered `item` on, where both
+    //! begin.
+    void judge(device_matrix<const E> a, device_matrix<const E> x, int item, int count)
+    {
+        d_probes.probe(a, x, n, item, count, d_states, d_stream);
+    }
+    //! Of definite matrices, by the diagonals.
+    void look_at_diagonals(device_matrix<const E> x,
+                           const unsigned long long* largest,
+                           int count)
+    {
+        look_at_diagonal<E><<<count, probe_threads, 0, d_stream>>>(
+            x, n, largest, d_states, d_probes.verdicts);
+        cuda_check_launch("symmetric_inverse: look_at_diagonal");
+    }
+    //! What was judged last, from `item` on; all of it stays.
+    const probe_verdict* read(int item, int count)
+    {
+        cuda_check(cudaMemcpyAsync(d_verdicts.data() + item,
+                                   d_probes.verdicts + item,
+                                   count * sizeof(probe_verdict),
+                                   cudaMemcpyDeviceToHost,
+                                   d_stream),
+                   "cudaMemcpyAsync");
+        cuda_check(cudaStreamSynchronize(d_stream), "symmetric_inverse");
+        return d_verdicts.data() + item;
+    }
+
+    bool is_singular(const probe_verdict& v) const
+    {
+        return v.norm_a * v.norm_x > singular_condition<E, W>;
+    }
+    //! Good by LAPACK's measure, of which an estimate is seldom more than 3 times too
+    //! low.
+    bool is_good(const probe_verdict& v) const
+    {
+        return v.state == good_state && !is_singular(v) &&
+               v.defect <= 10 * n * v.norm_a * v.norm_x * unit_roundoff<real_of<E>>;
+    }
+
+    void tell(int item, int count, real_of<E>* residual, int* refined, int taken)
+    {
+        report<E><<<(count + 127) / 128, 128, 0, d_stream>>>(
+            d_probes.verdicts + item,
+            n,
+            count,
+            d_states + item,
+            residual ? residual + item : nullptr,
+            refined ? refined + item : nullptr,
+            taken);
+        cuda_check_launch("symmetric_inverse: report");
+    }
+
+private:
+    const int n;
+    const host_memory<probe_verdict> d_verdicts;
+    unsigned* d_states = nullptr;
+    probe_space<E> d_probes = {};
+    cudaStream_t d_stream = nullptr;
+};
+
+} // namespace
+} // namespace gr::cudaphy::kernels

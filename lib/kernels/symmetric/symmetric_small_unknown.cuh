@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/symmetric/symmetric_equilibrate.cuh"
+#include "kernels/symmetric/symmetric_small.cuh"
+
+// The sister of symmetric_small.cuh for matrices of unknown definiteness.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! Above, blocks of this order are faster than one.
+template <typename E>
+constexpr int most_unknown_order = small_side * 4;
+
+//! A pivot of one row, or of two: the inverse of its block [[first, cross], [cross^H,
+//! second]].
+template <typename E>
+struct pivot_block {
+    int row, other; //!< other: of two rows, else -1
+    real_of<E> first, second;
+    E cross;
+};
+
+//! The inverse of [[a, conj(c)], [c, b]], where |c| is not small beside both.
+template <typename E>
+__device__ inline pivot_block<E>
+inverted_pair(int row, int other, real_of<E> a, real_of<E> b, E c)
+{
+    const auto size = modulus(c);
+    const auto over = 1 / size;
+    const auto x = a * over, y = b * over;
+    const auto t = 1 / fused(x, y, real_of<E>(-1)) * over;
+    return { row, other, t * y, t * x, scaled(conjugate(c), -t * over) };
+}
+
+//! The largest size in a column among rows that are not taken yet, `but` left out, and
+//! its row: the same for every lane; 0 and -1 where there is none.
+template <typename E>
+__device__ inline real_of<E>
+largest_of_column(const E* column, const int* taken, int n, int but, int& row)
+{
+    real_of<E> most = 0; // NaN is never above it
+    row = -1;
+    for (int i = threadIdx.x % 32; i < n; i += 32) {
+        const auto size = size_of(column[i]);
+        if (i != but && !taken[i] && size > most) {
+            most = size;
+            row = i;
+        }
+    }
+    for (int apart = 16; apart; apart /= 2) {
+        const auto other = __shfl_xor_sync(0xffffffff, most, apart);
+        const int its = __shfl_xor_sync(0xffffffff, row, apart);
+        if (other > most || (other == most && its > row)) {
+            most = other;
+            row = its;
+        }
+    }
+    return most;
+}
+
+//! Row `row` of a thread block's matrix to shared memory, by those who hold it.
+template <typename E, int Parts, typename Change>
+__device__ inline void for_row(E (&e)[Parts][Parts], int row, const Change& change)
+{
+    if (int(threadIdx.x) / small_side != row % small_side) {
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < Parts; ++r) {
+        if (r == row / small_side) {
+#pragma unroll
+            for (int c = 0; c < Parts; ++c) {
+                change(e[r][c], int(threadIdx.x) % small_side + small_side * c);
+            }
+        }
+    }
+}
+
+template <typename E, int Parts>
+__device__ inline void publish_column(const E (&e)[Parts][Parts], int column, E* to)
+{
+    if (int(threadIdx.x) % small_side != column % small_side) {
+        return;
+    }
+#pragma unroll
+    for (int c = 0; c < Parts; ++c) {
+        if (c == column / small_side) {
+#pragma unroll
+            for (int r = 0; r < Parts; ++r) {
+                to[int(threadIdx.x) / small_side + small_side * r] = e[r][c];
+            }
+        }
+    }
+}
+
+/*!
+ * A matrix of unknown definiteness, by factors P L D L^H P^T, pivots of one row or two
+ * being chosen as Bunch and Kaufman do (1977), rows not being moved, after it was
+ * equilibrated by powers of two: in one place, as invert_small_definite. Reads the lower
+ * triangle, writes the whole; blockIdx.z: matrix. The state is `first` where nothing but
+ * zeros is left of a column, or where A and its inverse, equilibrated, say that it is
+ * singular to E's precision.
+ */
+template <typename From, typename E, int Parts>
+__global__ void __launch_bounds__(small_threads)
+    invert_small_unknown(device_matrix<const From> a,
+                         device_matrix<E> inverse,
+                         int n,
+                         int first,
+                         unsigned* states)
+{
+    using R = real_of<E>;
+    constexpr int order = small_side * Parts;
+    constexpr R alpha = R(0.6403882032022076); // (1 + sqrt(17)) / 8
+    __shared__ E columns[2][order];
+    __shared__ E rows[2][order];
+    __shared__ int taken[order]; // 1 + the pivot, 0 while it is none
+    __shared__ pivot_block<E> pivots[order];
+    __shared__ int exponents[order];
+    const int x = threadIdx.x % small_side, y = threadIdx.x / small_side;
+    E e[Parts][Parts];
+#pragma unroll
+    for (int r = 0; r < Parts; ++r) {
+#pragma unroll
+        for (int c = 0; c < Parts; ++c) {
+            const int i = y + small_side * r, j = x + small_side * c;
+            e[r][c] = i < n && j < n
+                          ? converted<E>(element_of_lower<From>(a.item(), a.stride, i, j))
+                          : number<E>(0);
+        }
+    }
+    for (int i = threadIdx.x; i < order; i += small_threads) {
+        taken[i] = 0;
+    }
+    const R norm = equilibrate_tile<E, Parts, small_side>(e, exponents);
+    int count = 0; // of pivots
+    int next = 0;  // no row before it is left
+    bool failed = false;
+    for (int left = n; left > 0; ++count) {
+        while (taken[next]) {
+            ++next;
+        }
+        publish_column(e, next, columns[0]);
+        __syncthreads();
+        int far = -1, unused = -1;
+        const R most = largest_of_column(columns[0], taken, n, next, far);
+        const R own = fabs(re(columns[0][next]));
+        if (!(most > 0) && !(own > 0)) {
+            failed = true; // NaN comes here too
+            break;
+        }
+        int pivot = next, other = -1;
+        const E* column = columns[0];
+        if (!(own >= alpha * most)) {
+            publish_column(e, far, columns[1]);
+            __syncthreads();
+            const R there = largest_of_column(columns[1], taken, n, far, unused);
+            if (own * there >= alpha * most * most) {
+                // stays
+            } else if (fabs(re(columns[1][far])) >= alpha * there) {
+                pivot = far;
+                column = columns[1];
+            } else {
+                other = far;
+            }
+        }
+        pivot_block<E> block = { pivot, -1, 1 / re(column[pivot]), 0, number<E>(0) };
+        if (other >= 0) {
+            block = inverted_pair(
+                pivot, other, re(column[pivot]), re(columns[1][other]), column[other]);
+        }
+        for_row<E>(e, pivot, [&](E& element, int j) {
+            rows[0][j] = j == other ? number<E>(0) : j == pivot ? number<E>(1) : element;
+        });
+        if (other >= 0) {
+            for_row<E>(e, other, [&](E& element, int j) {
+                rows[1][j] = j == pivot   ? number<E>(0)
+                             : j == other ? number<E>(1)
+                                          : element;
+            });
+        }
+        __syncthreads();
+#pragma unroll
+        for (int r = 0; r < Parts; ++r) {
+            const int i = y + small_side * r;
+            if (taken[i] || i == pivot || i == other) {
+                continue;
+            }
+            const E ours = column[i];
+            E factor = scaled(ours, -block.first), second = number<E>(0);
+            if (other >= 0) {
+                const E theirs = columns[1][i];
+                factor = negative(multiply_add(
+                    scaled(ours, block.first), theirs, conjugate(block.cross)));
+                second = negative(
+                    multiply_add(scaled(theirs, block.second), ours, block.cross));
+            }
+#pragma unroll
+            for (int c = 0; c < Parts; ++c) {
+                const int j = x + small_side * c;
+                E sum = j == pivot || j == other ? number<E>(0) : e[r][c];
+                sum = multiply_add(sum, factor, rows[0][j]);
+                if (other >= 0) {
+                    sum = multiply_add(sum, second, rows[1][j]);
+                }
+                e[r][c] = sum;
+            }
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            pivots[count] = block;
+            taken[pivot] = 1 + count;
+            if (other >= 0) {
+                taken[other] = 1 + count;
+            }
+        }
+        __syncthreads();
+        left -= other >= 0 ? 2 : 1;
+    }
+    if (failed) {
+        if (threadIdx.x == 0) {
+            atomicMin(states + blockIdx.z, unsigned(first));
+        }
+        return;
+    }
+    // The rows of L^-1 that are used up give their place to the inverse.
+    for (int p = 0; p < count; ++p) {
+        const auto block = pivots[p];
+        const auto publish = [&](int row, E* to) {
+            for_row<E>(e, row, [&](E& element, int j) {
+                to[j] = j == row                             ? number<E>(1)
+                        : j < n && taken[j] && taken[j] <= p ? element
+                                                             : number<E>(0);
+                element = number<E>(0);
+            });
+        };
+        publish(block.row, rows[0]);
+        if (block.other >= 0) {
+            publish(block.other, rows[1]);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int r = 0; r < Parts; ++r) {
+            const int i = y + small_side * r;
+            if (i >= n || taken[i] > p + 1) {
+                continue;
+            }
+            const E ours = conjugate(rows[0][i]);
+            E factor = scaled(ours, block.first), second = number<E>(0);
+            if (block.other >= 0) {
+                const E theirs = conjugate(rows[1][i]);
+                factor = multiply_add(factor, theirs, conjugate(block.cross));
+                second = multiply_add(scaled(theirs, block.second), ours, block.cross);
+            }
+#pragma unroll
+            for (int c = 0; c < Parts; ++c) {
+                const int j = x + small_side * c;
+                e[r][c] = multiply_add(e[r][c], factor, rows[0][j]);
+                if (block.other >= 0) {
+                    e[r][c] = multiply_add(e[r][c], second, rows[1][j]);
+                }
+            }
+        }
+        __syncthreads();
+    }
+    if (norm * largest_row_sum<E, Parts, small_side>(e) * singular_from < R >> 1) {
+        if (threadIdx.x == 0) {
+            atomicMin(states + blockIdx.z, unsigned(first));
+        }
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < Parts; ++r) {
+#pragma unroll
+        for (int c = 0; c < Parts; ++c) {
+            const int i = y + small_side * r, j = x + small_side * c;
+            if (i < n && j <= i) {
+                const E value = times_power(e[r][c], exponents[i] + exponents[j]);
+                inverse.item()[size_t(i) * inverse.stride + j] = value;
+                inverse.item()[size_t(j) * inverse.stride + i] = conjugate(value);
+            }
+        }
+    }
+}
+
+//! A batch of matrices of an order to most_small_order or most_unknown_order: the scale
+//! of definite ones' inverses is that of `largest`, other ones' are as they are.
+template <typename E>
+void invert_small(device_matrix<const E> a,
+                  device_matrix<E> inverse,
+                  int n,
+                  bool positive,
+                  const unsigned long long* largest,
+                  unsigned* states,
+                  int count,
+                  cudaStream_t stream)
+{
+    const auto with_parts = [&](auto parts) {
+        constexpr int p = decltype(parts)::value;
+        const dim3 grid(1, 1, count);
+        if (positive) {
+            invert_small_definite<E, E, p>
+                <<<grid, small_threads, 0, stream>>>(a, inverse, n, 0, largest, states);
+        } else if constexpr (small_side * p <= most_unknown_order<E>) {
+            invert_small_unknown<E, E, p>
+                <<<grid, small_threads, 0, stream>>>(a, inverse, n, n, states);
+        }
+    };
+    if (n <= small_side) {
+        with_parts(std::integral_constant<int, 1>());
+    } else if (n <= 2 * small_side) {
+        with_parts(std::integral_constant<int, 2>());
+    } else if (n <= 4 * small_side) {
+        with_parts(std::integral_constant<int, 4>());
+    } else if constexpr (most_small_parts<E> > 4) {
+        with_parts(std::integral_constant<int, most_small_parts<E>>());
+    }
+    cuda_check_launch("symmetric_inverse: invert_small");
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels
