@@ -9,7 +9,7 @@ namespace {
 
 using form = ldpc_cuda_kernel::form;
 
-constexpr bool folds_long_codes = false;
+constexpr bool folds_long_codes = true;
 
 template <typename Plan>
 std::unique_ptr<Plan> plan_of(const ldpc_decoding& decoding, int shared_bytes)
