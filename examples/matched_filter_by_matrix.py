@@ -9,8 +9,9 @@ where symbol m lies between the samples: pulse(75 m - 16 n) in column n, in unit
 matrix filters and resamples, and one launch takes thousands of vectors. GNU Radio's rational resampler with
 the same pulse is received beside it, and the bit error rate must be Q(sqrt(Es / N0)), the matched filter's
 (Proakis and Salehi, Digital Communications, 5th ed., section 4.3). All formats of the matrix must give
-the same symbols, bit for bit; the second table tells their size and speed. For equal pulses at equal distances,
-as here, the resampler does as well on a CPU; a matrix takes any rows."""
+the same symbols, bit for bit (ccs on a GPU to rounding: its columns are added in any order); the second table
+tells their size and speed. For equal pulses at equal distances, as here, the resampler does as well on a CPU;
+a matrix takes any rows."""
 
 import math
 import time
@@ -98,7 +99,9 @@ class link(receivers):
         sent = blocks.unpack_k_bits_bb(2)
         # Sent bits wait here while their samples are under way.
         sent.set_min_output_buffer(1 << 20)
-        self.connect(analog.random_uniform_source_b(0, 4, arguments.seed), numbers, sent)
+        self.connect(
+            analog.random_uniform_source_b(0, 4, arguments.seed), numbers, sent
+        )
         points = [p / abs(p) for p in self._qpsk.points()]
         noise = analog.noise_source_c(
             analog.GR_GAUSSIAN, 10 ** (-es_n0_db / 20), arguments.seed + 1
@@ -225,11 +228,16 @@ def compare_formats(samples, arguments, backend):
     )
     same, first, a = True, None, matched_filter()
     for name in FORMATS:
-        top = alone(samples, len(samples) // vector * vector, arguments, backend, name, 1)
+        top = alone(
+            samples, len(samples) // vector * vector, arguments, backend, name, 1
+        )
         top.run()
         symbols = np.array(top.sink.data())
         first = symbols if first is None else first
-        same &= len(symbols) > 0 and np.array_equal(symbols, first)
+        # On a GPU the columns of ccs are added in any order.
+        exact = name != "ccs" or backend != "cuda"
+        alike = np.array_equal if exact else lambda a, b: np.allclose(a, b, atol=1e-5)
+        same &= len(symbols) == len(first) > 0 and alike(symbols, first)
         size = cudaphy.sparse_matvec(a, name, backend=backend).matrix_bytes()
         seconds = alone(samples, count, arguments, backend, name).seconds()
         rows.row(name, str(size), 1e-6 * count / seconds)
