@@ -99,9 +99,7 @@ class link(receivers):
         sent = blocks.unpack_k_bits_bb(2)
         # Sent bits wait here while their samples are under way.
         sent.set_min_output_buffer(1 << 20)
-        self.connect(
-            analog.random_uniform_source_b(0, 4, arguments.seed), numbers, sent
-        )
+        self.connect(analog.random_uniform_source_b(0, 4, arguments.seed), numbers, sent)
         points = [p / abs(p) for p in self._qpsk.points()]
         noise = analog.noise_source_c(
             analog.GR_GAUSSIAN, 10 ** (-es_n0_db / 20), arguments.seed + 1
@@ -228,9 +226,7 @@ def compare_formats(samples, arguments, backend):
     )
     same, first, a = True, None, matched_filter()
     for name in FORMATS:
-        top = alone(
-            samples, len(samples) // vector * vector, arguments, backend, name, 1
-        )
+        top = alone(samples, len(samples) // vector * vector, arguments, backend, name, 1)
         top.run()
         symbols = np.array(top.sink.data())
         first = symbols if first is None else first
