@@ -80,7 +80,8 @@ public:
     };
 
     //! \throws std::invalid_argument if a parameter is out of range; backend_unavailable
-    //! as resolve() does, or where the GPU's matrix products (cuBLAS) can't be loaded.
+    //! as resolve() does, or where the GPU's matrix products (cuBLAS) can't be loaded, or
+    //! the factors for a repair (cuSOLVER; definite matrices do without).
     static std::unique_ptr<symmetric_inverse>
     make(const parameters&, backend where = backend::automatic, int device = 0);
     virtual ~symmetric_inverse() = default;
@@ -90,8 +91,8 @@ public:
 
     /*!
      * Inverts up to `batch` matrices. On a device nothing is allocated; the host waits
-     * where the algorithm must know how a step came out (definiteness::unknown asks once
-     * at the end whether a refinement is needed).
+     * where the algorithm must know how a step came out (once at the end, for orders
+     * above 64, whether a matrix needs repair; a batch of smaller ones is submitted alone).
      *
      * \param a          matrices, (batch, n, n), row-major; the lower triangles are read
      * \param[out] out   see results
