@@ -92,7 +92,8 @@ public:
     /*!
      * Inverts up to `batch` matrices. On a device nothing is allocated; the host waits
      * where the algorithm must know how a step came out (once at the end, for orders
-     * above 64, whether a matrix needs repair; a batch of smaller ones is submitted alone).
+     * above 64, whether a matrix needs repair; a batch of smaller ones is submitted
+     * alone).
      *
      * \param a          matrices, (batch, n, n), row-major; the lower triangles are read
      * \param[out] out   see results
