@@ -4,8 +4,8 @@
 #include "kernels/fdtd/fdtd_stepper_kernels.cuh"
 #include "kernels/fdtd/fdtd_stepper_large.h"
 
-// The kernel for systems of many tiles a block, whose dictionary is in pieces, or which
-// are subdivided. All blocks wait for all between updates: 1 us beside hundreds.
+// The kernel for systems of many tiles a block, whose dictionary is in pieces. All blocks
+// wait for all between updates: 1 us beside hundreds.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(Warps * 32, BlocksAMultiprocessor)
     if (a.kept->status >= 0) {
         return; // all blocks do
     }
-    const fdtd_large_lane<T, Slices, rows_a_lane<T>> lane(
+    const fdtd_large_lane<T, Slices> lane(
         a.tables, threadIdx.x / 32, Warps, threadIdx.x % 32);
     auto* const counter = a.arrived.flags + size_t(gridDim.x) * flag_stride;
     for (unsigned s = 0; s < a.steps; ++s) {

@@ -3,7 +3,8 @@
 
 #include "kernels/fdtd/fdtd_stepper_lane.h"
 
-// What a lane does of a large system, whose state is beyond the caches; plain C++ too.
+// What a lane does of a large system in a dictionary, whose state is beyond the caches;
+// plain C++ too.
 //
 // Here loads under way and instructions a row are what counts. A warp takes rows of one
 // pattern slice by slice of 32 but together: the pattern's entries and an entry's address
@@ -12,9 +13,8 @@
 
 namespace gr::cudaphy::kernels {
 
-//! \tparam Slices    of a piece at most; 0: there are none, all rows stand in blocks
-//! \tparam Together  blocks that a warp does at once
-template <typename T, int Slices, int Together>
+//! \tparam Slices  of a piece at most
+template <typename T, int Slices>
 class fdtd_large_lane
 {
 public:
@@ -30,16 +30,12 @@ public:
     {
         const auto here = fdtd_load_16<fdtd_tile>(d_tables.tiles + tile);
         const auto next = fdtd_load_16<fdtd_tile>(d_tables.tiles + tile + 1);
-        if constexpr (Slices > 0) {
-            add_pieces(here.words, next.words, state);
-            // The warps that had a piece less begin.
-            const int pieces = next.words - here.words;
-            const int shift = (d_warp + d_warps - pieces % d_warps) % d_warps;
-            for (auto b = here.blocks + shift; b < next.blocks; b += d_warps) {
-                add_block(fdtd_load_16<fdtd_block>(d_tables.blocks + b), state);
-            }
-        } else {
-            add_blocks(here.blocks, next.blocks, state);
+        add_pieces(here.words, next.words, state);
+        // The warps that had a piece less begin.
+        const int pieces = next.words - here.words;
+        const int shift = (d_warp + d_warps - pieces % d_warps) % d_warps;
+        for (auto b = here.blocks + shift; b < next.blocks; b += d_warps) {
+            add_block(fdtd_load_16<fdtd_block>(d_tables.blocks + b), state);
         }
     }
 
@@ -188,82 +184,6 @@ private:
             sum = fdtd_fused(fdtd_load_once(value), state[fdtd_load_once(column)], sum);
         }
         state[element] = fdtd_settled(sum);
-    }
-
-    //! Blocks, `Together` next to each other, the next ones' records on their way.
-    CUDAPHY_LANE void add_blocks(int32_t begin, int32_t end, T* state) const
-    {
-        const int stride = d_warps * Together;
-        begin += d_warp * Together;
-        fdtd_block next[Together]{};
-        load(next, begin, end);
-        for (; begin < end; begin += stride) {
-            fdtd_block block[Together];
-            bool full = true;
-            CUDAPHY_UNROLL
-            for (int k = 0; k < Together; ++k) {
-                block[k] = next[k];
-                full =
-                    full && block[k].shape == (4 << 6 | fdtd_slice) && block[k].rows >= 0;
-            }
-            load(next, begin + stride, end);
-            if (full) {
-                add_full_blocks<4>(block, state);
-                continue;
-            }
-            CUDAPHY_UNROLL_BY(1)
-            for (auto b = begin; b < begin + Together && b < end; ++b) {
-                add_block(fdtd_load_16<fdtd_block>(d_tables.blocks + b), state);
-            }
-        }
-    }
-
-    CUDAPHY_LANE void
-    load(fdtd_block (&block)[Together], int32_t begin, int32_t end) const
-    {
-        CUDAPHY_UNROLL
-        for (int k = 0; k < Together; ++k) {
-            block[k].shape = 0;
-            if (begin + k < end) {
-                block[k] = fdtd_load_16<fdtd_block>(d_tables.blocks + begin + k);
-            }
-        }
-    }
-
-    //! Blocks of 32 consecutive rows.
-    template <int Entries>
-    CUDAPHY_LANE void add_full_blocks(const fdtd_block (&block)[Together], T* state) const
-    {
-        int32_t column[Together][Entries];
-        T value[Together][Entries], x[Together][Entries], sum[Together];
-        CUDAPHY_UNROLL
-        for (int k = 0; k < Together; ++k) {
-            const auto place = block[k].entries + d_lane;
-            CUDAPHY_UNROLL
-            for (int j = 0; j < Entries; ++j) {
-                column[k][j] = fdtd_load_once(d_tables.columns + place + j * fdtd_slice);
-            }
-            sum[k] = state[block[k].rows + d_lane];
-            CUDAPHY_UNROLL
-            for (int j = 0; j < Entries; ++j) {
-                value[k][j] = fdtd_load_once(d_tables.values + place + j * fdtd_slice);
-            }
-        }
-        CUDAPHY_UNROLL
-        for (int k = 0; k < Together; ++k) {
-            CUDAPHY_UNROLL
-            for (int j = 0; j < Entries; ++j) {
-                x[k][j] = state[column[k][j]];
-            }
-        }
-        CUDAPHY_UNROLL
-        for (int k = 0; k < Together; ++k) {
-            CUDAPHY_UNROLL
-            for (int j = 0; j < Entries; ++j) {
-                sum[k] = fdtd_fused(value[k][j], x[k][j], sum[k]);
-            }
-            state[block[k].rows + d_lane] = fdtd_settled(sum[k]);
-        }
     }
 
     const tables& d_tables;

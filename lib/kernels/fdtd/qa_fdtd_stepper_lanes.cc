@@ -104,8 +104,7 @@ struct emulated {
         const auto ignore = [] {};
         const auto for_lanes = [&](const auto& work) {
             for (int l = 0; l < warps * 32; ++l) {
-                work(fdtd_large_lane<T, Slices, rows_a_lane>(
-                    tables, l / 32, warps, l % 32));
+                work(fdtd_large_lane<T, Slices>(tables, l / 32, warps, l % 32));
             }
         };
         unsigned done = 0;
@@ -136,9 +135,7 @@ struct emulated {
             threads.emplace_back([&, block] {
                 plan.piece_rows == plan.long_piece
                     ? run_large_block<plan.long_piece / 32>(block, steps, step)
-                : plan.piece_rows == plan.short_piece
-                    ? run_large_block<plan.short_piece / 32>(block, steps, step)
-                    : run_large_block<0>(block, steps, step);
+                    : run_large_block<plan.short_piece / 32>(block, steps, step);
             });
         }
         for (auto& thread : threads) {
@@ -198,8 +195,7 @@ void check(const fdtd_system<T>& system, sparse_format format, size_t steps)
             check(machine,
                   [&](auto& m, const auto& step) { m.run(format, steps, step); });
         }
-        if (format == sparse_format::dictionary ||
-            format == sparse_format::subdivided_crs) {
+        if (format == sparse_format::dictionary) {
             const auto pieces =
                 fdtd_plan<T>::make(system, format, tile_rows, fdtd_units::pieces);
             emulated<T> machine(system, pieces, 3, false);
