@@ -42,7 +42,7 @@ public:
         : d_parameters(p), d_device(device), n(p.order),
           m((p.order + order_multiple - 1) / order_multiple * order_multiple),
           d_positive(p.definite == definiteness::positive),
-          d_small(n <= (d_positive ? most_small_order<E> : most_unknown_order<E>)),
+          d_small(n <= (d_positive ? most_small_order<E> : most_unknown_order)),
           d_many(p.batch > 1 && n <= many_order),
           d_at_once(d_small || d_many ? int(std::min<size_t>(p.batch, 65535)) : 1),
           d_own(std::make_unique<owned>(

@@ -10,7 +10,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 //! Above, blocks of this order are faster than one.
-template <typename E>
 constexpr int most_unknown_order = small_side * 4;
 
 //! A pivot of one row, or of two: the inverse of its block [[first, cross], [cross^H,
@@ -303,7 +302,7 @@ void invert_small(device_matrix<const E> a,
         if (positive) {
             invert_small_definite<E, E, p>
                 <<<grid, small_threads, 0, stream>>>(a, inverse, n, 0, largest, states);
-        } else if constexpr (small_side * p <= most_unknown_order<E>) {
+        } else if constexpr (small_side * p <= most_unknown_order) {
             invert_small_unknown<E, E, p>
                 <<<grid, small_threads, 0, stream>>>(a, inverse, n, n, states);
         }

@@ -110,7 +110,7 @@ public:
     int largest_of_panels() const { return d_many ? 0 : most_by_panels; }
     int largest_leaf() const
     {
-        return !d_many ? 0 : d_positive ? most_small_order<W> : most_unknown_order<W>;
+        return !d_many ? 0 : d_positive ? most_small_order<W> : most_unknown_order;
     }
     int multiple() const { return order_multiple; }
     int panel_columns() const { return d_columns; }
@@ -124,7 +124,7 @@ public:
                 <<<grid, small_threads, 0, d_stream>>>(
                     constant(a), a, order, first, nullptr, d_states);
         } else {
-            invert_small_unknown<W, W, most_unknown_order<W> / small_side>
+            invert_small_unknown<W, W, most_unknown_order / small_side>
                 <<<grid, small_threads, 0, d_stream>>>(
                     constant(a), a, order, d_failed, d_states);
         }
