@@ -170,6 +170,28 @@ void ldpc_cuda_base_writer::give_others(node& at,
     give_others(*at.right, less(least_of(*at.left), outside), out);
 }
 
+void ldpc_cuda_base_writer::begin_iterations(const name& again)
+{
+    const name scale_at = d(), next_scale = r();
+    say("mov.b64 %s, %s;", scale_at, d_scales);
+    say("ld.global.nc.b32 %s, [%s+4];", next_scale, scale_at);
+    say("bar.sync 0;");
+    say("%s:", again);
+    // The next factor is on its way while this iteration works.
+    say("mov.b32 %s, %s;", d_scale, next_scale);
+    say("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
+    say("add.u64 %s, %s, 4;", scale_at, scale_at);
+    say("mov.b32 %s, 0;", d_odd);
+}
+
+ldpc_cuda_base_writer::name ldpc_cuda_base_writer::count_iteration()
+{
+    const name last = p();
+    say("add.u32 %s, %s, 1;", d_iteration, d_iteration);
+    say("setp.eq.u32 %s, %s, %s;", last, d_iteration, d_most_iterations);
+    return last;
+}
+
 int ldpc_cuda_base_writer::llr_bytes() const
 {
     return d_parameters.llr == ldpc_decoder::number::int8      ? 1

@@ -127,6 +127,13 @@ protected:
     const name& least_of(node& at);
     void give_others(node& at, const name& outside, std::vector<name>& out);
 
+    // Iterations.
+
+    //! Begins their loop at that label, with the factor of each in d_scale.
+    void begin_iterations(const name& again);
+    //! Counts one; whether it was the last.
+    name count_iteration();
+
     // Received values.
 
     int llr_bytes() const;

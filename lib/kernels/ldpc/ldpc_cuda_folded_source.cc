@@ -136,20 +136,10 @@ void ldpc_cuda_folded_writer::clear_messages()
 void ldpc_cuda_folded_writer::iterate()
 {
     const name again = label(), done = label();
-    const name scale_at = d(), next_scale = r(), last = p();
-    say("mov.b64 %s, %s;", scale_at, d_scales);
-    say("ld.global.nc.b32 %s, [%s+4];", next_scale, scale_at);
-    say("bar.sync 0;");
-    say("%s:", again);
-    // The next factor is on its way while this iteration works.
-    say("mov.b32 %s, %s;", d_scale, next_scale);
-    say("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
-    say("add.u64 %s, %s, 4;", scale_at, scale_at);
-    say("mov.b32 %s, 0;", d_odd);
+    begin_iterations(again);
     shorten();
     for_groups([&](int group) { visit_all(group); });
-    say("add.u32 %s, %s, 1;", d_iteration, d_iteration);
-    say("setp.eq.u32 %s, %s, %s;", last, d_iteration, d_most_iterations);
+    const name last = count_iteration();
     if (watches()) {
         const name signs = b32("and.b32", "%s, 0x80008000", d_odd);
         const name odd = p(), goes_on = p();

@@ -65,22 +65,12 @@ void kernel_writer::clear_messages()
 void kernel_writer::iterate()
 {
     const name again = label();
-    const name scale_at = d(), next_scale = r(), last = p();
     const name check_flag = b32("add.u32", "%s, 12", d_flag);
     const name first_flag = b32("mov.b32", "%s", d_flag);
-    say("mov.b64 %s, %s;", scale_at, d_scales);
-    say("ld.global.nc.b32 %s, [%s+4];", next_scale, scale_at);
-    say("bar.sync 0;");
-    say("%s:", again);
-    // The next factor is on its way while this iteration works.
-    say("mov.b32 %s, %s;", d_scale, next_scale);
-    say("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
-    say("add.u64 %s, %s, 4;", scale_at, scale_at);
-    say("mov.b32 %s, 0;", d_odd);
+    begin_iterations(again);
     shorten();
     visit_all();
-    say("add.u32 %s, %s, 1;", d_iteration, d_iteration);
-    say("setp.eq.u32 %s, %s, %s;", last, d_iteration, d_most_iterations);
+    const name last = count_iteration();
     const name open = r(); // bits of the codewords to be looked at
     if (d_parameters.early_stop && has_crc()) {
         say("bar.sync 0;");
