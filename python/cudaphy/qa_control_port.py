@@ -65,4 +65,11 @@ if __name__ == "__main__":
     except ImportError as missing:
         print(f"skipped: {missing}")
         sys.exit(77)
-    main()
+    try:
+        main()
+    except SystemExit as end:
+        # Without exit handlers: there GNU Radio 3.10.5 destroys its Thrift server while the
+        # server's threads still run, and now and then one of them crashes.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))
