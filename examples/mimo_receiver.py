@@ -81,7 +81,14 @@ class receivers(gr.top_block):
         parts = blocks.stream_demux(VECTOR, PARTS)
         parts.set_min_output_buffer(4 * sum(PARTS))
         estimator = cudaphy.mimo_channel_estimator(
-            ANTENNAS, ANTENNAS, TONES, PILOTS, method="mmse", **self._estimate, **where
+            ANTENNAS,
+            ANTENNAS,
+            TONES,
+            PILOTS,
+            method="mmse",
+            errors_as_noise=True,
+            **self._estimate,
+            **where,
         )
         equalizer = cudaphy.mimo_equalizer(
             ANTENNAS,

@@ -21,6 +21,7 @@ def estimate_channel(
     doppler=0.0,
     tone_numbers=(),
     group_symbols=0,
+    errors_as_noise=False,
 ):
     """Channel estimates and the noise variance from known pilots, by least squares or MMSE.
 
@@ -34,6 +35,8 @@ def estimate_channel(
     in symbols; every group_symbols pilot symbols give an estimate, and these are interpolated by straight
     lines or, with a `doppler` in turns a symbol, by MMSE. tone_numbers: where tones stand (0, 1, ... unless
     given). A pattern brings tone_numbers and group_symbols of its own.
+    errors_as_noise: n0 is what an equalizer meets that takes h for exact, the noise and, from Nt layers of
+    unit energy, what noise in the pilots puts into h: up to 0.4 dB for codes at a low SNR.
     Returns h (..., tones, Nr, Nt), complex64, or with times (..., times, tones, Nr, Nt); and n0 (...),
     float32: E|n|^2 of a complex sample, NaN where a received pilot is not finite (h is 0 then: on that
     tone by least squares with pilots alike on every tone, else everywhere).
@@ -72,6 +75,7 @@ def estimate_channel(
         doppler,
         list(tone_numbers),
         group_symbols,
+        errors_as_noise,
         backend,
         device,
     )
@@ -207,7 +211,7 @@ def receive_slots(
     on every other place, symbol by symbol, tone by tone, layer by layer; a slot holds as many whole
     codewords of `code`, an ldpc_code, as fit. constellation: a name of constellation_names().
     options: what the block mimo_receiver takes beside these: data_beside_pilots; estimate,
-    delay_spread, first_delay, snr_db, window, times, doppler, tone_numbers, group_symbols; method,
+    delay_spread, first_delay, snr_db, window, times, doppler, tone_numbers, group_symbols, errors_as_noise (True); method,
     unbiased, route; max_log, llr_type, llr_steps; max_iterations, scale, early_stop, output, packed,
     algorithm, offset, schedule, arithmetic, stop_crc, llr_positive.
 

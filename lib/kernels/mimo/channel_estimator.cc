@@ -3,6 +3,7 @@
 #include "kernels/mimo/channel_estimator_makers.h"
 #include "kernels/mimo/channel_filter.h"
 #include <cmath>
+#include <numeric>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -245,8 +246,12 @@ channel_estimator::make(const parameters& p, backend where, int device)
                                  int(p.pilots.size() / p.layers),
                                  { p.pilots.begin(), p.pilots.end() },
                                  {},
-                                 {} };
+                                 {},
+                                 1 };
     invert(plan);
+    if (p.errors_as_noise) {
+        plan.noise_factor += std::accumulate(plan.spread.begin(), plan.spread.end(), 0.0);
+    }
     return dispatch(
         where,
         device,

@@ -236,7 +236,7 @@ public:
                 finite = finite && d_results[item * d_cut.count + s].finite;
             }
             status[item] = finite ? 0 : -1;
-            n0[item] = finite ? float(energy / d_plan.degrees_of_freedom())
+            n0[item] = finite ? float(energy / d_plan.divisor())
                               : std::numeric_limits<float>::quiet_NaN();
         }
     }

@@ -35,7 +35,7 @@ struct estimator_job {
     int* finite;
     size_t elements; //!< of a group
     size_t pieces;
-    double degrees_of_freedom;
+    double divisor;
     int receive, layers, symbols;
     int segment_elements, segment_count;
     int threads; //!< that share a piece: a power of two, up to segment_ways
@@ -45,8 +45,7 @@ struct estimator_job {
 __device__ void
 put_noise(const estimator_job& job, size_t group, double energy, bool finite)
 {
-    job.n0[group] =
-        finite ? float(energy / job.degrees_of_freedom) : __uint_as_float(0x7FC00000u);
+    job.n0[group] = finite ? float(energy / job.divisor) : __uint_as_float(0x7FC00000u);
     job.status[group] = finite ? 0 : -1;
 }
 
@@ -278,7 +277,7 @@ private:
                            d_memory->finite.data(),
                            d_plan.elements(),
                            groups * d_cut.count,
-                           d_plan.degrees_of_freedom(),
+                           d_plan.divisor(),
                            d_plan.receive,
                            d_plan.layers,
                            d_plan.symbols,

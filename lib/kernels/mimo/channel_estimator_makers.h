@@ -12,6 +12,7 @@ struct channel_estimator_plan {
     std::vector<std::complex<double>> inverse; //!< (P^H P)^-1 P^H, (layers, symbols)
     //! Variance of a layer's estimate for a noise variance of 1: ((P^H P)^-1)_tt.
     std::vector<double> spread;
+    double noise_factor; //!< n0 told, in units of the noise variance
 
     size_t elements() const { return size_t(tones) * receive; }
     //! Whether the noise variance comes from the residual, else from second differences.
@@ -23,6 +24,8 @@ struct channel_estimator_plan {
         return residual() ? double(elements()) * (symbols - layers)
                           : double(tones - 2) * receive * layers;
     }
+    //! By which the sum of energies is n0.
+    double divisor() const { return degrees_of_freedom() / noise_factor; }
     //! The factors of the received pilots, (symbols, layers), and the pilots after them.
     std::vector<complex64> rounded() const;
     //! 1 / (6 spread): a second difference a - 2 b + c has 1 + 4 + 1 times the variance.

@@ -82,7 +82,7 @@ private:
                 sum += d_plan.residual() ? residual(y, tone, r) : difference(tone, r);
             }
         }
-        return float(sum / d_plan.degrees_of_freedom());
+        return float(sum / d_plan.divisor());
     }
 
     double residual(const complex64* y, int tone, int r)

@@ -203,7 +203,15 @@ private:
         }
         d_plan.width = weights.width();
         d_plan.weights = weights.rows();
-        interpolate(weights.mean_square_error(d_plan.estimates));
+        const double gain = weights.noise_gain(d_plan.estimates);
+        interpolate(gain * weights.noise_ratio());
+        if (d_p.errors_as_noise) {
+            double squares = 0;
+            for (const double weight : d_plan.over_time) {
+                squares += weight * weight;
+            }
+            d_plan.noise_factor += d_p.layers * gain * squares / d_plan.times;
+        }
     }
 
     void interpolate(double error)

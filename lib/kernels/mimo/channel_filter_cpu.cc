@@ -267,7 +267,7 @@ private:
         std::fill_n(n0,
                     d_plan.times,
                     status ? std::numeric_limits<float>::quiet_NaN()
-                           : float(ways[0] / double(count)));
+                           : float(ways[0] / d_plan.divisor()));
     }
 
     void estimate(size_t slot, int first, int status, complex64* h) const

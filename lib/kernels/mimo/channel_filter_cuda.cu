@@ -39,6 +39,7 @@ struct filter_job {
     size_t slots;
     int receive, layers, tones, symbols, groups, group_symbols, times;
     int projected, observed, noise_count, width, stride, energy_count;
+    double divisor;
 };
 
 //! a + b c and a - b c, each operation rounded, as the CPU does it.
@@ -220,7 +221,7 @@ __global__ void __launch_bounds__(block_threads) add_energies(const filter_job j
     }
     __syncthreads();
     const float n0 =
-        job.status[slot] ? __uint_as_float(0x7FC00000u) : float(ways[0] / double(count));
+        job.status[slot] ? __uint_as_float(0x7FC00000u) : float(ways[0] / job.divisor);
     for (int u = threadIdx.x; u < job.times; u += energy_ways) {
         job.n0[slot * job.times + u] = n0;
     }
@@ -335,7 +336,8 @@ private:
                               int(d_plan.noise_sums.size()),
                               d_plan.width,
                               int(d_stride),
-                              int(d_plan.energies()) };
+                              int(d_plan.energies()),
+                              d_plan.divisor() };
         cuda_check(cudaMemsetAsync(status.data(), 0, slots * sizeof(int), stream),
                    "channel_estimator, status");
         project_pilots<<<blocks_for(slots * job.projected * job.receive),

@@ -37,7 +37,7 @@ public:
             }
             for (int u = 0; u < d_plan.times; ++u) {
                 n0[item * d_plan.times + u] =
-                    finite ? float(energy / (double(d_plan.energies()) * d_plan.receive))
+                    finite ? float(energy / d_plan.divisor())
                            : std::numeric_limits<float>::quiet_NaN();
             }
             status[item] = finite ? 0 : -1;

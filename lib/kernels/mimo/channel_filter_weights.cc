@@ -340,15 +340,15 @@ std::vector<complex> filter_weights::rows() const
     return out;
 }
 
-double filter_weights::mean_square_error(const std::vector<sum>& estimates) const
+double filter_weights::noise_gain(const std::vector<sum>& estimates) const
 {
-    double error = 0;
+    double gain = 0;
     for (const auto& each : estimates) {
         for (const auto& weight : d_rows[each.row]) {
-            error += std::norm(weight);
+            gain += std::norm(weight);
         }
     }
-    return noise_ratio() * error / double(estimates.size());
+    return gain / double(estimates.size());
 }
 
 } // namespace gr::cudaphy::kernels

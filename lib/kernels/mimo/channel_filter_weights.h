@@ -50,9 +50,9 @@ public:
     int width() const;
     std::vector<complex> rows() const; //!< (rows, width)
 
-    //! Of estimates of a channel of energy 1, on average: for a noise variance of 1 /
-    //! snr.
-    double mean_square_error(const std::vector<sum>& estimates) const;
+    //! What a noise variance of 1 puts into estimates, on average.
+    double noise_gain(const std::vector<sum>& estimates) const;
+    double noise_ratio() const; //!< 1 / snr
 
 private:
     //! Observations `first` to `first + count` of a set.
@@ -77,7 +77,6 @@ private:
 
     std::vector<double> likeness(const window& from) const;
     int row(const std::vector<complex>& weights);
-    double noise_ratio() const;
 
     const channel_estimator::parameters& d_p;
     const std::vector<int>& d_numbers;

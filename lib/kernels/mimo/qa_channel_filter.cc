@@ -350,6 +350,41 @@ BOOST_AUTO_TEST_CASE(a_slot_with_a_bad_pilot_is_an_erasure_and_harms_no_other)
     }
 }
 
+BOOST_AUTO_TEST_CASE(errors_as_noise_adds_what_unit_noise_puts_into_the_estimates)
+{
+    auto all = various();
+    all.push_back({ 2, 4, 12, orthogonal_pilots(4, 4) }); // tone by tone
+    all.push_back({ 3, 2, 9, orthogonal_pilots(5, 2) });
+    for (const auto& p : all) {
+        if (items_of(p) > 600) {
+            continue;
+        }
+        // A slot for each received pilot, that is 1 where all others are 0: what is made
+        // of them are the estimator's weights.
+        const size_t slots = items_of(p);
+        std::vector<complex64> units(slots * slots);
+        for (size_t i = 0; i < slots; ++i) {
+            units[i * slots + i] = 1;
+        }
+        double energy = 0;
+        const auto weights = run(p, units);
+        for (const auto& weight : weights.h) {
+            energy += std::norm(complex(weight));
+        }
+        const double estimates = double(weights.h.size()) / slots / p.layers;
+        std::vector<complex64> received;
+        receive(p, random_channel(p), 0.3, received);
+        auto with_errors = p;
+        with_errors.errors_as_noise = true;
+        const auto plain = run(p, received), told = run(with_errors, received);
+        BOOST_TEST((plain.h == told.h));
+        for (size_t u = 0; u < plain.n0.size(); ++u) {
+            const double factor = double(told.n0[u]) / plain.n0[u];
+            BOOST_TEST(std::abs(factor / (1 + energy / estimates) - 1) < 1e-5);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_refused_with_its_name)
 {
     const auto good = [] {

@@ -103,7 +103,8 @@ void bind_blocks(py::module& m)
                          const std::vector<double>& times,
                          double doppler,
                          const std::vector<int>& tone_numbers,
-                         int group_symbols) {
+                         int group_symbols,
+                         bool errors_as_noise) {
                  return mimo_channel_estimator::make(
                      estimator_parameters(receive_antennas,
                                           layers,
@@ -118,7 +119,8 @@ void bind_blocks(py::module& m)
                                             times,
                                             doppler,
                                             tone_numbers,
-                                            group_symbols }),
+                                            group_symbols,
+                                            errors_as_noise }),
                      length_tag_key,
                      backend,
                      device,
@@ -143,7 +145,8 @@ void bind_blocks(py::module& m)
              py::arg("times") = std::vector<double>{},
              py::arg("doppler") = 0.0,
              py::arg("tone_numbers") = std::vector<int>{},
-             py::arg("group_symbols") = 0)
+             py::arg("group_symbols") = 0,
+             py::arg("errors_as_noise") = false)
         .def("backend", &mimo_channel_estimator::backend, "The backend in use.")
         .def("failures",
              &mimo_channel_estimator::failures,

@@ -179,6 +179,7 @@ void bind_mimo(py::module& m)
              double doppler,
              const std::vector<int>& tone_numbers,
              int group_symbols,
+             bool errors_as_noise,
              const std::string& where,
              int device) {
               return estimate_channel(received,
@@ -193,7 +194,8 @@ void bind_mimo(py::module& m)
                                         times,
                                         doppler,
                                         tone_numbers,
-                                        group_symbols },
+                                        group_symbols,
+                                        errors_as_noise },
                                       where,
                                       device);
           });

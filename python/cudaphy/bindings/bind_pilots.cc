@@ -60,6 +60,7 @@ kernels::channel_estimator::parameters estimator_parameters(int receive_antennas
     p.pilot_times = a.pilot_times;
     p.times = a.times;
     p.doppler = a.doppler;
+    p.errors_as_noise = a.errors_as_noise;
     return p;
 }
 

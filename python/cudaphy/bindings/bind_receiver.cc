@@ -29,7 +29,9 @@ mimo_receiver::parameters receiver_parameters(int receive_antennas,
                                               code_ptr code,
                                               keywords& left)
 {
-    estimator_arguments estimator{ pilots, "ls", 0.02, 0, 20, 64, {}, {}, 0, {}, 0 };
+    estimator_arguments estimator{
+        pilots, "ls", 0.02, 0, 20, 64, {}, {}, 0, {}, 0, true
+    };
     left.take("estimate", estimator.method);
     left.take("delay_spread", estimator.delay_spread);
     left.take("first_delay", estimator.first_delay);
@@ -39,6 +41,7 @@ mimo_receiver::parameters receiver_parameters(int receive_antennas,
     left.take("doppler", estimator.doppler);
     left.take("tone_numbers", estimator.tone_numbers);
     left.take("group_symbols", estimator.group_symbols);
+    left.take("errors_as_noise", estimator.errors_as_noise);
     mimo_receiver::parameters p{};
     p.symbols = symbols;
     p.pilots = estimator_parameters(receive_antennas, layers, tones, estimator);
@@ -155,7 +158,7 @@ In: received tones, vectors of Nr complex, all tones of a symbol, then the next 
 Data stands on every place of the slot where no layer sends a pilot, symbol by symbol, tone by tone, layer by layer, first-sent bit first; data_beside_pilots=False leaves silent tones of pilot symbols out. A slot holds as many whole codewords as fit, from its beginning on.
 
 pilots: as in estimate_channel(); pilot_symbols: which symbols of the slot they are, counted from 0.
-estimate: "ls" or "mmse", with delay_spread, first_delay, snr_db, window, times, doppler, tone_numbers, group_symbols as in estimate_channel(); times count in the slot's symbols, and their number divides that of the symbols with data.
+estimate: "ls" or "mmse", with delay_spread, first_delay, snr_db, window, times, doppler, tone_numbers, group_symbols, errors_as_noise (True) as in estimate_channel(); times count in the slot's symbols, and their number divides that of the symbols with data.
 method: "mmse", "zf", "mmse_irc" or "mrc", with unbiased and route as mimo_equalizer.
 constellation: one of constellation_names(); max_log.
 code: an ldpc_code; max_iterations, scale, early_stop, output, algorithm, offset, schedule, arithmetic, packed, stop_crc as ldpc_decoder.

@@ -18,6 +18,7 @@ struct estimator_arguments {
     double doppler;
     std::vector<int> tone_numbers;
     int group_symbols;
+    bool errors_as_noise;
 };
 
 //! \throws std::invalid_argument if pilots have another number of layers or tones

@@ -53,6 +53,12 @@ CUDAPHY_API pilot_method pilot_method_from_name(const std::string&);
  * (MMSE: one of the delays given). With pilots alike on every tone those are second
  * differences, and at least 3 tones are needed.
  *
+ * An equalizer takes its channel for exact. What noise in the pilots puts into the
+ * estimates, E|e|² on average over an element's tones and times, reaches the received
+ * data from all Nt layers of unit energy: N0 + Nt E|e|² is the noise that the equalizer
+ * meets (Hassibi and Hochwald, IEEE Trans. Inf. Theory 49(4), 2003). `errors_as_noise`
+ * tells that instead of N0, the same factor for all slots, known from pilots and method.
+ *
  * An item (one slot) in which a received pilot is not finite gets noise variance = NaN
  * and status -1, which an equalizer turns into erasures; and H = 0, by least squares with
  * pilots alike on every tone on that tone alone. It harms no other item.
@@ -86,6 +92,7 @@ public:
         //! Of the interpolation over time, in turns a symbol, up to 0.5; 0: straight
         //! lines
         double doppler = 0;
+        bool errors_as_noise = false; //!< n0 = N0 + Nt E|e|², for an equalizer
     };
 
     //! \throws std::invalid_argument if a parameter is out of range, or the pilots can't
@@ -100,7 +107,8 @@ public:
      * is a device's. T is the number of times, or 1 without any.
      * \param received    pilots as received, (batch, pilot symbols, tones, Nr)
      * \param[out] h      channel, (batch, T, tones, Nr, Nt)
-     * \param[out] n0     noise variance, linear, (batch, T), the same at all times
+     * \param[out] n0     noise variance, linear, (batch, T), the same at all times; with
+     *                    errors_as_noise that of the estimates added
      * \param[out] status 0, or -1 where a received pilot is not finite, (batch)
      */
     virtual void run(view<const complex64> received,
