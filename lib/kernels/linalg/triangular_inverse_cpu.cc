@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 
 #include <algorithm>
+#include <cmath>
 #include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
 #include <vector>
@@ -53,6 +54,29 @@ struct triangle_places {
     std::vector<int> of;
     std::vector<size_t> run_outside; //!< from here on, one behind another
 };
+
+//! Of a triangle whose inverse is not finite.
+template <typename R>
+int status_of_failed(const R* a, const triangle_places& places)
+{
+    const auto is_zero = [](R number) { return number == 0; };
+    int zero = 0;
+    for (size_t f = 0; f < places.size(); ++f) {
+        const int i = int(f) / places.parts / places.order;
+        const int j = int(f) / places.parts % places.order;
+        if (places.of[f] == places.outside || (i == j && places.unit)) {
+            continue;
+        }
+        if (!std::isfinite(a[f])) {
+            return -1;
+        }
+        if (i == j && zero == 0 && f % places.parts == 0 &&
+            std::all_of(a + f, a + f + places.parts, is_zero)) {
+            zero = i + 1;
+        }
+    }
+    return zero ? zero : -1;
+}
 
 } // namespace
 } // namespace gr::cudaphy::kernels
@@ -110,13 +134,14 @@ multiply_add(element<R, Parts> sum, element<R, Parts> a, element<R, Parts> b)
     }
 }
 
-//! Complex as Smith's: the modulus is never squared, and halved it can't overflow.
+//! Of infinity NaN, not 0, so that it shows. Complex as Smith's: the modulus is never
+//! squared, and halved it can't overflow.
 template <typename R, int Parts>
 HWY_INLINE element<R, Parts> reciprocal(element<R, Parts> a)
 {
     const tag<R> d;
     if constexpr (Parts == 1) {
-        return { hn::Div(hn::Set(d, R(1)), a.re), a.im };
+        return { hn::MulAdd(a.re, hn::Zero(d), hn::Div(hn::Set(d, R(1)), a.re)), a.im };
     } else {
         const auto size = hn::Max(hn::Abs(a.re), hn::Abs(a.im));
         const auto one_half = hn::Set(d, R(0.5));
@@ -139,21 +164,13 @@ public:
 
     lane_inverter(R* tile, int order) : d_tile(tile), n(order) {}
 
-    //! The state of each lane goes to `states`.
-    void run(R* states)
+    //! The lanes whose X is finite, which the last row tells: what is not finite, whether
+    //! of A or of X, spreads down its column.
+    hn::Mask<tag<R>> run()
     {
         const tag<R> d;
-        const auto spoilt_in = spoilt();
-        auto state = hn::Zero(d);
         for (int i = 0; i < n; ++i) {
-            const auto diagonal = number::load(at(i, i));
-            auto zero = hn::Eq(diagonal.re, hn::Zero(d));
-            if constexpr (Parts == 2) {
-                zero = hn::And(zero, hn::Eq(diagonal.im, hn::Zero(d)));
-            }
-            zero = hn::And(zero, hn::Eq(state, hn::Zero(d)));
-            state = hn::IfThenElse(zero, hn::Set(d, R(i + 1)), state);
-            reciprocal(diagonal).store(at(i, i));
+            reciprocal(number::load(at(i, i))).store(at(i, i));
         }
         int i = 0;
         for (; i + most_rows <= n; i += most_rows) {
@@ -166,11 +183,11 @@ public:
         } else if (n - i == 1) {
             panel<1>(i);
         }
-        const auto minus_one = hn::Set(d, R(-1));
-        const auto no_step = hn::Eq(state, hn::Zero(d));
-        state = hn::IfThenElse(hn::And(no_step, hn::IsNaN(spoilt())), minus_one, state);
-        state = hn::IfThenElse(hn::IsNaN(spoilt_in), minus_one, state);
-        hn::Store(state, d, states);
+        auto sum = hn::Zero(d);
+        for (int v = 0; v < n * Parts; ++v) {
+            sum = hn::MulAdd(hn::Load(d, at(n - 1, 0) + v * lanes), hn::Zero(d), sum);
+        }
+        return hn::Eq(sum, hn::Zero(d));
     }
 
 private:
@@ -182,27 +199,6 @@ private:
     R* at(int i, int j) const
     {
         return d_tile + size_t(i * (i + 1) / 2 + j) * Parts * lanes;
-    }
-
-    //! NaN where an element is not finite, else 0.
-    vec<R> spoilt() const
-    {
-        const tag<R> d;
-        constexpr int chains = 4;
-        const int vectors = n * (n + 1) / 2 * Parts;
-        vec<R> sums[chains] = { hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d) };
-        int v = 0;
-        for (; v + chains <= vectors; v += chains) {
-            for (int c = 0; c < chains; ++c) {
-                const auto value = hn::Load(d, d_tile + (v + c) * lanes);
-                sums[c] = hn::MulAdd(value, hn::Zero(d), sums[c]);
-            }
-        }
-        for (; v < vectors; ++v) {
-            const auto value = hn::Load(d, d_tile + v * lanes);
-            sums[0] = hn::MulAdd(value, hn::Zero(d), sums[0]);
-        }
-        return hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]));
     }
 
     //! Rows i .. i + Rows - 1, whose reciprocals stand on the diagonal.
@@ -227,53 +223,78 @@ private:
         }
     }
 
+    // In what follows all indices of arrays are constants once the loops are unrolled;
+    // else the sums would leave the registers.
+
+    //! Adds the products of a column of a panel, at `rows`, and the first Used numbers of
+    //! the row of X at `other`.
+    template <int Used, int Rows>
+    static HWY_INLINE void
+    step(number (&sums)[Rows][abreast], const R* (&rows)[Rows], const R* other)
+    {
+        number factors[Rows];
+        for (int r = 0; r < Rows; ++r) {
+            factors[r] = number::load(rows[r]);
+            rows[r] += Parts * lanes;
+        }
+        for (int c = 0; c < Used; ++c) {
+            const auto value = number::load(other + c * Parts * lanes);
+            for (int r = 0; r < Rows; ++r) {
+                sums[r][c] = multiply_add(sums[r][c], factors[r], value);
+            }
+        }
+    }
+
+    //! The steps of the columns abreast, from the Used-th on.
+    template <int Used, int Rows>
+    HWY_INLINE void
+    begin(number (&sums)[Rows][abreast], const R* (&rows)[Rows], int j) const
+    {
+        step<Used>(sums, rows, at(j + Used - 1, j));
+        if constexpr (Used < abreast) {
+            begin<Used + 1>(sums, rows, j);
+        }
+    }
+
+    //! Rows Row .. Rows - 1 of X.
+    template <int Row, int Rows>
+    HWY_INLINE void finish(number (&sums)[Rows][abreast], int i, int j) const
+    {
+        for (int q = 0; q < Row; ++q) {
+            const auto factor = number::load(at(i + Row, i + q));
+            for (int c = 0; c < abreast; ++c) {
+                sums[Row][c] = multiply_add(sums[Row][c], factor, sums[q][c]);
+            }
+        }
+        const auto inverse = number::load(at(i + Row, i + Row));
+        for (int c = 0; c < abreast; ++c) {
+            sums[Row][c] = multiply_add(number::set(0), sums[Row][c].negative(), inverse);
+            sums[Row][c].store(at(i + Row, j + c));
+        }
+        if constexpr (Row + 1 < Rows) {
+            finish<Row + 1>(sums, i, j);
+        }
+    }
+
     //! Columns j .. j + abreast - 1 of a panel.
     template <int Rows>
     HWY_INLINE void square(int i, int j) const
     {
         number sums[Rows][abreast];
-        const R* row[Rows];
+        const R* rows[Rows];
         for (int r = 0; r < Rows; ++r) {
-            row[r] = at(i + r, j);
-            for (auto& sum : sums[r]) {
-                sum = number::set(0);
+            rows[r] = at(i + r, j);
+            for (int c = 0; c < abreast; ++c) {
+                sums[r][c] = number::set(0);
             }
         }
-        const R* other = at(j, j);
-        const auto step = [&](int used) HWY_ATTR {
-            number factors[Rows];
-            for (int r = 0; r < Rows; ++r) {
-                factors[r] = number::load(row[r]);
-                row[r] += Parts * lanes;
-            }
-            for (int c = 0; c < used; ++c) {
-                const auto value = number::load(other + c * Parts * lanes);
-                for (int r = 0; r < Rows; ++r) {
-                    sums[r][c] = multiply_add(sums[r][c], factors[r], value);
-                }
-            }
-        };
-        for (int m = 0; m < abreast; ++m) {
-            step(m + 1);
-            other += (j + m + 1) * Parts * lanes;
-        }
+        begin<1>(sums, rows, j);
+        const R* other = at(j + abreast, j);
         for (int m = j + abreast; m < i; ++m) {
-            step(abreast);
+            step<abreast>(sums, rows, other);
             other += (m + 1) * Parts * lanes;
         }
-        for (int r = 0; r < Rows; ++r) {
-            for (int q = 0; q < r; ++q) {
-                const auto factor = number::load(at(i + r, i + q));
-                for (int c = 0; c < abreast; ++c) {
-                    sums[r][c] = multiply_add(sums[r][c], factor, sums[q][c]);
-                }
-            }
-            const auto inverse = number::load(at(i + r, i + r));
-            for (int c = 0; c < abreast; ++c) {
-                sums[r][c] = multiply_add(number::set(0), sums[r][c].negative(), inverse);
-                sums[r][c].store(at(i + r, j + c));
-            }
-        }
+        finish<0>(sums, i, j);
     }
 
     R* d_tile;
@@ -398,7 +419,7 @@ void invert_part(
         allocated = needed;
     }
     R* tile = memory.get();
-    HWY_ALIGN R states[lanes];
+    HWY_ALIGN R is_finite[lanes];
     const lane_mover<R> mover(tile, places);
     for (size_t first = 0; first < batch; first += lanes) {
         const size_t count = std::min(lanes, batch - first);
@@ -407,11 +428,23 @@ void invert_part(
             R* diagonal = tile + size_t(i * (i + 1) / 2 + i) * Parts * lanes;
             element<R, Parts>{ hn::Set(d, R(1)), hn::Zero(d) }.store(diagonal);
         }
-        lane_inverter<R, Parts>(tile, n).run(states);
+        const auto finite = lane_inverter<R, Parts>(tile, n).run();
+        std::fill_n(status + first, count, 0);
+        if (hn::AllTrue(d, finite)) {
+            mover.store(x + first * matrix, count);
+            continue;
+        }
+        // X may take the place of A, which still has to say what was wrong.
+        hn::Store(hn::IfThenElseZero(finite, hn::Set(d, R(1))), d, is_finite);
+        for (size_t lane = 0; lane < count; ++lane) {
+            if (is_finite[lane] == 0) {
+                status[first + lane] =
+                    status_of_failed(a + (first + lane) * matrix, places);
+            }
+        }
         mover.store(x + first * matrix, count);
         for (size_t lane = 0; lane < count; ++lane) {
-            status[first + lane] = int(states[lane]);
-            if (states[lane] != 0) {
+            if (is_finite[lane] == 0) {
                 std::fill_n(x + (first + lane) * matrix, matrix, R(0));
             }
         }
