@@ -87,7 +87,7 @@ void check_close(int n, const T* x, const T* expected, double tolerance)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_updated_inverse_is_the_fresh_one, T, number_types)
 {
-    for (const int n : { 1, 2, 3, 17, 64, 65, 130 }) {
+    for (const int n : { 1, 2, 3, 17, 64, 65, 132, 193 }) {
         for (const int k : { 1, 2, 5, 16, 64 }) {
             if (k > n) {
                 continue;
@@ -106,6 +106,37 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_updated_inverse_is_the_fresh_one, T, number_typ
                 check_close(n, x.data(), fresh.x.data(), 1000 * double(eps<T>));
             }
         }
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(an_inverse_may_begin_anywhere, T, number_types)
+{
+    const int n = 132; // of which rows are multiples of 16 bytes
+    const auto q = queue::make(tested_backend());
+    for (const int k : { 1, 3 }) {
+        const auto a = definite<T>(n), v = columns<T>(n, k);
+        const auto x = invert(n, a).x;
+        const std::vector<real_of<T>> d(k, 1);
+        updated<T> expected(n, k, x);
+        BOOST_TEST(expected.update(v, d)[0] == 0);
+        std::vector<T> shifted(x.size() + 2, T(7));
+        std::copy(x.begin(), x.end(), shifted.begin() + 1);
+        array<T> there(*q, view<const T>(shifted)), columns(*q, view<const T>(v));
+        array<real_of<T>> weights(*q, view<const real_of<T>>(d));
+        array<int> status(*q, 1);
+        const auto plan = inverse_update<T>::make({ n, k }, tested_backend());
+        array<unsigned char> workspace(*q, plan->workspace_bytes());
+        plan->run(view<T>(there.data() + 1, x.size()),
+                  columns,
+                  weights,
+                  1,
+                  status,
+                  workspace,
+                  *q);
+        const auto result = there.to_host();
+        const auto right = expected.x();
+        check_close(n, &result[1], right.data(), 10 * double(eps<T>));
+        BOOST_TEST((result.front() == T(7) && result.back() == T(7)));
     }
 }
 

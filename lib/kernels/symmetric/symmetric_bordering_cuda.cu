@@ -19,12 +19,6 @@ constexpr int border_threads = 256;
 constexpr int border_rows = border_threads / 32; //!< a warp a row
 constexpr int most_border_blocks = 2048;
 
-template <typename E>
-struct alignas(16) elements_of_16_bytes {
-    static constexpr int count = 16 / sizeof(E);
-    E e[count];
-};
-
 //! Row and column t of A, and what the step before left.
 template <typename E>
 struct border_step {

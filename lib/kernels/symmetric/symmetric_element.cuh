@@ -32,6 +32,13 @@ using real_of = std::
 template <typename E>
 using wide_of = std::conditional_t<is_complex<E>, double2, double>;
 
+//! What one instruction loads or stores.
+template <typename E>
+struct alignas(16) elements_of_16_bytes {
+    static constexpr int count = 16 / sizeof(E);
+    E e[count];
+};
+
 //! 2^-24 or 2^-53: LAPACK's eps.
 template <typename R>
 constexpr R unit_roundoff = std::is_same_v<R, float> ? R(0x1p-24) : R(0x1p-53);
@@ -168,20 +175,34 @@ __device__ inline E reciprocal(E a)
     }
 }
 
+//! The number of the lane whose place differs by that power of two.
+template <int Apart, typename E>
+__device__ inline E of_lane_beside(E a)
+{
+    if constexpr (is_complex<E>) {
+        return { __shfl_xor_sync(0xffffffff, a.x, Apart),
+                 __shfl_xor_sync(0xffffffff, a.y, Apart) };
+    } else {
+        return __shfl_xor_sync(0xffffffff, a, Apart);
+    }
+}
+
+//! Adds over a power of two of lanes that stand together; every one gets the sum.
+template <int Lanes, typename E>
+__device__ inline E lanes_sum(E a)
+{
+    if constexpr (Lanes > 1) {
+        return lanes_sum<Lanes / 2>(sum(a, of_lane_beside<Lanes / 2>(a)));
+    } else {
+        return a;
+    }
+}
+
 //! Adds over a warp; every lane gets the sum.
 template <typename E>
 __device__ inline E warp_sum(E a)
 {
-    for (int apart = 16; apart; apart /= 2) {
-        if constexpr (is_complex<E>) {
-            const auto x = __shfl_xor_sync(0xffffffff, a.x, apart);
-            const auto y = __shfl_xor_sync(0xffffffff, a.y, apart);
-            a = { a.x + x, a.y + y };
-        } else {
-            a += __shfl_xor_sync(0xffffffff, a, apart);
-        }
-    }
-    return a;
+    return lanes_sum<32>(a);
 }
 
 //! Adds over a block of Threads threads; every one gets the sum.

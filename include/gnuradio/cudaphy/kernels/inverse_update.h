@@ -12,7 +12,7 @@ namespace gr::cudaphy::kernels {
  *     (A + V D V^H)^-1 = X - (X V) (D^-1 + V^H X V)^-1 (X V)^H
  *
  * with V of shape (n, k) and D = diag(d), each d_i of either sign: positive is an update,
- * negative a downdate. k = 1 is the bordering step's sister; it reads and writes X once.
+ * negative a downdate. k = 1 is the bordering step's sister.
  *
  * The whole X is read and written and stays exactly symmetric. Where the small matrix is
  * singular to T's precision (the downdated matrix is), or something is not finite, X
@@ -35,7 +35,7 @@ public:
     static constexpr int max_rank = 64;
 
     //! \throws std::invalid_argument if a parameter is out of range; backend_unavailable
-    //! as resolve() does.
+    //! as resolve() does, and for a rank above 1 on a GPU where cuBLAS can't be loaded.
     static std::unique_ptr<inverse_update>
     make(const parameters&, backend where = backend::automatic, int device = 0);
     virtual ~inverse_update() = default;
