@@ -50,6 +50,18 @@ void ldpc_cuda_base_writer::begin_arguments()
     d_t4 = b32("mad.lo.u32", "%s, 4, %s", d_t, d_memory);
 }
 
+ldpc_cuda_base_writer::name ldpc_cuda_base_writer::lanes(const name& number, int threads)
+{
+    const int rest = threads % 32;
+    if (rest == 0) {
+        return "0xffffffff";
+    }
+    const name is_whole = p(), mask = r();
+    say("setp.lt.u32 %s, %s, %d;", is_whole, number, threads - rest);
+    say("selp.b32 %s, 0xffffffff, 0x%x, %s;", mask, (1u << rest) - 1, is_whole);
+    return mask;
+}
+
 void ldpc_cuda_base_writer::begin_arithmetic()
 {
     // The upper bytes of messages, from memory: a constant that the translator saw would

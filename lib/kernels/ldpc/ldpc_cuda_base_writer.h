@@ -37,6 +37,8 @@ protected:
     //! The whole program: what has been said, and what that needs around it.
     std::string program() const;
     void begin_arguments();
+    //! This thread's warp as a mask, where thread `number` is one of `threads`.
+    name lanes(const name& number, int threads);
     void begin_arithmetic();
     name argument64(int offset);
     name argument32(const char* type, int offset);
@@ -92,6 +94,18 @@ protected:
     name load(const name& address, int offset)
     {
         return b32("ld.shared.b32", "[%s+%d]", address, offset);
+    }
+    //! As load(); reads nothing where this thread is idle, and its value is anything.
+    name load_at_work(const name& address, int offset)
+    {
+        if (d_active.empty()) {
+            return load(address, offset);
+        }
+        // A copy of what is never written, or the translator would keep the value of the
+        // iteration before.
+        const name value = b32("mov.b32", "%s", d_undefined);
+        say("@%s ld.shared.b32 %s, [%s+%d];", d_active, value, address, offset);
+        return value;
     }
     //! Messages T of bytes (first, first + 1) of a packed word.
     name unpacked(const name& word, int first)
@@ -151,6 +165,7 @@ protected:
     name d_llr, d_bits, d_iterations, d_ok, d_soft, d_scales, d_sources, d_places, d_info;
     name d_batch, d_steps, d_most_iterations, d_slot_count, d_workspace, d_slots;
     name d_t, d_t4, d_memory;
+    name d_active, d_undefined; //!< predicate, empty: all threads are at work
     name d_upper, d_center, d_most, d_least, d_scale, d_odd, d_iteration;
     name d_device, d_slot; //!< this thread's words on the device; the block's place there
     std::vector<name> d_registers; //!< words in registers

@@ -35,13 +35,15 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::check_all()
                 for (const auto& edge : edges) {
                     name l;
                     if (edge.is_copied) {
-                        l = load(d_w, column_at(edge.column) + 4 * edge.rest_shift);
+                        l = load_at_work(d_w,
+                                         column_at(edge.column) + 4 * edge.rest_shift);
                         if (edge.rest_exchanged) {
                             l = b32("prmt.b32", "%s, 0, 0x1032", l);
                         }
                     } else {
                         const name address = address_of(edge.shift, now);
-                        l = turned(edge, load(address, column_at(edge.column)), now);
+                        l = turned(
+                            edge, load_at_work(address, column_at(edge.column)), now);
                     }
                     add_parity(parity, l, edge.missing);
                 }
@@ -62,13 +64,13 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::check_all()
 //! whether they do not end with their remainder. A predicate of the block.
 ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::look_at_information()
 {
-    const int threads = d_plan.threads();
+    const int threads = workers();
     const name negative = p(), zero = p(), goes_on = p();
     const name again = label();
-    const name item = b32("mov.b32", "%s", d_t);
+    const name item = b32("mov.b32", "%s", d_worker);
     const name sum = b32("mov.b32", "0"), least = b32("mov.b32", "0x3c00");
     const name table = d();
-    say("mad.wide.u32 %s, %s, 8, %s;", table, d_t, d_info);
+    say("mad.wide.u32 %s, %s, 8, %s;", table, d_worker, d_info);
     say("%s:", again);
     for (int i = 0; i < at_once; ++i) {
         const name exists = p();
@@ -111,7 +113,11 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::look_at_information()
         say("@%s st.shared.b32 [%s], %s;", first, in_memory, nothing);
         say("bar.sync 0;");
         say("setp.eq.u32 %s, %s, 0;", first_lane, lane);
-        const name all = b32("redux.sync.xor.b32", "%s, 0xffffffff", sum);
+        const name all = b32(
+            "redux.sync.xor.b32",
+            "%s, %s",
+            sum,
+            lanes(d_in_group, d_plan.idle_leave() ? d_plan.half : d_plan.group_threads));
         say("@%s red.shared.xor.b32 [%s], %s;", first_lane, in_memory, all);
         say("bar.sync 0;");
         const name rest = load(in_memory, 0);
@@ -147,30 +153,42 @@ void ldpc_cuda_folded_writer::put_out(const name& bad)
     say("@%s st.global.b32 [%s], %s;", first, ok_at, result);
 }
 
-//! Hard decisions, and soft ones where they are asked for. A warp takes 32 bits at a
-//! time.
+//! Hard decisions, and soft ones where they are asked for. A whole warp takes 32 bits at
+//! a time.
 void ldpc_cuda_folded_writer::put_bits()
 {
-    const int threads = d_plan.threads();
+    const int threads = ldpc_cuda_folded_plan::groups * whole_of_group();
+    const name past = label();
+    const name writer = r();
+    {
+        const name is_rest = p();
+        say("setp.ge.u32 %s, %s, %d;", is_rest, d_in_group, whole_of_group());
+        say("@%s bra %s;", is_rest, past);
+        const name last_writer = b32("add.u32", "%s, %d", d_in_group, whole_of_group());
+        say("selp.b32 %s, %s, %s, %s;", writer, last_writer, d_in_group, d_is_last);
+    }
     const name number = b32("mov.u32", "%ctaid.x");
     const name lane = b32("and.b32", "%s, 31", d_t);
     // Bit 0 of a vote is the first byte's highest: byte i comes down by 24 - 8 i.
     const name up = b32("shl.b32", "%s, 3", lane);
     const name down = b32("sub.u32", "24, %s", up);
-    const name warp = b32("shr.u32", "%s, 5", d_t);
+    const name warp = b32("shr.u32", "%s, 5", writer);
     const name byte = b32("mad.lo.u32", "%s, 4, %s", warp, lane);
     const name has_soft = p(), few = p(), goes_on = p();
     const name again = label(), no_soft = label();
     const name bits = d(), bits_at = d(), soft_at = d(), table = d();
-    const name item = b32("mov.b32", "%s", d_t);
+    const name item = b32("mov.b32", "%s", writer);
     const name first = b32("shl.b32", "%s, 5", warp); // item of the warp's first lane
     say("setp.ne.u64 %s, %s, 0;", has_soft, d_soft);
     say("setp.lt.u32 %s, %s, 4;", few, lane);
     say("mad.wide.u32 %s, %s, %d, %s;", bits, number, d_bytes, d_bits);
-    say("mad.wide.u32 %s, %s, 1, %s;", bits_at, d_parameters.packed ? byte : d_t, bits);
+    say("mad.wide.u32 %s, %s, 1, %s;",
+        bits_at,
+        d_parameters.packed ? byte : writer,
+        bits);
     say("mad.wide.u32 %s, %s, %d, %s;", soft_at, number, 4 * d_outputs, d_soft);
-    say("mad.wide.u32 %s, %s, 4, %s;", soft_at, d_t, soft_at);
-    say("mad.wide.u32 %s, %s, 4, %s;", table, d_t, d_places);
+    say("mad.wide.u32 %s, %s, 4, %s;", soft_at, writer, soft_at);
+    say("mad.wide.u32 %s, %s, 4, %s;", table, writer, d_places);
     say("%s:", again);
     struct output {
         name exists, place, l;
@@ -245,6 +263,7 @@ void ldpc_cuda_folded_writer::put_bits()
     say("add.u64 %s, %s, %d;", table, table, 4 * at_once * threads);
     say("setp.lt.u32 %s, %s, %d;", goes_on, first, d_outputs);
     say("@%s bra %s;", goes_on, again);
+    say("%s:", past);
 }
 
 } // namespace gr::cudaphy::kernels

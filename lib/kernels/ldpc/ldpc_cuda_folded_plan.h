@@ -57,6 +57,9 @@ struct ldpc_cuda_folded_plan {
 
     int half = 0;          //!< of the lifting size: threads of a group at work
     int group_threads = 0; //!< a multiple of 32
+    //! Whether a group's other threads leave at once; not where no whole warp is left,
+    //! which it takes to put bits out.
+    bool idle_leave() const { return half >= 32; }
     std::vector<row> rows;
     //! Of each block column: the bit in its first word's lower half, or in its upper
     //! one, where `exchanged`, after an iteration; its first word; whether it has a copy.

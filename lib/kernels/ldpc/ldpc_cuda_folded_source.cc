@@ -34,10 +34,20 @@ void ldpc_cuda_folded_writer::begin()
     say("selp.b32 %s, %s, %s, %s;", partner, before, behind, d_is_last);
     d_partner = b32("mad.lo.u32", "%s, 4, %s", partner, d_memory);
     d_t4 = b32("mad.lo.u32", "%s, 4, %s", in_group, d_memory);
-    d_j = in_group;
-    if (d_plan.half < d_plan.group_threads) {
-        // The last threads do exactly as the first one does.
+    d_j = d_in_group = in_group;
+    d_worker = d_t;
+    if (d_plan.idle_leave()) {
+        if (d_plan.half < d_plan.group_threads) {
+            const name leaves = p();
+            say("setp.ge.u32 %s, %s, %d;", leaves, in_group, d_plan.half);
+            say("@%s exit;", leaves);
+        }
+        d_worker = r();
+        const name last_worker = b32("add.u32", "%s, %d", in_group, d_plan.half);
+        say("selp.b32 %s, %s, %s, %s;", d_worker, last_worker, in_group, d_is_last);
+    } else {
         d_active = p();
+        d_undefined = r();
         say("setp.lt.u32 %s, %s, %d;", d_active, in_group, d_plan.half);
         d_j = r();
         say("selp.b32 %s, %s, 0, %s;", d_j, in_group, d_active);
@@ -60,11 +70,11 @@ void ldpc_cuda_folded_writer::receive()
 {
     constexpr int at_once = 8;
     const int words = static_cast<int>(d_plan.sources.size()) / 2;
-    const int threads = d_plan.threads();
+    const int threads = workers();
     const name again = label(), goes_on = p();
-    const name number = b32("mov.b32", "%s", d_t);
-    const name table = d(), to = b32("mov.b32", "%s", d_mine);
-    say("mad.wide.u32 %s, %s, 8, %s;", table, d_t, d_sources);
+    const name number = b32("mov.b32", "%s", d_worker);
+    const name table = d(), to = b32("mad.lo.u32", "%s, 4, %s", d_worker, d_memory);
+    say("mad.wide.u32 %s, %s, 8, %s;", table, d_worker, d_sources);
     say("%s:", again);
     struct arrival {
         name exists, source[2], value[2];

@@ -94,9 +94,9 @@ void ldpc_cuda_folded_writer::fetch(size_t number, int group, bool late, in_hand
         }
         now.address[e] = edge.is_copied ? d_w : address_of(edge.shift, now);
         if (number == 0 || !hands_on(number - 1, group, edge)) {
-            now.l[e] =
-                load(now.address[e],
-                     column_at(edge.column) + (edge.is_copied ? 4 * edge.shift : 0));
+            now.l[e] = load_at_work(now.address[e],
+                                    column_at(edge.column) +
+                                        (edge.is_copied ? 4 * edge.shift : 0));
         }
         (late ? now.late : now.early).push_back(static_cast<int>(e));
     }
@@ -197,10 +197,7 @@ void ldpc_cuda_folded_writer::store(const ldpc_cuda_folded_plan::edge& edge,
         say("selp.b32 %s, %s, %s, %s;", kept, back, value, it);
         value = kept;
     }
-    // The last threads write what the first one does, but for words that it may have
-    // written since the last barrier.
-    const bool guarded = edge.turn > 0 && !d_active.empty();
-    const name guard = guarded ? '@' + d_active + ' ' : name();
+    const name guard = d_active.empty() ? name() : '@' + d_active + ' ';
     say("%sst.shared.b32 [%s+%d], %s;",
         guard,
         now.address[e],
@@ -249,7 +246,7 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
         for (int e = 0; e < n; ++e) {
             const auto& edge = edges[e];
             if (edge.turn == turn) {
-                now.l[e] = load(now.address[e], column_at(edge.column));
+                now.l[e] = load_at_work(now.address[e], column_at(edge.column));
                 const name l = saturated_sum(turned(edge, now.l[e], now),
                                              sub(message[e], now.old[e]));
                 store(edge, l, e, now);

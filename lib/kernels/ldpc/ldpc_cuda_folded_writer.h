@@ -84,6 +84,15 @@ private:
         return missing < d_plan.half ? 0xffffu : 0xffff0000u;
     }
     void add_parity(name& parity, const name& l, int missing);
+    //! Threads that stay; those of whole warps among them.
+    int workers() const
+    {
+        return d_plan.idle_leave() ? 2 * d_plan.half : d_plan.threads();
+    }
+    int whole_of_group() const
+    {
+        return d_plan.idle_leave() ? d_plan.half / 32 * 32 : d_plan.group_threads;
+    }
     bool watches() const { return d_parameters.early_stop && !has_crc(); }
     int column_at(int column) const { return 4 * d_plan.first_word[column]; }
     int least_at(size_t row) const
@@ -109,7 +118,8 @@ private:
     name d_j, d_w, d_limit;    //!< of this thread in its group; its word; end of a column
     name d_zero;               //!< as only the program itself knows
     name d_mine, d_partner;    //!< where this and the partner's least lie
-    name d_active, d_is_last;  //!< empty: all are; predicate: of the last group
+    name d_is_last;            //!< predicate: of the last group
+    name d_in_group, d_worker; //!< number in the group; among all threads that stay
     name d_word_received;      //!< the codeword's received values
     std::map<int, name> d_own; //!< L of columns that the row before has in hand
 };

@@ -54,15 +54,11 @@ ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
     if (wanted == form::folded) {
         const ldpc_cuda_folded_plan plan(decoding, shared_bytes_a_block);
         codewords = 1;
-        idle_from = plan.half;
-        idle_of = plan.group_threads;
         place(plan.stores[0]);
         take(plan);
     } else {
         const ldpc_cuda_plan plan(decoding, shared_bytes_a_block);
         codewords = 2 * plan.pairs;
-        idle_from = plan.z;
-        idle_of = plan.threads;
         place(plan);
         take(plan);
     }

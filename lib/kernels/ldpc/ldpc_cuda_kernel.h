@@ -29,8 +29,6 @@ struct ldpc_cuda_kernel {
     int workspace_words; //!< a thread, in device memory
     //! What ldpc_cuda_arguments asks for under these names.
     std::vector<int> sources, outputs, info;
-    int idle_from; //!< threads i with i mod idle_of >= idle_from do nothing that counts
-    int idle_of;
 };
 
 } // namespace gr::cudaphy::kernels

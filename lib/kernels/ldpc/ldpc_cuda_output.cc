@@ -24,11 +24,18 @@ void kernel_writer::put_out(const name& which, const name& good)
 }
 
 //! Hard decisions of the codewords in `which`, and soft ones where they are asked for. A
-//! warp takes 32 bits of one pair at a time, and several such at once to hide latencies.
+//! whole warp takes 32 bits of one pair at a time, and several such at once to hide
+//! latencies.
 void kernel_writer::put_bits(const name& which)
 {
     const bool plain =
         d_parameters.packed && d_plan.pairs == 1 && d_plan.outputs_in_order;
+    const name past_all = label();
+    if (d_plan.threads % 32 != 0) {
+        const name is_rest = p();
+        say("setp.ge.u32 %s, %s, %d;", is_rest, d_t, 32 * whole_warps());
+        say("@%s bra %s;", is_rest, past_all);
+    }
     if (plain) {
         const name has_soft = p();
         const name past = label();
@@ -40,13 +47,14 @@ void kernel_writer::put_bits(const name& which)
     } else {
         put_any(which, true);
     }
+    say("%s:", past_all);
 }
 
 //! The packed bits of one pair, where they lie one after the other.
 void kernel_writer::put_packed(const name& which)
 {
     const int groups = (d_outputs + 31) / 32;
-    const int warps = d_plan.threads / 32;
+    const int warps = whole_warps();
     const name lane_index = b32("and.b32", "%s, 31", d_t);
     const name warp = b32("shr.u32", "%s, 5", d_t);
     const name up = b32("shl.b32", "%s, 3", lane_index);
@@ -71,16 +79,16 @@ void kernel_writer::put_packed(const name& which)
     for (int i = 0; i * warps < groups; ++i) {
         const bool tail = (i + 1) * warps * 32 > d_outputs;
         const name l = tail ? b32("mov.b32", "%s", center)
-                            : load(d_t4, 4 * (i * d_plan.threads + d_plan.outputs[0]));
+                            : load(d_t4, 4 * (32 * i * warps + d_plan.outputs[0]));
         if (tail) {
-            const name item = b32("add.u32", "%s, %d", d_t, i * d_plan.threads);
+            const name item = b32("add.u32", "%s, %d", d_t, 32 * i * warps);
             const name exists = p();
             say("setp.lt.u32 %s, %s, %d;", exists, item, d_outputs);
             say("@%s ld.shared.b32 %s, [%s+%d];",
                 exists,
                 l,
                 d_t4,
-                4 * (i * d_plan.threads + d_plan.outputs[0]));
+                4 * (32 * i * warps + d_plan.outputs[0]));
         }
         const name negative[2] = { p(), p() };
         say("setp.lt.f16x2 %s|%s, %s, %s;", negative[0], negative[1], l, d_center);
@@ -108,7 +116,7 @@ void kernel_writer::put_packed(const name& which)
 void kernel_writer::put_any(const name& which, bool hard)
 {
     const int groups = (d_outputs + 31) / 32;
-    const int warps = d_plan.threads / 32;
+    const int warps = whole_warps();
     const name lane_index = b32("and.b32", "%s, 31", d_t);
     const name group = b32("shr.u32", "%s, 5", d_t);
     const name has_soft = p(), out_of_range = p();

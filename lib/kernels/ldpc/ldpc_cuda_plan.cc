@@ -56,7 +56,7 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
         --pairs;
     }
     z = blocks.lifting_size * pairs;
-    threads = rounded_up(z, warp);
+    threads = std::max(z, warp);
     stride = threads;
 
     list_sources(decoding);
@@ -68,9 +68,10 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
         messages += row.words();
     }
     // Enough warps to hide latencies, or else as many registers as there are.
-    const int resident = std::max(1, threads_a_processor / threads);
+    const int lanes = rounded_up(threads, warp);
+    const int resident = std::max(1, threads_a_processor / lanes);
     registers =
-        std::min(most_registers, registers_a_processor / (threads * resident) / 8 * 8);
+        std::min(most_registers, registers_a_processor / (lanes * resident) / 8 * 8);
     int room = std::max(registers - temporaries_an_edge * most_edges - temporaries, 0);
     const int others = 4 * (votes + 2 * pairs);
     kept.assign(blocks.block_columns, -1);

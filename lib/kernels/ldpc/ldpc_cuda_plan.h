@@ -48,7 +48,7 @@ struct ldpc_cuda_plan : ldpc_cuda_store {
     //! \throws std::invalid_argument where the code does not fit a block.
     ldpc_cuda_plan(const ldpc_decoding&, int shared_bytes_a_block);
 
-    int z;     //!< lifting size times pairs: threads at work
+    int z;     //!< lifting size times pairs: threads at work, all if 32 or more
     int pairs; //!< of codewords a block
     std::vector<row> rows;
     std::vector<bool> is_private; //!< of each block column

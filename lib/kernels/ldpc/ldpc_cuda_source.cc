@@ -22,9 +22,8 @@ void kernel_writer::begin()
     begin_arguments();
     name at_work = d_t;
     if (d_plan.z < d_plan.threads) {
-        // The last threads do as the first one does but write nothing. (A checker of
-        // races names their reads beside its writes; guarded reads would take registers.)
-        d_active = p();
+        d_active = p(); // a warp must be whole to put bits out
+        d_undefined = r();
         say("setp.lt.u32 %s, %s, %d;", d_active, d_t, d_plan.z);
         at_work = r();
         say("selp.b32 %s, %s, 0, %s;", at_work, d_t, d_active);

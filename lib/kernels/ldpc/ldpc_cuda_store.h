@@ -6,7 +6,7 @@ namespace gr::cudaphy::kernels {
 //! Where the words lie that a thread of the CUDA decoder has to itself: the first in
 //! registers, the next in shared memory, the rest in device memory.
 struct ldpc_cuda_store {
-    int threads = 0;         //!< of a block, a multiple of 32
+    int threads = 0;         //!< of a block, at least 32
     int registers = 0;       //!< most a thread
     int stride = 0;          //!< threads whose words lie side by side in shared memory
     int words = 0;           //!< a thread

@@ -21,7 +21,7 @@ void kernel_writer::take(const ldpc_cuda_plan::row& row, int e, in_hand& now)
         l = word(edge.word);
     } else {
         now.address[e] = place(edge.shift);
-        l = load(now.address[e], column_at(edge.column));
+        l = load_at_work(now.address[e], column_at(edge.column));
     }
     now.old[e] = row.packed ? unpacked(now.words[w], e % 2 * 2) : now.words[w];
     now.q[e] = sub(l, now.old[e]);
@@ -71,7 +71,7 @@ void kernel_writer::visit(size_t number, in_hand now)
     name own_at, own_word, own;
     if (row.own.column >= 0) {
         own_at = place(row.own.shift);
-        own_word = load(own_at, column_at(row.own.column));
+        own_word = load_at_work(own_at, column_at(row.own.column));
         own = sub(unpacked(own_word, 0), d_center);
     }
     if (row.turns > 1) {
@@ -118,8 +118,8 @@ void kernel_writer::visit(size_t number, in_hand now)
             const auto& edge = row.edges[e];
             if (edge.turn == turn) {
                 const int at = column_at(edge.column);
-                const name l =
-                    saturated_sum(load(now.address[e], at), sub(message[e], now.old[e]));
+                const name l = saturated_sum(load_at_work(now.address[e], at),
+                                             sub(message[e], now.old[e]));
                 store(now.address[e], at, l, edge.missing);
                 if (watches) {
                     add_parity(parity, l, edge.missing);

@@ -34,7 +34,7 @@ void kernel_writer::check_all()
         for (const auto& edge : row.edges) {
             const name l = edge.word >= 0
                                ? word(edge.word)
-                               : load(place(edge.shift), column_at(edge.column));
+                               : load_at_work(place(edge.shift), column_at(edge.column));
             add_parity(parity, l, edge.missing);
         }
         note_parity(parity);
@@ -59,7 +59,7 @@ void kernel_writer::raise(const name& address, int offset, const name& bits)
         say("selp.b32 %s, %s, 0, %s;", kept, mine, d_active);
         mine = kept;
     }
-    const name all = b32("redux.sync.or.b32", "%s, 0xffffffff", mine);
+    const name all = b32("redux.sync.or.b32", "%s, %s", mine, lanes(d_t, d_plan.threads));
     const name first = p();
     const name lane = b32("and.b32", "%s, 31", d_t);
     say("setp.eq.u32 %s, %s, 0;", first, lane);
@@ -140,7 +140,7 @@ void kernel_writer::look_at_information()
 void kernel_writer::add_remainders(const name (&sums)[2])
 {
     const name lane_index = b32("and.b32", "%s, 31", d_t);
-    const name first = p();
+    const name first = p(), all_lanes = lanes(d_t, d_plan.threads);
     say("setp.eq.u32 %s, %s, 0;", first, lane_index);
     for (int word = 0; word < 2 * d_plan.pairs; ++word) {
         const name mine = p(), kept = r();
@@ -149,7 +149,7 @@ void kernel_writer::add_remainders(const name (&sums)[2])
             say("and.pred %s, %s, %s;", mine, mine, d_active);
         }
         say("selp.b32 %s, %s, 0, %s;", kept, sums[word % 2], mine);
-        const name all = b32("redux.sync.xor.b32", "%s, 0xffffffff", kept);
+        const name all = b32("redux.sync.xor.b32", "%s, %s", kept, all_lanes);
         say("@%s red.shared.xor.b32 [%s+%d], %s;",
             first,
             d_memory,

@@ -44,6 +44,7 @@ private:
     }
     int column_at(int column) const { return 4 * d_plan.z * d_plan.position[column]; }
     int flags_at() const { return d_plan.flags_at(); }
+    int whole_warps() const { return d_plan.threads / 32; }
 
     // Pieces of arithmetic.
 
@@ -148,7 +149,7 @@ private:
 
     const ldpc_cuda_plan& d_plan;
 
-    name d_i4, d_w, d_check, d_pair, d_active;
+    name d_i4, d_w, d_check, d_pair;
     name d_of_pair, d_lane_shift, d_flag; //!< flag: address of the next vote's word
     name d_first_word, d_present; //!< the pair's first codeword; bits of those that exist
     name d_exists[2], d_received[2]; //!< the pair's codewords

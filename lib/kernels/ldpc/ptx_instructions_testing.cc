@@ -121,7 +121,7 @@ std::string ptx_machine::decode(const std::string& line)
     if (operation == "bra") {
         target = words[1];
         one.execute = [](const instruction& i, thread& t) { t.at = i.target - 1; };
-    } else if (operation == "ret") {
+    } else if (operation == "ret" || operation == "exit") {
         one.execute = [](const instruction&, thread& t) { t.now = state::done; };
     } else if (operation.compare(0, 3, "bar") == 0) {
         one.execute = [](const instruction&, thread& t) { t.now = state::waits; };
@@ -175,7 +175,7 @@ bool ptx_machine::decode_memory(instruction& one, const std::string& operation)
         one.execute = [this, bytes](const instruction& i, thread& t) {
             uint64_t value = 0;
             const uint32_t at = t.u(i.on[1]) + static_cast<uint32_t>(i.on[2].number);
-            std::memcpy(&value, shared(t, at, bytes, nullptr), bytes);
+            std::memcpy(&value, shared(t, at, bytes, access::read), bytes);
             t.set(i.on[0], value);
         };
     } else if (is("st.shared") || is("red.shared")) {
@@ -186,14 +186,15 @@ bool ptx_machine::decode_memory(instruction& one, const std::string& operation)
             const uint32_t at =
                 t.u(i.on[0]) + static_cast<uint32_t>(offset ? i.on[1].number : 0);
             if (how == '=') {
-                std::memcpy(shared(t, at, bytes, &value), &value, bytes);
+                std::memcpy(shared(t, at, bytes, access::write), &value, bytes);
                 return;
             }
+            uint8_t* const place = shared(t, at, 4, access::atomic);
             uint32_t now;
-            std::memcpy(&now, &d_shared.at(at - 1024 + 3) - 3, 4);
+            std::memcpy(&now, place, 4);
             now = how == 'o' ? now | static_cast<uint32_t>(value)
                              : now ^ static_cast<uint32_t>(value);
-            std::memcpy(&d_shared[at - 1024], &now, 4);
+            std::memcpy(place, &now, 4);
         };
     } else if (is("atom.global.cas") || is("atom.global.exch")) {
         const bool compares = is("cas");

@@ -40,7 +40,7 @@ ptx_machine::ptx_machine(const std::string& text)
 
 //! Shared memory begins at 1024, as on Hopper.
 uint8_t*
-ptx_machine::shared(const thread& by, uint32_t address, unsigned bytes, const void* value)
+ptx_machine::shared(const thread& by, uint32_t address, unsigned bytes, access how)
 {
     const uint32_t at = address - 1024;
     const auto where = [&] {
@@ -50,27 +50,19 @@ ptx_machine::shared(const thread& by, uint32_t address, unsigned bytes, const vo
     if (at % bytes != 0 || at + bytes > d_shared.size() || at + bytes < at) {
         complain("shared memory" + where());
     }
-    const bool writes = value != nullptr;
-    const bool is_idle = d_how->is_idle(by.number);
-    const bool is_same = writes && std::memcmp(&d_shared[at], value, bytes) == 0;
     for (uint32_t half = at / 2; half < (at + bytes + 1) / 2; ++half) {
         auto& cell = d_accesses[half];
-        const bool written = cell.write_phase == d_phase && cell.writer != by.number &&
-                             !(is_same && (is_idle || d_how->is_idle(cell.writer)));
-        const bool read =
-            cell.read_phase == d_phase && (cell.many_readers || cell.reader != by.number);
-        if ((written && !(is_idle && !writes)) || (writes && read)) {
-            complain("race" + where());
+        for (const auto before : { access::read, access::write, access::atomic }) {
+            const auto& met = cell.of[static_cast<int>(before)];
+            const bool agrees = before == how && how != access::write;
+            if (!agrees && met.phase == d_phase && (met.by_many || met.by != by.number)) {
+                complain("race" + where());
+            }
         }
-        if (writes) {
-            cell.write_phase = d_phase;
-            cell.writer = by.number;
-        } else if (!is_idle) {
-            cell.many_readers = cell.read_phase == d_phase &&
-                                (cell.many_readers || cell.reader != by.number);
-            cell.read_phase = d_phase;
-            cell.reader = by.number;
-        }
+        auto& now = cell.of[static_cast<int>(how)];
+        now.by_many = now.phase == d_phase && (now.by_many || now.by != by.number);
+        now.phase = d_phase;
+        now.by = by.number;
     }
     return &d_shared[at];
 }
@@ -113,9 +105,9 @@ void ptx_machine::run_block(const launch& how, unsigned block)
             auto& now = d_threads[how.backwards ? how.threads - 1 - i : i];
             run_thread(now);
             all_done &= now.now == state::done;
-            waits &= now.now == state::waits;
+            waits &= now.now == state::waits || now.now == state::done;
         }
-        if (waits) {
+        if (waits && !all_done) {
             settle_barrier();
         } else if (!all_done) {
             settle_votes();
@@ -136,14 +128,18 @@ void ptx_machine::run_thread(thread& now)
     }
 }
 
+//! Threads that are done count for no barrier.
 void ptx_machine::settle_barrier()
 {
     bool any = false;
     for (const auto& one : d_threads) {
         const auto& i = d_code[one.at];
-        any |= i.on[2].kind != 0 && one.get(i.on[2]) != 0;
+        any |= one.now == state::waits && i.on[2].kind != 0 && one.get(i.on[2]) != 0;
     }
     for (auto& one : d_threads) {
+        if (one.now != state::waits) {
+            continue;
+        }
         const auto& i = d_code[one.at];
         if (i.on[2].kind != 0) {
             one.set(i.on[0], any);
@@ -154,36 +150,49 @@ void ptx_machine::settle_barrier()
     ++d_phase;
 }
 
-//! Warps all of whose threads have come to the same vote.
+//! Warps all of whose threads that are not done have come to the same vote.
 void ptx_machine::settle_votes()
 {
     bool found = false;
     for (size_t first = 0; first < d_threads.size(); first += 32) {
-        uint32_t ballot = 0, ored = 0, xored = 0;
+        uint32_t ballot = 0, ored = 0, xored = 0, present = 0;
         bool complete = true;
-        const size_t at = d_threads[first].at;
-        for (size_t i = first; i < first + 32; ++i) {
+        const instruction* vote = nullptr;
+        const size_t end = std::min(first + 32, d_threads.size());
+        for (size_t i = first; i < end; ++i) {
             const auto& one = d_threads[i];
-            complete &= one.now == state::votes && one.at == at;
+            if (one.now == state::done) {
+                continue;
+            }
+            vote = vote ? vote : &d_code[one.at];
+            complete &= one.now == state::votes && &d_code[one.at] == vote;
             if (complete) {
-                const uint32_t value = one.u(d_code[at].on[1]);
+                const uint32_t value = one.u(vote->on[1]);
+                present |= 1u << (i - first);
                 ballot |= (value != 0) * (1u << (i - first));
                 ored |= value;
                 xored ^= value;
             }
         }
-        if (!complete) {
+        if (!complete || !vote) {
             continue;
         }
         found = true;
-        const auto& text = d_code[at].text;
+        const auto& text = vote->text;
         const uint32_t result = text.find("vote") != std::string::npos   ? ballot
                                 : text.find(".or.") != std::string::npos ? ored
                                                                          : xored;
-        for (size_t i = first; i < first + 32; ++i) {
-            d_threads[i].set(d_code[at].on[0], result);
-            d_threads[i].now = state::runs;
-            ++d_threads[i].at;
+        for (size_t i = first; i < end; ++i) {
+            auto& one = d_threads[i];
+            if (one.now != state::votes) {
+                continue;
+            }
+            if (one.u(vote->on[2]) != present) {
+                complain("lanes that are not those of the warp: " + text);
+            }
+            one.set(vote->on[0], result);
+            one.now = state::runs;
+            ++one.at;
         }
     }
     if (!found) {

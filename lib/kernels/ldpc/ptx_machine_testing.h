@@ -16,8 +16,10 @@ namespace gr::cudaphy::testing {
  *
  * Threads run from barrier to barrier, one after the other; global memory is the host's.
  * Not modelled: threads of a warp that part ways, and blocks that wait for one another.
- * Where two threads meet in shared memory between two barriers, one of them writing, or
- * one leaves its end, the run ends with std::logic_error; so does an unknown instruction.
+ * Where two threads meet in shared memory between two barriers, one of them writing and
+ * not both by an atomic operation, or one leaves its end, the run ends with
+ * std::logic_error, whatever the values and whether they are in one warp; so does an
+ * unknown instruction, and a vote that does not name the lanes that are there.
  */
 class ptx_machine
 {
@@ -28,8 +30,6 @@ public:
         unsigned blocks, threads;
         size_t shared_bytes;
         const void* arguments;
-        //! Threads that may read anything, and may write what others write, too.
-        std::function<bool(unsigned)> is_idle = [](unsigned) { return false; };
         bool backwards = false; //!< the order in which threads run
     };
     void run(const launch&);
@@ -88,10 +88,14 @@ public:
     };
 
 private:
-    struct access {
-        uint32_t write_phase = 0, read_phase = 0;
-        unsigned writer = 0, reader = 0;
-        bool many_readers = false;
+    enum class access { read, write, atomic };
+    //! When and by whom two bytes were last met so, in this order.
+    struct history {
+        struct {
+            uint32_t phase = 0;
+            unsigned by = 0;
+            bool by_many = false;
+        } of[3];
     };
 
     std::string decode(const std::string& line);
@@ -104,15 +108,14 @@ private:
     void run_thread(thread&);
     void settle_votes();
     void settle_barrier();
-    //! `value`: null to read.
-    uint8_t* shared(const thread&, uint32_t address, unsigned bytes, const void* value);
+    uint8_t* shared(const thread&, uint32_t address, unsigned bytes, access);
 
     std::vector<instruction> d_code;
     const launch* d_how = nullptr;
     unsigned d_block = 0;
     std::vector<thread> d_threads;
     std::vector<uint8_t> d_shared;
-    std::vector<access> d_accesses;
+    std::vector<history> d_accesses;
     uint32_t d_phase = 0;
 };
 

@@ -89,9 +89,6 @@ outcome on_machine(const ldpc_decoding& decoding,
     how.threads = kernel.threads;
     how.shared_bytes = kernel.shared_bytes;
     how.arguments = &arguments;
-    how.is_idle = [&](unsigned i) {
-        return static_cast<int>(i) % kernel.idle_of >= kernel.idle_from;
-    };
     how.backwards = backwards;
     ptx_machine(kernel.source).run(how);
     BOOST_TEST((slots == std::vector<uint32_t>(slot_count)));
@@ -186,6 +183,7 @@ BOOST_AUTO_TEST_CASE(both_forms_of_codes_of_every_structure)
 {
     for (const auto& code : { punctured_code(),
                               ldpc_code::wifi(648, "1/2"),
+                              ldpc_code::wifi(1944, "5/6"),
                               ldpc_code::nr5g(2, 36, 14, 20),
                               ldpc_code::dvbs2("short", "8/9"),
                               ldpc_code::dvbs2x("short", "1/5 VL-SNR SF2") }) {
@@ -256,10 +254,10 @@ BOOST_AUTO_TEST_CASE(codes_that_fit_no_block_are_refused)
 BOOST_AUTO_TEST_CASE(the_machine_sees_races)
 {
     const std::string head = ".version 7.2\n";
-    const auto run = [&](const std::string& text) {
+    const auto run = [&](const std::string& text, unsigned threads = 32) {
         ptx_machine::launch how;
         how.blocks = 1;
-        how.threads = 32;
+        how.threads = threads;
         how.shared_bytes = 256;
         how.arguments = "";
         ptx_machine(head + text).run(how);
@@ -272,6 +270,20 @@ BOOST_AUTO_TEST_CASE(the_machine_sees_races)
     BOOST_CHECK_THROW(run(begin + write + read + "ret;\n"), std::logic_error);
     BOOST_CHECK_THROW(run(begin + read + write + "ret;\n"), std::logic_error);
     BOOST_CHECK_THROW(run(begin + "st.shared.b32 [%r1], %r0;\nret;\n"), std::logic_error);
+    BOOST_CHECK_THROW(run(begin + "st.shared.b32 [%r1], 7;\nret;\n"), std::logic_error);
+    const std::string add = "red.shared.or.b32 [%r1], 1;\n";
+    const std::string look = "ld.shared.b32 %r3, [%r1];\n";
+    BOOST_CHECK_NO_THROW(run(begin + add + add + "bar.sync 0;\n" + look + "ret;\n"));
+    BOOST_CHECK_THROW(run(begin + add + look + "ret;\n"), std::logic_error);
+    BOOST_CHECK_THROW(run(begin + look + add + "ret;\n"), std::logic_error);
+    // A vote orders nothing, and names the lanes that are there.
+    const std::string vote = "redux.sync.or.b32 %r4, %r0, 0xffffffff;\n";
+    BOOST_CHECK_NO_THROW(run(begin + vote + "ret;\n"));
+    BOOST_CHECK_THROW(run(begin + write + vote + read + "ret;\n"), std::logic_error);
+    BOOST_CHECK_THROW(run(begin + vote + "ret;\n", 31), std::logic_error);
+    const std::string leave = "setp.ge.u32 %p0, %r0, 8;\n@%p0 exit;\n";
+    BOOST_CHECK_THROW(run(begin + leave + vote + "ret;\n"), std::logic_error);
+    BOOST_CHECK_NO_THROW(run(begin + leave + write + "bar.sync 0;\n" + read + "ret;\n"));
     BOOST_CHECK_THROW(run(begin + "ld.shared.b32 %r3, [%r2+252];\nret;\n"),
                       std::logic_error);
     BOOST_CHECK_THROW(run(begin + "sin.approx.f32 %f0, %f0;\nret;\n"), std::logic_error);
