@@ -2,6 +2,7 @@
 #include "kernels/common/device_memory.cuh"
 #include "kernels/fdtd/fdtd_stepper_large.cuh"
 #include "kernels/fdtd/fdtd_stepper_makers.h"
+#include "kernels/fdtd/fdtd_stepper_onchip.cuh"
 #include <algorithm>
 #include <climits>
 
@@ -152,7 +153,7 @@ struct resident {
         put(neighbour_start, unused, n.start);
         put(neighbours, unused, n.neighbours);
         state = std::make_unique<device_memory<T>>(size_t(size));
-        kept = std::make_unique<device_memory<record>>(size_t{ 1 });
+        kept = std::make_unique<device_memory<record>>(std::vector<record>(1));
         flags = std::make_unique<device_memory<unsigned>>(flag_count);
     }
 
@@ -210,6 +211,9 @@ public:
             neighbours = fdtd_neighbours::find(system, plan, d_blocks);
         }
         d_there = std::make_unique<resident<T>>(plan, d_size, d_blocks, neighbours);
+        if (!large && p.format == sparse_format::dictionary) {
+            d_onchip = onchip_system<T>::make(system, plan, d_device);
+        }
         clear_all(cudaStreamLegacy);
         // What was copied from pageable memory may still be on its way.
         cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "fdtd_stepper: clear");
@@ -217,6 +221,7 @@ public:
     ~fdtd_stepper_cuda() override
     {
         const cuda_device_scope scope(d_device);
+        d_onchip.reset();
         d_there.reset();
     }
 
@@ -235,40 +240,22 @@ public:
         const cuda_device_scope scope(d_device);
         const auto stream = stream_of(queue);
         auto& there = *d_there;
-        if (steps > 0) {
-            arguments<T> a{ there.tables,
-                            { there.state->data(),
-                              excitation.data(),
-                              probes.data(),
-                              d_sources,
-                              d_probes,
-                              0 },
-                            unsigned(steps),
-                            d_phases,
-                            { there.flags->data(),
-                              there.neighbour_start->data(),
-                              there.neighbours->data() },
-                            there.kept->data() };
-            const size_t flags = size_t(d_blocks + 1) * flag_stride;
-            cuda_check(
-                cudaMemsetAsync(there.flags->data(), 0, flags * sizeof(unsigned), stream),
-                "fdtd_stepper: flags");
-            void* all[] = { &a };
-            cuda_check(
-                cudaLaunchCooperativeKernel(reinterpret_cast<void*>(d_kernel.kernel),
-                                            dim3(d_blocks),
-                                            dim3(d_kernel.threads),
-                                            all,
-                                            0,
-                                            stream),
-                "fdtd_stepper: run_steps");
-            cuda_check_launch("fdtd_stepper: run_steps");
+        const fdtd_step<T> first{ there.state->data(), excitation.data(), probes.data(),
+                                  d_sources,           d_probes,          0 };
+        if (steps > 0 && d_onchip) {
+            d_onchip->run(first, unsigned(steps), there.kept->data(), stream);
+        } else if (steps > 0) {
+            launch(first, unsigned(steps), stream);
         }
         examine<<<scan_blocks(d_size), scan_threads, 0, stream>>>(
             there.state->data(), d_size, there.kept->data());
         cuda_check_launch("fdtd_stepper: examine");
-        conclude<<<1, scan_threads, 0, stream>>>(
-            there.kept->data(), steps, probes.data(), d_probes, status.data());
+        conclude<<<1, scan_threads, 0, stream>>>(there.kept->data(),
+                                                 steps,
+                                                 d_onchip ? onchip_phases : 0,
+                                                 probes.data(),
+                                                 d_probes,
+                                                 status.data());
         cuda_check_launch("fdtd_stepper: conclude");
     }
 
@@ -308,6 +295,32 @@ public:
     }
 
 private:
+    void launch(const fdtd_step<T>& first, unsigned steps, cudaStream_t stream)
+    {
+        auto& there = *d_there;
+        arguments<T> a{ there.tables,
+                        first,
+                        steps,
+                        d_phases,
+                        { there.flags->data(),
+                          there.neighbour_start->data(),
+                          there.neighbours->data() },
+                        there.kept->data() };
+        const size_t flags = size_t(d_blocks + 1) * flag_stride;
+        cuda_check(
+            cudaMemsetAsync(there.flags->data(), 0, flags * sizeof(unsigned), stream),
+            "fdtd_stepper: flags");
+        void* all[] = { &a };
+        cuda_check(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(d_kernel.kernel),
+                                               dim3(d_blocks),
+                                               dim3(d_kernel.threads),
+                                               all,
+                                               0,
+                                               stream),
+                   "fdtd_stepper: run_steps");
+        cuda_check_launch("fdtd_stepper: run_steps");
+    }
+
     void clear_all(cudaStream_t stream)
     {
         clear<<<scan_blocks(d_size), scan_threads, 0, stream>>>(
@@ -322,6 +335,7 @@ private:
     int d_phases = 0, d_blocks = 1;
     size_t d_matrix_bytes = 0;
     std::unique_ptr<resident<T>> d_there;
+    std::unique_ptr<onchip_system<T>> d_onchip; //!< if it is small enough
 };
 
 } // namespace

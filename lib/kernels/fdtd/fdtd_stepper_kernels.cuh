@@ -38,6 +38,7 @@ struct record {
     int64_t status;              //!< -1, or how many of them were sound
     unsigned long long bad_step; //!< of the call: the first with a probe not finite
     int bad_state;               //!< an element of the state is not finite
+    unsigned stamp; //!< of what a system on the chip has published last, in any call
 };
 
 struct arrivals {
@@ -169,12 +170,18 @@ __global__ void examine(const T* state, int64_t size, record* kept)
 
 //! One block: what became of a call.
 template <typename T>
-__global__ void
-conclude(record* kept, size_t steps, T* probes, size_t probe_count, int64_t* status)
+__global__ void conclude(record* kept,
+                         size_t steps,
+                         unsigned phases,
+                         T* probes,
+                         size_t probe_count,
+                         int64_t* status)
 {
     __shared__ size_t good;
     if (threadIdx.x == 0) {
         good = steps;
+        // Words of a call that did nothing stay as old as they are.
+        kept->stamp += kept->status < 0 ? unsigned(steps) * phases : 0;
         if (kept->status >= 0) {
             good = 0;
         } else if (kept->bad_step != never) {
@@ -204,7 +211,7 @@ __global__ void clear(T* state, int64_t size, record* kept)
         state[i] = 0;
     }
     if (first == 0) {
-        *kept = { 0, -1, never, 0 };
+        *kept = { 0, -1, never, 0, kept->stamp };
     }
 }
 

@@ -121,6 +121,46 @@ CUDAPHY_LANE int32_t fdtd_find_mark(const fdtd_phase& phase,
     return begin;
 }
 
+template <typename T>
+CUDAPHY_LANE T fdtd_driven_by(bool hard, T gain, T drive, T value)
+{
+    return fdtd_settled(hard ? gain * drive : fdtd_fused(gain, drive, value));
+}
+
+//! The value after the mark's sources from `first` on.
+template <typename Tables, typename T>
+CUDAPHY_LANE T fdtd_driven(
+    const Tables& tables, int32_t mark, int32_t first, T value, const fdtd_step<T>& step)
+{
+    const auto end = tables.marks[mark + 1].sources;
+    CUDAPHY_UNROLL_BY(1)
+    for (auto i = first; i < end; ++i) {
+        const auto source = tables.sources[i];
+        value = fdtd_driven_by<T>(
+            source.hard, source.coefficient, step.excitation(source.column), value);
+    }
+    return value;
+}
+
+template <typename Tables, typename T, typename Report>
+CUDAPHY_LANE void fdtd_write_probes(const Tables& tables,
+                                    int32_t mark,
+                                    T element,
+                                    const fdtd_step<T>& step,
+                                    const Report& not_finite)
+{
+    const auto end = tables.marks[mark + 1].probes;
+    CUDAPHY_UNROLL_BY(1)
+    for (auto p = tables.marks[mark].probes; p < end; ++p) {
+        const auto probe = tables.probes[p];
+        const T value = probe.coefficient * element;
+        step.probe(probe.column) = value;
+        if (!fdtd_is_finite(value)) {
+            not_finite();
+        }
+    }
+}
+
 //! A mark of a row that was fetched; rare, and so not in registers.
 template <typename T>
 struct fdtd_fetched_mark {
@@ -201,7 +241,7 @@ public:
             const auto mark = d_tables.marks[m];
             auto value = step.state[mark.element];
             if (mark.what & fdtd_mark::has_source) {
-                value = driven(m, mark.sources, value, step);
+                value = fdtd_driven(d_tables, m, mark.sources, value, step);
                 step.state[mark.element] = value;
             }
             fdtd_pending<T> pending{ m, value };
@@ -217,15 +257,7 @@ public:
         if (pending.mark < 0) {
             return;
         }
-        const auto end = d_tables.marks[pending.mark + 1].probes;
-        for (auto p = d_tables.marks[pending.mark].probes; p < end; ++p) {
-            const auto probe = d_tables.probes[p];
-            const T value = probe.coefficient * pending.value;
-            step.probe(probe.column) = value;
-            if (!fdtd_is_finite(value)) {
-                not_finite();
-            }
-        }
+        fdtd_write_probes(d_tables, pending.mark, pending.value, step, not_finite);
         pending.mark = -1;
     }
 
@@ -433,26 +465,6 @@ private:
         }
     }
 
-    static CUDAPHY_LANE T driven_by(bool hard, T gain, T drive, T value)
-    {
-        return fdtd_settled(hard ? gain * drive : fdtd_fused(gain, drive, value));
-    }
-
-    //! The value after the mark's sources from `first` on.
-    CUDAPHY_LANE T driven(int32_t mark,
-                          int32_t first,
-                          T value,
-                          const fdtd_step<T>& step) const
-    {
-        const auto end = d_tables.marks[mark + 1].sources;
-        for (auto i = first; i < end; ++i) {
-            const auto source = d_tables.sources[i];
-            value = driven_by(
-                source.hard, source.coefficient, step.excitation(source.column), value);
-        }
-        return value;
-    }
-
     static CUDAPHY_LANE T add(T value, T x, T sum)
     {
         if constexpr (Format == sparse_format::diagonal) {
@@ -531,10 +543,11 @@ private:
                          const Report& not_finite)
     {
         if (m.what & fdtd_mark::has_source) {
-            value = driven_by(m.what & fdtd_mark::hard, m.gain, m.drive, value);
+            value = fdtd_driven_by(m.what & fdtd_mark::hard, m.gain, m.drive, value);
         }
         if (m.what & fdtd_mark::more_sources) {
-            value = driven(m.mark, d_tables.marks[m.mark].sources + 1, value, step);
+            value = fdtd_driven(
+                d_tables, m.mark, d_tables.marks[m.mark].sources + 1, value, step);
         }
         if (m.what & fdtd_mark::has_probes) {
             write(step, pending, not_finite);
