@@ -5,6 +5,7 @@
 #include "kernels/fdtd/fdtd_stepper_kernels.cuh"
 #include "kernels/fdtd/fdtd_stepper_onchip_lane.h"
 #include <algorithm>
+#include <cuda_pipeline.h>
 
 // The kernel for small systems (fdtd_stepper_onchip.h says how its blocks share them
 // out).
@@ -15,7 +16,7 @@ namespace {
 //! Words in device memory. A word goes whole, and a store waits for the branches before
 //! it, so that nothing has to be ordered beyond that: an acquire or a release would cost
 //! more than the word's way through L2.
-struct onchip_words {
+struct outside_block {
     uint64_t* words;
 
     __device__ uint64_t read(size_t at) const
@@ -32,6 +33,13 @@ struct onchip_words {
         asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(words + at), "l"(value)
                      : "memory");
     }
+    template <typename T>
+    __device__ void ask_for(T* to, const T* from) const
+    {
+        __pipeline_memcpy_async(to, from, sizeof(T));
+        __pipeline_commit();
+    }
+    __device__ void wait() const { __pipeline_wait_prior(0); }
 };
 
 // Of a thread in a phase, in its registers.
@@ -46,7 +54,7 @@ struct onchip_arguments {
     fdtd_step<T> first;
     unsigned steps;
     int places; //!< of a block's memory; excitations follow
-    onchip_words words;
+    outside_block outside;
     unsigned* loaded; //!< blocks that have read what they keep of the state
     record* kept;
 };
@@ -64,7 +72,7 @@ __global__ void __launch_bounds__(onchip_threads<T>, 1)
     auto stamp = a.kept->stamp;
     fdtd_onchip_lane<T, onchip_phases, onchip_rows, onchip_imports> lane(
         a.tables, blockIdx.x, gridDim.x, threadIdx.x, blockDim.x);
-    lane.begin(a.first, local, drives, blockIdx.x, gridDim.x);
+    lane.begin(a.first, a.outside, local, drives, blockIdx.x, gridDim.x);
     __syncthreads();
     if (threadIdx.x == 0) {
         add_release(a.loaded);
@@ -81,12 +89,12 @@ __global__ void __launch_bounds__(onchip_threads<T>, 1)
             if (s > 0 || p > 0) {
                 auto missing = lane.imports(p);
                 while (missing) {
-                    missing = lane.take(p, stamp, a.words, local, missing);
+                    missing = lane.take(p, stamp, a.outside, local, missing);
                 }
             }
             __syncthreads();
             lane.update(
-                p, step, s + 1 < a.steps, ++stamp, a.words, local, drives, not_finite);
+                p, step, s + 1 < a.steps, ++stamp, a.outside, local, drives, not_finite);
         }
     }
     // A block may be done before another has begun.

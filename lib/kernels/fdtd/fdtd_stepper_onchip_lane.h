@@ -4,34 +4,14 @@
 #include "kernels/fdtd/fdtd_stepper_lane.h"
 #include "kernels/fdtd/fdtd_stepper_onchip.h"
 #include <cstring>
-#ifdef __CUDACC__
-#include <cuda_pipeline.h>
-#endif
 
 // What a thread does in a block that keeps its part of the state on the chip; plain C++
 // too, so that blocks can be led through their phases in any order without a GPU.
+//
+// `Outside` is the way out of the block: read(place) and write(place, word) for words,
+// and for excitations ask_for(to, from), which does not wait, and wait(), which does.
 
 namespace gr::cudaphy::kernels {
-
-//! To shared memory, without waiting for it.
-template <typename T>
-CUDAPHY_LANE void fdtd_onchip_ask_for(T* to, const T* from)
-{
-#ifdef __CUDACC__
-    __pipeline_memcpy_async(to, from, sizeof(T));
-    __pipeline_commit();
-#else
-    *to = *from;
-#endif
-}
-
-//! For what this thread asked for.
-CUDAPHY_LANE void fdtd_onchip_wait()
-{
-#ifdef __CUDACC__
-    __pipeline_wait_prior(0);
-#endif
-}
 
 template <typename T, int Phases, int Rows, int Imports>
 class fdtd_onchip_lane
@@ -65,8 +45,13 @@ public:
     }
 
     //! Before the first time step: what the block keeps of the state, to its own memory.
-    CUDAPHY_LANE void
-    begin(const fdtd_step<T>& step, T* local, T* drives, int block, int blocks) const
+    template <typename Outside>
+    CUDAPHY_LANE void begin(const fdtd_step<T>& step,
+                            const Outside& outside,
+                            T* local,
+                            T* drives,
+                            int block,
+                            int blocks) const
     {
         for (int i = d_thread; i < d_block.all; i += d_threads) {
             const auto element = d_tables.elements[d_block.elements + i];
@@ -82,7 +67,8 @@ public:
             CUDAPHY_UNROLL
             for (int r = 0; r < Rows; ++r) {
                 if (d_row[p][r].shape & row::special) {
-                    ask_for_drive(d_tables.specials[d_row[p][r].word], step, drives);
+                    ask_for_drive(
+                        d_tables.specials[d_row[p][r].word], step, drives, outside);
                 }
             }
         }
@@ -108,9 +94,9 @@ public:
     }
 
     //! Takes those of `missing` that have come, and returns the others.
-    template <typename Words>
+    template <typename Outside>
     CUDAPHY_LANE unsigned
-    take(int p, uint32_t stamp, const Words& words, T* local, unsigned missing) const
+    take(int p, uint32_t stamp, const Outside& outside, T* local, unsigned missing) const
     {
         uint64_t word[Imports][parts]{};
         CUDAPHY_UNROLL
@@ -118,7 +104,7 @@ public:
             CUDAPHY_UNROLL
             for (int k = 0; k < parts; ++k) {
                 if (missing >> i & 1) {
-                    word[i][k] = words.read(size_t(d_word[p][i]) * parts + k);
+                    word[i][k] = outside.read(size_t(d_word[p][i]) * parts + k);
                 }
             }
         }
@@ -145,12 +131,12 @@ public:
      * \param stamp  of what it publishes
      * \param more  another time step follows
      */
-    template <typename Words, typename Report>
+    template <typename Outside, typename Report>
     CUDAPHY_LANE void update(int p,
                              const fdtd_step<T>& step,
                              bool more,
                              uint32_t stamp,
-                             const Words& words,
+                             const Outside& outside,
                              T* local,
                              T* drives,
                              const Report& not_finite) const
@@ -182,11 +168,12 @@ public:
                 }
             }
             if (here.shape & row::special) {
-                finish(here, sum[r], step, more, stamp, words, local, drives, not_finite);
+                finish(
+                    here, sum[r], step, more, stamp, outside, local, drives, not_finite);
             } else {
                 const T value = fdtd_settled(sum[r]);
                 local[here.own] = value;
-                publish(here.word, value, stamp, words);
+                publish(here.word, value, stamp, outside);
             }
         }
     }
@@ -194,39 +181,41 @@ public:
 private:
     static constexpr int parts = sizeof(T) / sizeof(uint32_t); //!< words of a value
 
-    template <typename Words>
+    template <typename Outside>
     static CUDAPHY_LANE void
-    publish(int32_t word, T value, uint32_t stamp, const Words& words)
+    publish(int32_t word, T value, uint32_t stamp, const Outside& outside)
     {
         if (word >= 0) {
             uint32_t bits[parts];
             memcpy(bits, &value, sizeof(T));
             CUDAPHY_UNROLL
             for (int k = 0; k < parts; ++k) {
-                words.write(size_t(word) * parts + k, uint64_t(stamp) << 32 | bits[k]);
+                outside.write(size_t(word) * parts + k, uint64_t(stamp) << 32 | bits[k]);
             }
         }
     }
 
+    template <typename Outside>
     CUDAPHY_LANE void ask_for_drive(const fdtd_onchip_special& special,
                                     const fdtd_step<T>& step,
-                                    T* drives) const
+                                    T* drives,
+                                    const Outside& outside) const
     {
         if (special.drive >= 0) {
             const auto& source = d_tables.sources[d_tables.marks[special.mark].sources];
-            fdtd_onchip_ask_for(drives + special.drive,
-                                step.all_excitation + size_t(step.number) * step.sources +
-                                    source.column);
+            outside.ask_for(drives + special.drive,
+                            step.all_excitation + size_t(step.number) * step.sources +
+                                source.column);
         }
     }
 
-    template <typename Words, typename Report>
+    template <typename Outside, typename Report>
     CUDAPHY_LANE void finish(const row& here,
                              T sum,
                              const fdtd_step<T>& step,
                              bool more,
                              uint32_t stamp,
-                             const Words& words,
+                             const Outside& outside,
                              T* local,
                              T* drives,
                              const Report& not_finite) const
@@ -241,17 +230,17 @@ private:
         if (special.drive >= 0) {
             const auto first = d_tables.marks[special.mark].sources;
             const auto source = d_tables.sources[first];
-            fdtd_onchip_wait();
+            outside.wait();
             value = fdtd_driven_by<T>(
                 source.hard, source.coefficient, drives[special.drive], value);
             value = fdtd_driven(d_tables, special.mark, first + 1, value, step);
         }
         local[here.own] = value;
-        publish(special.word, value, stamp, words);
+        publish(special.word, value, stamp, outside);
         if (more) {
             auto next = step;
             ++next.number;
-            ask_for_drive(special, next, drives);
+            ask_for_drive(special, next, drives, outside);
         }
         if (special.mark >= 0) {
             fdtd_write_probes(d_tables, special.mark, value, step, not_finite);

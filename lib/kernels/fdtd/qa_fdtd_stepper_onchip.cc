@@ -23,7 +23,7 @@ constexpr fdtd_onchip_limits room(int phases)
 }
 
 //! What is published. Reading checks that no stamp is from a later phase.
-struct published_words {
+struct outside_words {
     std::vector<uint64_t>* words;
     uint32_t wanted;
     bool* overrun;
@@ -34,6 +34,12 @@ struct published_words {
         return (*words)[at];
     }
     void write(size_t at, uint64_t value) const { (*words)[at] = value; }
+    template <typename T>
+    void ask_for(T* to, const T* from) const
+    {
+        *to = *from;
+    }
+    void wait() const {}
 };
 
 //! Which threads go first.
@@ -149,13 +155,17 @@ private:
         const auto stamp = d_base + self.phase;
         switch (self.at) {
         case beginning:
-            self.lane.begin(
-                step, here.local.data(), here.drives.data(), b, d_plan.blocks);
+            self.lane.begin(step,
+                            outside_words{ &d_words, stamp, &d_overrun },
+                            here.local.data(),
+                            here.drives.data(),
+                            b,
+                            d_plan.blocks);
             self.at = waiting;
             ++d_loaded;
             return true;
         case taking: {
-            const published_words words{ &d_words, stamp, &d_overrun };
+            const outside_words words{ &d_words, stamp, &d_overrun };
             const auto before = self.missing;
             self.missing =
                 self.lane.take(p, stamp, words, here.local.data(), self.missing);
@@ -173,7 +183,7 @@ private:
             }
             return true;
         case working: {
-            const published_words words{ &d_words, stamp, &d_overrun };
+            const outside_words words{ &d_words, stamp, &d_overrun };
             self.lane.update(p,
                              step,
                              step.number + 1 < d_steps,
