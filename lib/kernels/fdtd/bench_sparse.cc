@@ -6,6 +6,7 @@
 #ifdef CUDAPHY_HAVE_CUSPARSE
 #include "kernels/fdtd/bench_sparse_cusparse.h"
 #endif
+#include <algorithm>
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/sparse_product.h>
 #include <random>
@@ -17,27 +18,37 @@ namespace {
 
 using matrix = sparse_matrix<float>;
 
-class entries
+//! A square matrix, its rows one after another. (Triplets of the large ones would take
+//! longer to sort than all products together.)
+class row_by_row
 {
 public:
-    explicit entries(int64_t n) : d_n(n) {}
-    void add(int64_t row, int64_t column, float value)
+    explicit row_by_row(int64_t n)
     {
-        if (column >= 0 && column < d_n) {
-            d_row.push_back(row);
-            d_column.push_back(column);
-            d_value.push_back(value);
+        d_made.rows = d_made.columns = n;
+        d_made.row_start.assign(1, 0);
+    }
+    void add(int64_t column, float value)
+    {
+        if (column >= 0 && column < d_made.columns) {
+            d_row.emplace_back(int32_t(column), value);
         }
     }
-    matrix made() const
+    void end_row()
     {
-        return matrix::from_triplets(d_n, d_n, d_row, d_column, d_value);
+        std::sort(d_row.begin(), d_row.end());
+        for (const auto& [column, value] : d_row) {
+            d_made.column.push_back(column);
+            d_made.value.push_back(value);
+        }
+        d_made.row_start.push_back(int64_t(d_made.column.size()));
+        d_row.clear();
     }
+    matrix made() { return std::move(d_made); }
 
 private:
-    int64_t d_n;
-    std::vector<int64_t> d_row, d_column;
-    std::vector<float> d_value;
+    matrix d_made;
+    std::vector<std::pair<int32_t, float>> d_row;
 };
 
 //! Source 5's matrix: one sub-diagonal, diagonal and super-diagonal. Small values, so
@@ -46,11 +57,18 @@ matrix tri_diagonal(int64_t n, bool constant)
 {
     std::mt19937 engine(1);
     std::normal_distribution<float> normal;
-    entries all(n);
+    std::vector<float> drawn(99991); // the same again and again: drawing is slow
+    for (auto& each : drawn) {
+        each = normal(engine);
+    }
+    row_by_row all(n);
     for (int64_t row = 0; row < n; ++row) {
         for (int64_t j = -1; j < 2; ++j) {
-            all.add(row, row + j, 1e-6f * (constant ? float(j) + 2 : normal(engine)));
+            const float value =
+                constant ? float(j) + 2 : drawn[size_t(3 * row + j + 1) % drawn.size()];
+            all.add(row + j, 1e-6f * value);
         }
+        all.end_row();
     }
     return all.made();
 }
@@ -60,7 +78,7 @@ matrix tri_diagonal(int64_t n, bool constant)
 matrix curl(int64_t cells)
 {
     const int64_t plane = cells * cells, volume = cells * plane, n = 3 * volume;
-    entries all(n);
+    row_by_row all(n);
     for (int64_t row = 0; row < n; ++row) {
         const int64_t component = row / volume, cell = row % volume;
         const int64_t place[3] = { cell / plane, cell / cells % cells, cell % cells };
@@ -70,11 +88,12 @@ matrix curl(int64_t cells)
                        along = (component + 3 - other) % 3;
             const float sign = other == 1 ? 1e-6f : -1e-6f;
             const auto base = across * volume + cell;
-            all.add(row, base, sign);
+            all.add(base, sign);
             if (place[along] > 0) {
-                all.add(row, base - step[along], -sign);
+                all.add(base - step[along], -sign);
             }
         }
+        all.end_row();
     }
     return all.made();
 }
@@ -169,23 +188,73 @@ void measure(queue& q, const char* what, const matrix& a, bool small)
 #endif
 }
 
+//! A kind of matrix, and of what size: rows, or a grid's cells along an edge.
+struct chosen {
+    std::string kind;
+    int64_t size = 0; //!< 0: those of the tables in docs/performance.md
+};
+
+//! Takes what names a matrix out of the arguments: "curls", "tri_diagonal=98304".
+std::vector<chosen> take_cases(int& argc, char** argv)
+{
+    std::vector<chosen> cases;
+    int kept = 1;
+    for (int i = 1; i < argc; ++i) {
+        const std::string argument = argv[i];
+        const auto equals = argument.find('=');
+        const auto kind = argument.substr(0, equals);
+        if (kind == "tri_diagonal" || kind == "constant" || kind == "curls") {
+            const auto size =
+                equals == std::string::npos ? 0 : std::stoll(argument.substr(equals + 1));
+            cases.push_back({ kind, size });
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    argc = kept;
+    if (cases.empty()) {
+        cases = { { "tri_diagonal" }, { "constant" }, { "curls" } };
+    }
+    return cases;
+}
+
+void measure(queue& q, const chosen& which)
+{
+    const bool cuda = q.where() == backend::cuda;
+    const auto sizes = [&](std::vector<int64_t> usual) {
+        return which.size > 0 ? std::vector<int64_t>{ which.size } : usual;
+    };
+    // Up to so many rows all of it stays in caches.
+    const auto is_small = [](int64_t rows) { return rows <= 400000; };
+    if (which.kind == "curls") {
+        for (const auto cells : sizes({ cuda ? 192 : 128 })) {
+            measure(
+                q, "curls of a grid", curl(cells), is_small(3 * cells * cells * cells));
+        }
+    } else if (which.kind == "constant") {
+        for (const auto n : sizes({ 98304 })) {
+            measure(q, "tri-diagonal, constant", tri_diagonal(n, true), is_small(n));
+        }
+    } else { // source 5's tables 1 (formats; CPU and GPU) and 2 (crs and subdivided_crs)
+        for (const auto n : sizes({ 98304, cuda ? 20000000 : 5000000 })) {
+            measure(q, "tri-diagonal", tri_diagonal(n, false), is_small(n));
+        }
+    }
+}
+
 } // namespace
 
+//! Arguments: backends, matrices, in any order.
 int main(int argc, char** argv)
 {
+    const auto cases = take_cases(argc, argv);
     const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf("y += A x, float; bound: matrix, x and y in and y out, once each, at the "
                 "bandwidth of a copy of about as many bytes\n");
     for (const backend where : measured) {
         const auto q = queue::make(where);
-        // Source 5's tables 1 (formats; CPU and GPU) and 2 (crs and subdivided_crs).
-        measure(*q, "tri-diagonal", tri_diagonal(98304, false), true);
-        measure(*q, "tri-diagonal, constant", tri_diagonal(98304, true), true);
-        if (where != backend::reference) {
-            const bool large = where == backend::cuda;
-            measure(
-                *q, "tri-diagonal", tri_diagonal(large ? 20000000 : 5000000, false), 0);
-            measure(*q, "curls of a grid", curl(large ? 192 : 128), false);
+        for (const auto& each : cases) {
+            measure(*q, each);
         }
     }
 }
