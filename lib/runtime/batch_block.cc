@@ -90,7 +90,7 @@ void batch_block::make_jobs()
     const int count = on_device ? slots_on_device : 1;
     for (int i = 0; i < count; ++i) {
         auto made = std::make_unique<slot>();
-        made->line = queue::make(d_backend.where, d_backend.device);
+        made->line = make_queue();
         made->watch = std::make_unique<stopwatch>(*made->line);
         for (size_t kind = 0; kind < d_kinds.size(); ++kind) {
             made->jobs.push_back(make_job_of_kind(*made->line, static_cast<int>(kind)));
@@ -110,13 +110,15 @@ void batch_block::make_jobs()
         d_slots.push_back(std::move(made));
     }
 
-    // Room for every batch under way and one more to come. GNU Radio sizes the ring
+    // Room for every batch under way and one more to come; on a device for yet another,
+    // because a ring is full one item early, and a batch less one, cut to fit, would
+    // leave all those after it astride the ring's end. GNU Radio sizes the ring
     // before a block from its relative rate and output multiple, and nothing else: so
     // these say what is needed. The rate has no other use here, since this class moves
     // the tags itself.
     set_tag_propagation_policy(TPP_DONT);
-    const auto in_rings = [count](int64_t batch) {
-        return std::min<int64_t>((count + 1) * batch, 1 << 28);
+    const auto in_rings = [batches = count + (on_device ? 2 : 1)](int64_t batch) {
+        return std::min<int64_t>(batches * batch, 1 << 28);
     };
     int multiple = 1;
     for (size_t p = 0; p < d_outputs.size(); ++p) {
@@ -134,6 +136,11 @@ void batch_block::make_jobs()
 std::unique_ptr<batch_job> batch_block::make_job_of_kind(queue& line, int)
 {
     return make_job(line);
+}
+
+std::unique_ptr<queue> batch_block::make_queue()
+{
+    return queue::make(d_backend.where, d_backend.device);
 }
 
 int batch_block::kind_of(const std::vector<tag_t>&, std::string&) const { return 0; }
@@ -156,6 +163,9 @@ bool batch_block::start()
     }
     d_problem.clear();
     d_waiting_since.reset();
+    d_takes_any_room = false;
+    d_last_timed = {};
+    d_given_up = 0;
     d_packets.reset();
     if (!d_options.length_tag_key.empty()) {
         std::vector<int> items;
@@ -177,15 +187,15 @@ bool batch_block::start()
 bool batch_block::stop()
 {
     // What is still under way when the flowgraph is stopped from outside has nowhere to
-    // go, but its copies must end before the rings do.
-    for (auto& under_way : d_in_flight) {
+    // go, but its copies must end before the rings do; so must those of a batch that
+    // failed while it was submitted.
+    for (auto& each : d_slots) {
         try {
-            if (under_way.busy) {
-                under_way.busy->line->synchronize();
-            }
+            each->line->synchronize();
         } catch (const std::exception& problem) {
             if (d_problem.empty()) {
-                d_logger->error("{}", problem.what());
+                d_problem = problem.what();
+                d_logger->error("{}", d_problem);
             }
         }
     }
@@ -293,6 +303,9 @@ void batch_block::find_edges()
         if (device) {
             d_edges_out[p] = along(ring);
         }
+        if (d_edges_out[p]) {
+            d_edges_out[p]->begin();
+        }
         d_host_reads[p] = host || !d_edges_out[p];
         d_publishes_early = d_publishes_early && !d_host_reads[p];
     }
@@ -305,9 +318,12 @@ void batch_block::forecast(int, gr_vector_int& required)
     // that collects it needs nothing more.
     const bool first_item =
         d_packets && (d_packets->at_head() || d_packets->refused_items());
+    const bool announced = d_in_flight.empty() && is_announced();
     for (size_t p = 0; p < required.size(); ++p) {
         if (!d_in_flight.empty()) {
             required[p] = static_cast<int>(d_ahead.in[p] - d_behind.in[p]);
+        } else if (announced) {
+            required[p] = 0;
         } else if (first_item) {
             required[p] = p == 0 ? 1 : 0;
         } else {

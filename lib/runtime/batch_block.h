@@ -53,7 +53,9 @@ struct batch_kind {
  * under way at once. Items are consumed and produced when their batch is done, so that
  * nothing is lost at the end of a stream: what remains is flushed as a smaller batch.
  * - What is there is sent at once. Only where max_latency is set does a part of a batch
- * wait, that long at most.
+ * wait, that long at most; and while the device is busy anyway, or the blocks behind are,
+ * small pieces gather: with two batches under way less than half a batch waits for one of
+ * them, and a batch is not cut to the room in an output ring that is nearly full.
  * - With a length tag key, packets of any length pass, also longer than any buffer: the
  * length tag is read at each packet's head, and written at the head of the packet made
  * from it, in the items of each output port. A packet must be a whole number of frames.
@@ -130,6 +132,12 @@ protected:
     virtual bool keeps(const batch_status& status, int frame) const;
     virtual bool drops_frames() const { return false; }
 
+    //! Where a slot's batches are submitted.
+    virtual std::unique_ptr<queue> make_queue();
+    //! How long a block with nothing under way lets room gather for a whole batch, for
+    //! the sake of readers that wait for more than there is.
+    std::chrono::microseconds d_room_patience{ 10000 };
+
     //! Whether batches work in a memory of their own, not in GNU Radio's rings.
     virtual bool has_own_memory() const { return d_backend.where == backend::cuda; }
 
@@ -170,6 +178,13 @@ private:
     int next_kind() const { return d_packets ? d_packets->kind() : 0; }
     int frames_waiting(const gr_vector_int& ninput_items) const;
     int frames_that_fit() const;
+    int frames_to_submit(const gr_vector_int& ninput_items);
+    void wait_for_room();
+    bool wait_for_oldest();
+    bool is_announced();
+    void wait_for_announced();
+    void announce();
+    void may_sleep();
     bool holds_back(int waiting);
     bool at_known_packet(const gr_vector_int& ninput_items);
     int frames_in_packets(int frames);
@@ -185,6 +200,7 @@ private:
     void report_all(const flight& done, const kept_frames& kept_before);
     void lock_rings();
     void find_edges();
+    bool is_timed();
     bool shares_memory_with(const batch_block& other) const;
 
     static constexpr int slots_on_device = 3;
@@ -214,8 +230,11 @@ private:
     std::optional<packet_cutter> d_packets;
     std::string
         d_problem; //!< why the stream can't go on; what is in flight is still put out
-    std::optional<std::chrono::steady_clock::time_point> d_waiting_since;
-    std::chrono::steady_clock::time_point d_last_warning{};
+    bool d_short_of_room = false, d_takes_any_room = false;
+    using moment = std::chrono::steady_clock::time_point;
+    std::optional<moment> d_waiting_since;
+    moment d_last_timed{}, d_last_warning{};
+    uint64_t d_given_up = 0; //!< item of input 0 up to which announcements are not heeded
     uint64_t d_unsaid_warnings = 0;
 };
 

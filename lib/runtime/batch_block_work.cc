@@ -30,6 +30,7 @@ int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
         return 0;
     }
     bool published = false;
+    d_short_of_room = false;
     while (d_problem.empty()) {
         if (d_packets && !at_known_packet(ninput_items)) {
             break;
@@ -41,10 +42,7 @@ int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
             continue;
         }
         const int kind = next_kind(); // that of the packet after these may be another
-        int frames = d_free.empty() ? 0
-                                    : std::min({ frames_waiting(ninput_items),
-                                                 d_kinds[kind].max_batch,
-                                                 frames_that_fit() });
+        int frames = frames_to_submit(ninput_items);
         if (d_packets && frames > 0) {
             frames = frames_in_packets(frames);
         }
@@ -61,70 +59,24 @@ int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
     // The oldest batch is waited for, so that a call never ends without progress while
     // there is work; what else is done by then goes out with it.
     if (!d_in_flight.empty()) {
+        if (!wait_for_oldest()) {
+            return 0; // there is something to submit first
+        }
         do {
             collect(rings);
         } while (!d_in_flight.empty() &&
                  (!d_in_flight.front().busy || d_in_flight.front().busy->line->idle()));
         return WORK_CALLED_PRODUCE;
     }
-    return d_problem.empty() ? 0 : static_cast<int>(WORK_DONE);
-}
-
-int batch_block::frames_waiting(const gr_vector_int& ninput_items) const
-{
-    const auto& items = d_kinds[next_kind()].in;
-    int frames = 1 << 30;
-    for (size_t p = 0; p < items.size(); ++p) {
-        const auto in_flight = static_cast<int>(d_ahead.in[p] - d_behind.in[p]);
-        frames = std::min(frames, (ninput_items[p] - in_flight) / items[p]);
+    if (!d_problem.empty()) {
+        return WORK_DONE;
     }
-    return frames;
-}
-
-int batch_block::frames_that_fit() const
-{
-    const auto& items = d_kinds[next_kind()].out;
-    int frames = 1 << 30;
-    for (size_t p = 0; p < items.size(); ++p) {
-        const auto in_flight = static_cast<int>(d_ahead.out[p] - d_behind.out[p]);
-        const auto ring = detail()->output(p);
-        // What readers have read before they gave room free must have been read.
-        gr::thread::scoped_lock guard(*ring->mutex());
-        frames = std::min(frames, (ring->space_available() - in_flight) / items[p]);
+    if (d_short_of_room) {
+        wait_for_room();
+    } else {
+        wait_for_announced();
     }
-    return frames;
-}
-
-bool batch_block::holds_back(int waiting)
-{
-    if (d_options.max_latency <= 0 || waiting <= 0 || !d_in_flight.empty()) {
-        return false;
-    }
-    const auto reader = detail()->input(0);
-    const auto& kind = d_kinds[next_kind()];
-    const int full =
-        std::min(kind.max_batch, reader->max_possible_items_available() / kind.in[0]);
-    if (waiting >= full || reader->done()) {
-        return false;
-    }
-    const auto now = std::chrono::steady_clock::now();
-    if (!d_waiting_since) {
-        d_waiting_since = now;
-    }
-    const std::chrono::duration<double> left = // seconds; auto would be nanoseconds
-        std::chrono::duration<double>(d_options.max_latency) - (now - *d_waiting_since);
-    if (left.count() <= 0) {
-        return false;
-    }
-    // Woken by the scheduler's own signal when items come or the stream ends.
-    auto& threads = detail()->d_tpb;
-    gr::thread::scoped_lock guard(threads.mutex);
-    if (!threads.input_changed) {
-        threads.input_cond.timed_wait(guard,
-                                      boost::posix_time::microseconds(
-                                          static_cast<int64_t>(left.count() * 1e6) + 1));
-    }
-    return true;
+    return 0;
 }
 
 packet_cutter::label batch_block::label_at(uint64_t item)
@@ -192,6 +144,7 @@ bool batch_block::pass_over(const gr_vector_int& ninput_items)
 
 void batch_block::submit(const rings& rings, int number, int frames)
 {
+    announce();
     auto* free = d_free.back();
     auto& line = *free->line;
     const auto& kind = d_kinds[number];
@@ -228,9 +181,14 @@ void batch_block::submit(const rings& rings, int number, int frames)
     if (own_memory) {
         work.status = free->status.data();
     }
-    free->watch->begin();
+    free->timed = is_timed();
+    if (free->timed) {
+        free->watch->begin();
+    }
     free->jobs[number]->run(work, line);
-    free->watch->end();
+    if (free->timed) {
+        free->watch->end();
+    }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         const auto items = size_t(frames) * kind.out[p];
         if (d_edges_out[p]) {
@@ -239,10 +197,6 @@ void batch_block::submit(const rings& rings, int number, int frames)
         if (own_memory && d_host_reads[p]) {
             line.copy_out(to[p], work.out[p], items * d_outputs[p].item_bytes);
         }
-    }
-    if (own_memory && d_status_words) {
-        line.copy_out(
-            free->statuses(), free->status.data(), sizeof(int) * frames * d_status_words);
     }
     d_free.pop_back();
     flight under_way;
@@ -259,17 +213,25 @@ void batch_block::submit(const rings& rings, int number, int frames)
     }
     if (d_publishes_early) {
         publish(under_way, rings);
+        detail()->d_tpb.notify_downstream(detail().get());
     }
     d_in_flight.push_back(std::move(under_way));
+    // After the blocks behind were told: none of them waits for it.
+    if (own_memory && d_status_words) {
+        line.copy_out(
+            free->statuses(), free->status.data(), sizeof(int) * frames * d_status_words);
+    }
     d_counters.queued(d_in_flight.size());
 }
 
+//! Takes back the oldest batch, which is done.
 void batch_block::collect(const rings& rings)
 {
     auto& done = d_in_flight.front();
     if (done.busy) {
-        done.busy->line->synchronize();
-        d_counters.computed(done.frames, done.busy->watch->seconds());
+        d_counters.computed(done.frames,
+                            done.busy->timed ? std::optional(done.busy->watch->seconds())
+                                             : std::nullopt);
         if (!d_publishes_early) {
             publish(done, rings);
         }
@@ -286,6 +248,7 @@ void batch_block::collect(const rings& rings)
     d_counters.queued(d_in_flight.size());
     if (d_in_flight.empty()) {
         d_ahead.out = d_behind.out; // frames dropped leave no room unused for long
+        may_sleep();
     }
 }
 

@@ -11,6 +11,7 @@ namespace gr::cudaphy {
 struct batch_block::slot {
     std::unique_ptr<queue> line;
     std::unique_ptr<stopwatch> watch;             //!< of the kernels, without the copies
+    bool timed = false;                           //!< the batch under way
     std::vector<std::unique_ptr<batch_job>> jobs; //!< one a kind
     //! Empty where the job works in GNU Radio's own rings.
     std::vector<array<char>> in, out;

@@ -15,14 +15,20 @@ void block_counters::queued(uint64_t depth)
     d_largest_depth = std::max<uint64_t>(d_largest_depth, depth);
 }
 
-void block_counters::computed(uint64_t frames, double seconds)
+void block_counters::computed(uint64_t frames, std::optional<double> seconds)
 {
     ++d_batches;
     d_frames += frames;
     d_last_batch = frames;
     d_largest_batch = std::max<uint64_t>(d_largest_batch, frames);
-    d_last_compute = seconds;
-    d_compute = d_compute + seconds;
+    if (!seconds) {
+        d_untimed += frames;
+        return;
+    }
+    d_last_compute = *seconds;
+    d_compute =
+        d_compute + *seconds * double(d_untimed + frames) / std::max(1.0, double(frames));
+    d_untimed = 0;
 }
 
 block_statistics block_counters::now() const

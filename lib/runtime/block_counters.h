@@ -6,6 +6,7 @@
 #include <gnuradio/block.h>
 #include <gnuradio/cudaphy/runtime/block_statistics.h>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gr::cudaphy {
@@ -24,8 +25,10 @@ public:
     {
     }
 
-    void queued(uint64_t depth);                    //!< so many are under way or wait
-    void computed(uint64_t frames, double seconds); //!< a batch is done
+    void queued(uint64_t depth); //!< so many are under way or wait
+    //! A batch is done. Not every one is timed: the total takes the others to be as fast
+    //! a frame as the next that is.
+    void computed(uint64_t frames, std::optional<double> seconds);
     block_statistics now() const;
 
     //! Makes the figures known to ControlPort under the block's alias.
@@ -44,6 +47,7 @@ private:
     std::atomic<uint64_t> d_batches{ 0 }, d_frames{ 0 }, d_last_batch{ 0 },
         d_largest_batch{ 0 }, d_depth{ 0 }, d_largest_depth{ 0 };
     std::atomic<double> d_compute{ 0 }, d_last_compute{ 0 };
+    uint64_t d_untimed = 0; //!< frames
     //! Last, so that nobody asks for what is gone.
     std::vector<std::shared_ptr<void>> d_registrations;
 };

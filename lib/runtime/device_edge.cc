@@ -16,7 +16,7 @@ namespace {
 
 #ifdef CUDAPHY_HAVE_CUDA
 
-void* make_event(queue& line)
+std::shared_ptr<void> make_event(const queue& line)
 {
     if (line.where() != backend::cuda) {
         return nullptr;
@@ -25,15 +25,10 @@ void* make_event(queue& line)
     cudaEvent_t made = nullptr;
     cuda_check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming),
                "cudaEventCreate");
-    return made;
-}
-
-void destroy_event(void* event)
-{
-    if (event) {
-        cudaEventDestroy(static_cast<cudaEvent_t>(event));
-        cudaGetLastError();
-    }
+    return { made, [](void* event) {
+                cudaEventDestroy(static_cast<cudaEvent_t>(event));
+                cudaGetLastError();
+            } };
 }
 
 void wait_for(void* event, queue& line)
@@ -69,8 +64,7 @@ void copy_there(queue& line, void* to, const void* from, size_t bytes)
 
 #else
 
-void* make_event(queue&) { return nullptr; }
-void destroy_event(void*) {}
+std::shared_ptr<void> make_event(const queue&) { return nullptr; }
 void wait_for(void*, queue&) {}
 void set(void*, queue&) {}
 void copy_there(queue&, void* to, const void* from, size_t bytes)
@@ -122,11 +116,17 @@ device_edge::device_edge(std::unique_ptr<queue> owner,
                          size_t item_bytes,
                          size_t ring_items)
     : d_owner(std::move(owner)), d_item_bytes(item_bytes), d_ring_items(ring_items),
-      d_ring(*d_owner, item_bytes * ring_items), d_event(make_event(*d_owner))
+      d_ring(*d_owner, item_bytes * ring_items)
 {
 }
 
-device_edge::~device_edge() { destroy_event(d_event); }
+void device_edge::begin()
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    d_marks.clear();
+    d_announced = 0;
+    d_reader_sleeps = true;
+}
 
 //! Kernels expect the alignment that allocate() gives for their widest loads.
 bool device_edge::in_one_piece(uint64_t first, size_t items) const
@@ -151,7 +151,15 @@ void device_edge::in_pieces(uint64_t first, size_t items, const Copy& copy) cons
 
 const void* device_edge::read(queue& line, uint64_t first, size_t items, void* room) const
 {
-    wait_for(d_event, line);
+    {
+        // Under the lock no mark moves on to a later batch.
+        std::lock_guard<std::mutex> guard(d_mutex);
+        for (const auto& mark : d_marks) {
+            if (mark.overlaps(first, items)) {
+                wait_for(mark.event.get(), line);
+            }
+        }
+    }
     if (in_one_piece(first, items)) {
         return d_ring.data() + first % d_ring_items * d_item_bytes;
     }
@@ -175,10 +183,28 @@ void device_edge::written(queue& line, uint64_t first, size_t items, const void*
             copy_there(line, ring, static_cast<const char*>(room) + at, bytes);
         });
     }
-    // Batches run on several streams: whoever waits for this one has waited for those
-    // before it too.
-    wait_for(d_event, line);
-    set(d_event, line);
+    std::lock_guard<std::mutex> guard(d_mutex);
+    auto mine = std::find_if(d_marks.begin(), d_marks.end(), [&](const mark& one) {
+        return one.line == &line;
+    });
+    if (mine == d_marks.end()) {
+        mine = d_marks.insert(mine, { &line, 0, 0, make_event(line) });
+    }
+    set(mine->event.get(), line);
+    mine->first = first;
+    mine->end = first + items;
+}
+
+std::vector<const queue*> device_edge::writing(uint64_t first, size_t items) const
+{
+    std::lock_guard<std::mutex> guard(d_mutex);
+    std::vector<const queue*> found;
+    for (const auto& mark : d_marks) {
+        if (mark.overlaps(first, items)) {
+            found.push_back(mark.line);
+        }
+    }
+    return found;
 }
 
 } // namespace gr::cudaphy

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <gnuradio/buffer.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
+#include <mutex>
+#include <vector>
 
 namespace gr::cudaphy {
 
@@ -29,9 +32,11 @@ public:
           const std::function<std::unique_ptr<queue>()>& make_queue);
 
     device_edge(std::unique_ptr<queue> owner, size_t item_bytes, size_t ring_items);
-    ~device_edge();
     device_edge(const device_edge&) = delete;
     device_edge& operator=(const device_edge&) = delete;
+
+    //! The writer's counts start anew, and nothing is under way.
+    void begin();
 
     //! Where a kernel on `line` finds items from `first` (since the start) on: in the
     //! ring, or where they lie around its end in `room`, to which they are copied.
@@ -40,10 +45,39 @@ public:
     //! Where a kernel on `line` is to write items: in the ring, or in `room`.
     void* place(uint64_t first, size_t items, void* room) const;
     //! After the kernel: what is in `room` is copied to the ring, and readers' queues
-    //! will find all that was written up to here.
+    //! will find it. A queue writes again only when what it wrote before is done.
     void written(queue& line, uint64_t first, size_t items, const void* room);
 
+    //! The writer's queues that may still be writing some of these items: those that a
+    //! reader must wait for.
+    std::vector<const queue*> writing(uint64_t first, size_t items) const;
+
+    // So that a reader's thread is awake when items come: it takes longer to wake it than
+    // to submit work.
+
+    //! The reader goes to sleep for want of items.
+    void reader_sleeps() { d_reader_sleeps = true; }
+    //! The writer is about to write an item `item`; whether a reader should be woken.
+    bool announce(uint64_t item)
+    {
+        d_announced = item + 1;
+        return d_reader_sleeps.exchange(false);
+    }
+    //! Items since the start that are written or about to be.
+    uint64_t announced() const { return d_announced; }
+
 private:
+    //! What a queue of the writer's wrote last.
+    struct mark {
+        const queue* line;
+        uint64_t first, end;
+        std::shared_ptr<void> event; //!< cudaEvent_t after it, on the host null
+        bool overlaps(uint64_t from, size_t items) const
+        {
+            return first < from + items && from < end;
+        }
+    };
+
     bool in_one_piece(uint64_t first, size_t items) const;
     template <typename Copy>
     void in_pieces(uint64_t first, size_t items, const Copy& copy) const;
@@ -51,7 +85,10 @@ private:
     const std::unique_ptr<queue> d_owner;
     const size_t d_item_bytes, d_ring_items;
     array<char> d_ring;
-    void* d_event = nullptr; //!< cudaEvent_t
+    mutable std::mutex d_mutex;
+    std::vector<mark> d_marks; //!< one a queue of the writer's
+    std::atomic<bool> d_reader_sleeps{ true };
+    std::atomic<uint64_t> d_announced{ 0 };
 };
 
 } // namespace gr::cudaphy

@@ -44,7 +44,8 @@ const char* stats_text =
     "PDUs under way or waiting, now and at most; failures, frames that failed and "
     "packets "
     "refused; compute_seconds and last_compute, time in kernels (on a GPU by its own "
-    "clock, without copies; of PDU blocks with them) of all batches and of the last.";
+    "clock, without copies, of at most a hundred batches a second, which stand for the "
+    "others; of PDU blocks with copies) of all batches and of the last.";
 
 struct getter {
     const char* name;

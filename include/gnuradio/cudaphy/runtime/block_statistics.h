@@ -17,8 +17,10 @@ struct block_statistics {
     uint64_t queue_depth = 0;   //!< batches, or PDUs, under way or waiting now
     uint64_t largest_depth = 0; //!< of these at once
     uint64_t failures = 0;      //!< frames that failed, packets and PDUs refused
-    double compute_seconds = 0; //!< in kernels: of the GPU by its own clock, of the CPU
-    double last_compute = 0;    //!< seconds of the last batch
+    //! In kernels: of the CPU, or of the GPU by its own clock, where at most a hundred
+    //! batches a second are timed and stand for the others.
+    double compute_seconds = 0;
+    double last_compute = 0; //!< seconds of the last batch that was timed
 };
 
 //! A block that counts what it does. Every block of this module that computes is one.

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+// When a batch is submitted, and what a block waits for.
+
+#include "runtime/batch_slot.h"
+#include <algorithm>
+#include <gnuradio/block_detail.h>
+#include <gnuradio/buffer.h>
+#include <gnuradio/buffer_reader.h>
+#include <thread>
+
+namespace gr::cudaphy {
+
+int batch_block::frames_waiting(const gr_vector_int& ninput_items) const
+{
+    const auto& items = d_kinds[next_kind()].in;
+    int frames = 1 << 30;
+    for (size_t p = 0; p < items.size(); ++p) {
+        const auto in_flight = static_cast<int>(d_ahead.in[p] - d_behind.in[p]);
+        frames = std::min(frames, (ninput_items[p] - in_flight) / items[p]);
+    }
+    return frames;
+}
+
+int batch_block::frames_that_fit() const
+{
+    const auto& items = d_kinds[next_kind()].out;
+    int frames = 1 << 30;
+    for (size_t p = 0; p < items.size(); ++p) {
+        const auto in_flight = static_cast<int>(d_ahead.out[p] - d_behind.out[p]);
+        const auto ring = detail()->output(p);
+        // What readers have read before they gave room free must have been read.
+        gr::thread::scoped_lock guard(*ring->mutex());
+        frames = std::min(frames, (ring->space_available() - in_flight) / items[p]);
+    }
+    return frames;
+}
+
+bool batch_block::holds_back(int waiting)
+{
+    if (d_options.max_latency <= 0 || waiting <= 0 || !d_in_flight.empty()) {
+        return false;
+    }
+    const auto reader = detail()->input(0);
+    const auto& kind = d_kinds[next_kind()];
+    const int full =
+        std::min(kind.max_batch, reader->max_possible_items_available() / kind.in[0]);
+    if (waiting >= full || reader->done()) {
+        return false;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!d_waiting_since) {
+        d_waiting_since = now;
+    }
+    const std::chrono::duration<double> left = // seconds; auto would be nanoseconds
+        std::chrono::duration<double>(d_options.max_latency) - (now - *d_waiting_since);
+    if (left.count() <= 0) {
+        return false;
+    }
+    // Woken by the scheduler's own signal when items come or the stream ends.
+    auto& threads = detail()->d_tpb;
+    gr::thread::scoped_lock guard(threads.mutex);
+    if (!threads.input_changed) {
+        threads.input_cond.timed_wait(guard,
+                                      boost::posix_time::microseconds(
+                                          static_cast<int64_t>(left.count() * 1e6) + 1));
+    }
+    return true;
+}
+
+//! How many frames the next batch has; 0 where it is to wait for one that is under way,
+//! or for room.
+int batch_block::frames_to_submit(const gr_vector_int& ninput_items)
+{
+    const auto& kind = d_kinds[next_kind()];
+    const int frames = std::min(frames_waiting(ninput_items), kind.max_batch);
+    if (d_free.empty() || frames <= 0) {
+        return 0;
+    }
+    const size_t under_way = d_slots.size() - d_free.size();
+    if (under_way >= 2 && frames < (kind.max_batch + 1) / 2) {
+        return 0;
+    }
+    // Readers get on with what half a ring holds, so that more room comes. One that does
+    // not would wait forever without the time limit.
+    int half_ring = 1 << 30;
+    for (size_t p = 0; p < kind.out.size(); ++p) {
+        const auto ring = static_cast<int>(detail()->output(p)->bufsize());
+        half_ring = std::min(half_ring, std::max(1, ring / 2 / kind.out[p]));
+    }
+    const int room = frames_that_fit();
+    d_short_of_room = room < std::min(frames, half_ring);
+    if (d_short_of_room && (under_way > 0 || !d_takes_any_room)) {
+        return 0;
+    }
+    d_takes_any_room = false;
+    return std::min(frames, room);
+}
+
+//! Until a reader has read, and made room, or patience ends.
+void batch_block::wait_for_room()
+{
+    auto& threads = detail()->d_tpb;
+    gr::thread::scoped_lock guard(threads.mutex);
+    d_takes_any_room =
+        !threads.output_changed &&
+        !threads.output_cond.timed_wait(
+            guard, boost::posix_time::microseconds(d_room_patience.count()));
+}
+
+//! Waits until the oldest batch is done, true, or something has come that may be
+//! submitted before, false.
+bool batch_block::wait_for_oldest()
+{
+    const auto* oldest = d_in_flight.front().busy;
+    if (!oldest) {
+        return true;
+    }
+    if (d_free.empty() || !d_problem.empty()) {
+        oldest->line->synchronize();
+        return true;
+    }
+    using std::chrono::steady_clock, std::chrono::microseconds;
+    const auto begin = steady_clock::now();
+    auto& threads = detail()->d_tpb;
+    const auto something_came = [&] {
+        return threads.input_changed || (d_short_of_room && threads.output_changed);
+    };
+    while (!oldest->line->idle()) {
+        const auto asked = steady_clock::now();
+        const auto so_far = std::chrono::duration_cast<microseconds>(asked - begin);
+        // A batch that takes long may be noticed a little late, to spare the processor.
+        if (so_far > std::chrono::milliseconds(1)) {
+            gr::thread::scoped_lock guard(threads.mutex);
+            if (something_came()) {
+                return false;
+            }
+            threads.input_cond.timed_wait(
+                guard, boost::posix_time::microseconds(so_far.count() / 16));
+            continue;
+        }
+        // Asking the driver holds up the threads that submit.
+        do {
+            gr::thread::scoped_lock guard(threads.mutex);
+            if (something_came()) {
+                return false;
+            }
+            guard.unlock();
+            std::this_thread::yield();
+        } while (steady_clock::now() - asked < microseconds(4));
+    }
+    return true;
+}
+
+//! Whether the block before is about to put items out that are not there yet.
+bool batch_block::is_announced()
+{
+    if (d_edges_in.empty() || !d_edges_in[0]) {
+        return false;
+    }
+    const auto reader = detail()->input(0);
+    gr::thread::scoped_lock guard(*reader->mutex());
+    const auto there = reader->nitems_read() + reader->items_available();
+    return d_edges_in[0]->announced() > std::max<uint64_t>(there, d_given_up);
+}
+
+//! Awaits announced items for a while, without sleeping. The blocks behind are told
+//! first.
+void batch_block::wait_for_announced()
+{
+    if (!is_announced()) {
+        return;
+    }
+    announce();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
+    while (is_announced()) {
+        if (std::chrono::steady_clock::now() > end) {
+            d_given_up = d_edges_in[0]->announced();
+            may_sleep();
+        }
+        std::this_thread::yield();
+    }
+}
+
+//! From here on this thread may sleep until items come.
+void batch_block::may_sleep()
+{
+    if (d_edges_in[0]) {
+        d_edges_in[0]->reader_sleeps();
+    }
+}
+
+//! Wakes the readers on the device, whose threads wake up while this one submits.
+void batch_block::announce()
+{
+    bool wake = false;
+    for (size_t p = 0; d_publishes_early && p < d_edges_out.size(); ++p) {
+        wake = d_edges_out[p]->announce(nitems_written(p)) || wake;
+    }
+    if (wake) {
+        detail()->d_tpb.notify_downstream(detail().get());
+    }
+}
+
+//! Whether the next batch is timed: on a GPU it costs three calls, so that a hundredth of
+//! a second passes from one to the next.
+bool batch_block::is_timed()
+{
+    const auto now = std::chrono::steady_clock::now();
+    if (d_backend.where == backend::cuda &&
+        now - d_last_timed < std::chrono::milliseconds(10)) {
+        return false;
+    }
+    d_last_timed = now;
+    return true;
+}
+
+} // namespace gr::cudaphy

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define BOOST_TEST_MODULE batch_pace
+#include "kernels/common/testing.h"
+#include "runtime/batch_block.h"
+#include <algorithm>
+#include <gnuradio/blocks/vector_sink.h>
+#include <gnuradio/blocks/vector_source.h>
+#include <gnuradio/io_signature.h>
+#include <gnuradio/sync_block.h>
+#include <gnuradio/top_block.h>
+#include <numeric>
+#include <thread>
+#ifdef CUDAPHY_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+// When batches are submitted, how large they are, and what is asked of a queue meanwhile.
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::testing;
+
+namespace {
+
+void copy_ints(queue& q, void* to, const void* from, size_t items)
+{
+#ifdef CUDAPHY_HAVE_CUDA
+    if (q.where() == backend::cuda) {
+        cudaMemcpyAsync(to,
+                        from,
+                        items * sizeof(int),
+                        cudaMemcpyDeviceToDevice,
+                        static_cast<cudaStream_t>(q.native()));
+        return;
+    }
+#endif
+    (void)q;
+    std::copy_n(static_cast<const int*>(from), items, static_cast<int*>(to));
+}
+
+//! Counts what it is asked, and is busy for as long as a test wants.
+class watched_queue : public queue
+{
+public:
+    struct calls {
+        int copies_in = 0, copies_out = 0, waits_while_busy = 0;
+    };
+    watched_queue(calls& made, std::function<bool(int)> busy)
+        : d_made(made), d_busy(std::move(busy)), d_real(queue::make(tested_backend()))
+    {
+    }
+    int number = 0; //!< of the batch that it works on
+
+    backend where() const override { return d_real->where(); }
+    int device() const override { return d_real->device(); }
+    void* native() const override { return d_real->native(); }
+    void* allocate(size_t bytes) override { return d_real->allocate(bytes); }
+    void release(void* memory) override { d_real->release(memory); }
+    void copy_in(void* to, const void* from, size_t bytes) override
+    {
+        ++d_made.copies_in;
+        d_real->copy_in(to, from, bytes);
+    }
+    void copy_out(void* to, const void* from, size_t bytes) override
+    {
+        ++d_made.copies_out;
+        d_real->copy_out(to, from, bytes);
+    }
+    void synchronize() override
+    {
+        d_made.waits_while_busy += number && d_busy(number);
+        d_real->synchronize();
+    }
+    bool idle() override { return !(number && d_busy(number)) && d_real->idle(); }
+
+private:
+    calls& d_made;
+    const std::function<bool(int)> d_busy;
+    const std::unique_ptr<queue> d_real;
+};
+
+//! Passes ints on, one a frame, in a memory of its own on the CPU too.
+class paced : public batch_block
+{
+public:
+    struct launch {
+        int frames;
+        int waiting;   //!< frames that the scheduler had offered and no batch had yet
+        int under_way; //!< batches before it
+        int call;      //!< of general_work
+    };
+
+    explicit paced(int max_batch)
+        : gr::block("paced",
+                    gr::io_signature::make(1, 1, sizeof(int)),
+                    gr::io_signature::make(1, 1, sizeof(int))),
+          batch_block(
+              options(max_batch), { { sizeof(int), 1 } }, { { sizeof(int), 1 } }, 1)
+    {
+        make_jobs();
+    }
+
+    int general_work(int noutput_items,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& input_items,
+                     gr_vector_void_star& output_items) override
+    {
+        ++calls;
+        offered = static_cast<int>(nitems_read(0)) + ninput_items[0];
+        const auto under_way = frames - static_cast<int>(nitems_read(0));
+        d_waiting = ninput_items[0] - under_way;
+        return batch_block::general_work(
+            noutput_items, ninput_items, input_items, output_items);
+    }
+    void wait_for_room_for_an_hour() { d_room_patience = std::chrono::hours(1); }
+
+    std::vector<launch> launches;
+    watched_queue::calls asked;
+    std::atomic<int> batches{ 0 }, frames{ 0 }, calls{ 0 }, offered{ 0 };
+    //! Whether batch `number`, from 1, is still under way.
+    std::function<bool(int number)> busy = [](int) { return false; };
+    std::function<void()> while_submitting = [] {};
+
+private:
+    class job : public batch_job
+    {
+    public:
+        explicit job(paced& owner) : d_owner(owner) {}
+        void run(const batch& work, queue& q) override
+        {
+            copy_ints(q, work.out[0], work.in[0], work.frames);
+            copy_ints(q, work.status, work.in[0], work.frames);
+            d_owner.launched(work.frames, dynamic_cast<watched_queue&>(q));
+        }
+
+    private:
+        paced& d_owner;
+    };
+
+    static batch_options options(int max_batch)
+    {
+        batch_options made;
+        made.backend = name_of(tested_backend());
+        made.max_batch = max_batch;
+        return made;
+    }
+    bool has_own_memory() const override { return true; }
+    std::unique_ptr<queue> make_queue() override
+    {
+        return std::make_unique<watched_queue>(
+            asked, [this](int number) { return busy(number); });
+    }
+    std::unique_ptr<batch_job> make_job(queue&) override
+    {
+        return std::make_unique<job>(*this);
+    }
+    void launched(int count, watched_queue& q)
+    {
+        while_submitting();
+        const auto before = batches - static_cast<int>(statistics().batches);
+        launches.push_back({ count, d_waiting, before, calls });
+        d_waiting -= count;
+        frames += count;
+        q.number = ++batches;
+    }
+    void report(const batch_status&, int, uint64_t) override {}
+
+    int d_waiting = 0;
+};
+
+using paced_sptr = std::shared_ptr<paced>;
+using int_sink = gr::blocks::vector_sink<int>;
+
+std::vector<int> counted(int n)
+{
+    std::vector<int> items(n);
+    std::iota(items.begin(), items.end(), 1);
+    return items;
+}
+
+//! A sink that reads only where so many items are there; the scheduler knows nothing of
+//! it.
+class greedy_sink : public gr::block
+{
+public:
+    explicit greedy_sink(int least)
+        : gr::block("greedy_sink",
+                    gr::io_signature::make(1, 1, sizeof(int)),
+                    gr::io_signature::make(0, 0, 0)),
+          d_least(least)
+    {
+    }
+    std::vector<int> data;
+
+private:
+    void forecast(int, gr_vector_int& required) override { required[0] = d_least; }
+    int general_work(int,
+                     gr_vector_int& ninput_items,
+                     gr_vector_const_void_star& in,
+                     gr_vector_void_star&) override
+    {
+        const auto* items = static_cast<const int*>(in[0]);
+        data.insert(data.end(), items, items + ninput_items[0]);
+        consume(0, ninput_items[0]);
+        return 0;
+    }
+    const int d_least;
+};
+
+//! Counts up to `total` in pieces of so many, each once the block behind is ready for it.
+class piece_source : public gr::sync_block
+{
+public:
+    piece_source(int total, int piece, std::function<bool(int sent)> ready)
+        : gr::sync_block("piece_source",
+                         gr::io_signature::make(0, 0, 0),
+                         gr::io_signature::make(1, 1, sizeof(int))),
+          d_total(total), d_piece(piece), d_ready(std::move(ready))
+    {
+        set_output_multiple(piece);
+    }
+
+private:
+    int work(int, gr_vector_const_void_star&, gr_vector_void_star& out) override
+    {
+        const auto sent = static_cast<int>(nitems_written(0));
+        if (sent == d_total) {
+            return WORK_DONE;
+        }
+        while (!d_ready(sent)) {
+            std::this_thread::yield();
+        }
+        std::iota(
+            static_cast<int*>(out[0]), static_cast<int*>(out[0]) + d_piece, sent + 1);
+        return d_piece;
+    }
+    const int d_total, d_piece;
+    const std::function<bool(int)> d_ready;
+};
+
+//! source → blocks, one after the other → sink, run to the end.
+void run_chain(const gr::block_sptr& source,
+               const std::vector<paced_sptr>& row,
+               const gr::block_sptr& sink)
+{
+    auto top = gr::make_top_block("chain");
+    gr::block_sptr before = source;
+    for (const auto& block : row) {
+        top->connect(before, 0, block, 0);
+        before = block;
+    }
+    top->connect(before, 0, sink, 0);
+    top->run();
+}
+
+void run_chain(const std::vector<int>& items,
+               const std::vector<paced_sptr>& row,
+               const gr::block_sptr& sink)
+{
+    run_chain(gr::blocks::vector_source<int>::make(items), row, sink);
+}
+
+paced_sptr new_paced(int max_batch)
+{
+    return gnuradio::make_block_sptr<paced>(max_batch);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(a_batch_is_not_cut_to_the_room_that_slow_readers_leave)
+{
+    const auto items = counted(1 << 20);
+    for (const bool on_device : { false, true }) {
+        const auto first = new_paced(8192);
+        first->wait_for_room_for_an_hour();
+        std::vector<paced_sptr> row(on_device ? 2 : 1, first);
+        if (on_device) {
+            row[1] = new_paced(1009);
+        }
+        auto sink = int_sink::make();
+        sink->set_max_noutput_items(101);
+        run_chain(items, row, sink);
+        BOOST_TEST(sink->data() == items);
+        int cut = 0;
+        for (const auto& one : first->launches) {
+            cut += one.frames < std::min(one.waiting, 8192);
+        }
+        BOOST_TEST(cut == 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_takes_more_than_there_is_gets_it)
+{
+    // Of a ring of five batches it wants all but half a batch, so that one must be cut.
+    const auto items = counted(40000 * 6);
+    const auto block = new_paced(8192);
+    const auto sink = gnuradio::make_block_sptr<greedy_sink>(9 * 8192 / 2);
+    run_chain(items, { block }, sink);
+    BOOST_TEST(sink->data.size() > items.size() - 9 * 8192 / 2);
+    BOOST_TEST(sink->data == counted(static_cast<int>(sink->data.size())));
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_meanwhile_is_submitted_before_the_oldest_batch_is_done)
+{
+    const int total = 16 * 500;
+    const auto block = new_paced(16);
+    // A batch takes until another one is submitted.
+    block->busy = [raw = block.get()](int number) {
+        return raw->batches == number && raw->frames < total;
+    };
+    const auto ready = [raw = block.get()](int sent) { return raw->frames == sent; };
+    const auto source = gnuradio::make_block_sptr<piece_source>(total, 16, ready);
+    auto sink = int_sink::make();
+    run_chain(source, { block }, sink);
+    BOOST_TEST(sink->data() == counted(total));
+    BOOST_TEST(block->batches == total / 16);
+    BOOST_TEST(block->asked.waits_while_busy == 0);
+}
+
+BOOST_AUTO_TEST_CASE(small_pieces_gather_while_two_batches_are_under_way)
+{
+    const int total = 4 * 5000;
+    const auto block = new_paced(64);
+    // A batch takes until a few more pieces have come.
+    block->busy = [raw = block.get()](int number) {
+        const auto& one = raw->launches[number - 1];
+        return raw->calls < one.call + 4 && raw->offered < total;
+    };
+    const auto ready = [raw = block.get()](int sent) { return raw->offered == sent; };
+    const auto source = gnuradio::make_block_sptr<piece_source>(total, 4, ready);
+    auto sink = int_sink::make();
+    run_chain(source, { block }, sink);
+    BOOST_TEST(sink->data() == counted(total));
+    int small = 0;
+    for (const auto& one : block->launches) {
+        small += one.under_way >= 2 && one.frames < 32;
+    }
+    BOOST_TEST(small == 0);
+}
+
+BOOST_AUTO_TEST_CASE(between_blocks_on_a_device_a_batch_costs_one_copy_of_its_status)
+{
+    const std::vector<paced_sptr> row{ new_paced(64), new_paced(64), new_paced(64) };
+    auto sink = int_sink::make();
+    run_chain(counted(64 * 300), row, sink);
+    BOOST_TEST(sink->data() == counted(64 * 300));
+    const auto calls = [&](int i) { return row[i]->asked; };
+    const auto batches = [&](int i) { return int(row[i]->batches); };
+    BOOST_TEST(calls(0).copies_in == batches(0));
+    BOOST_TEST(calls(0).copies_out == batches(0));
+    BOOST_TEST(calls(1).copies_in == 0);
+    BOOST_TEST(calls(1).copies_out == batches(1));
+    BOOST_TEST(calls(2).copies_in == 0);
+    BOOST_TEST(calls(2).copies_out == 2 * batches(2));
+}
+
+BOOST_AUTO_TEST_CASE(readers_wait_for_the_queues_that_write_what_they_read_and_no_other)
+{
+    const auto make = [] { return queue::make(tested_backend()); };
+    const auto a = make(), b = make(), c = make();
+    device_edge edge(make(), sizeof(int), 100);
+    array<char> room(*a, 100 * sizeof(int));
+    const auto write = [&](queue& line, uint64_t first, size_t items) {
+        edge.written(line, first, items, edge.place(first, items, room.data()));
+    };
+    using queues = std::vector<const queue*>;
+    BOOST_TEST((edge.writing(0, 100) == queues{}));
+    write(*a, 0, 10);
+    write(*b, 10, 10);
+    write(*c, 20, 10);
+    BOOST_TEST((edge.writing(0, 10) == queues{ a.get() }));
+    BOOST_TEST((edge.writing(9, 2) == queues{ a.get(), b.get() }));
+    BOOST_TEST((edge.writing(0, 30) == queues{ a.get(), b.get(), c.get() }));
+    write(*a, 30, 10); // so what it wrote before is done
+    BOOST_TEST((edge.writing(0, 10) == queues{}));
+    BOOST_TEST((edge.writing(5, 10) == queues{ b.get() }));
+    BOOST_TEST((edge.writing(29, 100) == queues{ a.get(), c.get() }));
+    BOOST_TEST((edge.writing(40, 100) == queues{}));
+    edge.begin();
+    BOOST_TEST((edge.writing(0, 100) == queues{}));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_behind_wake_up_while_the_first_one_submits)
+{
+    const std::vector<paced_sptr> row{ new_paced(16), new_paced(16), new_paced(16) };
+    // The first block submits nothing until the last one's thread has been at work, which
+    // gets items only then.
+    bool woken = true;
+    row[0]->while_submitting = [&, last = row[2].get()] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (last->calls == 0 && std::chrono::steady_clock::now() < end) {
+            std::this_thread::yield();
+        }
+        woken = woken && last->calls > 0;
+    };
+    auto sink = int_sink::make();
+    run_chain(counted(16), row, sink);
+    BOOST_TEST(woken);
+    BOOST_TEST(sink->data() == counted(16));
+}
