@@ -119,19 +119,26 @@ HWY_INLINE auto indices(D, const int32_t* from)
 template <typename T>
 void block(const fdtd_tables<T, fdtd_pointer>& t, T* state, const fdtd_block& b)
 {
-    const auto rows = int32_t(b.shape & 63), entries = int32_t(b.shape >> 6);
-    const int32_t* const columns = t.columns + b.entries;
-    const T* const values = t.values + b.entries;
+    const fdtd_block_shape shape(b);
+    const int32_t* const columns = t.columns + b.columns * fdtd_block::columns_apart;
+    const T* const values = t.values + b.values * fdtd_block::values_apart;
     const int32_t* const elements =
         b.rows < 0 ? t.block_rows + size_t(~b.rows) * fdtd_slice : nullptr;
-    for_rows<T>(rows, [&](auto tag, int32_t i) HWY_ATTR {
-        auto sum = elements ? hn::GatherIndex(tag, state, indices(tag, elements + i))
-                            : hn::LoadU(tag, state + b.rows + i);
-        for (int32_t j = 0; j < entries; ++j) {
-            const auto at = size_t(j) * rows + i;
-            sum = hn::MulAdd(hn::LoadU(tag, values + at),
-                             hn::GatherIndex(tag, state, indices(tag, columns + at)),
-                             sum);
+    for_rows<T>(shape.rows, [&](auto tag, int32_t i) HWY_ATTR {
+        const auto own = [&](const T* from) HWY_ATTR {
+            return elements ? hn::GatherIndex(tag, from, indices(tag, elements + i))
+                            : hn::LoadU(tag, from + b.rows + i);
+        };
+        auto sum = own(state);
+        const auto* column = columns;
+        const auto* value = values + i;
+        for (int32_t j = 0; j < shape.entries; ++j) {
+            const auto x = shape.has_distance(j)
+                               ? own(state + *column)
+                               : hn::GatherIndex(tag, state, indices(tag, column + i));
+            sum = hn::MulAdd(hn::LoadU(tag, value), x, sum);
+            column += shape.columns(j);
+            value += shape.rows;
         }
         sum = settled(tag, sum);
         if (elements) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/fdtd/fdtd_stepper_plan.h"
+#include "kernels/fdtd/fdtd_stepper_reads.h"
 #include <cmath>
 #include <limits>
 
@@ -13,21 +13,7 @@
 // for other blocks' results, and the words of the next rows while these are summed. Only
 // the elements themselves remain to be waited for (finish).
 
-#ifdef __CUDACC__
-#define CUDAPHY_LANE __device__ __forceinline__
-#define CUDAPHY_PRAGMA(text) _Pragma(#text)
-#define CUDAPHY_UNROLL CUDAPHY_PRAGMA(unroll)
-#define CUDAPHY_UNROLL_BY(times) CUDAPHY_PRAGMA(unroll times)
-#else
-#define CUDAPHY_LANE inline
-#define CUDAPHY_UNROLL
-#define CUDAPHY_UNROLL_BY(times)
-#endif
-
 namespace gr::cudaphy::kernels {
-
-template <typename T>
-using fdtd_pointer = const T*;
 
 //! What a time step works on. (Base and number, not a pointer: on a GPU only the number
 //! takes a register.)
@@ -75,32 +61,6 @@ template <typename T>
 CUDAPHY_LANE T fdtd_settled(T value)
 {
     return std::fabs(value) < fdtd_numbers<T>::smallest ? T(0) : value;
-}
-
-//! 16 bytes at once.
-template <typename To, typename From>
-CUDAPHY_LANE To fdtd_load_16(const From* from)
-{
-    static_assert(sizeof(To) == 16);
-#ifdef __CUDACC__
-    const int4 bits = *reinterpret_cast<const int4*>(from);
-    To out;
-    memcpy(&out, &bits, sizeof out);
-    return out;
-#else
-    return *reinterpret_cast<const To*>(from);
-#endif
-}
-
-//! What is read once a time step: the caches are for the state.
-template <typename T>
-CUDAPHY_LANE T fdtd_load_once(const T* from)
-{
-#ifdef __CUDACC__
-    return __ldcs(from);
-#else
-    return *from;
-#endif
 }
 
 //! The place of a phase's first mark at or after an element.
@@ -378,7 +338,7 @@ private:
                 d_tables.row_start + d_phase->entries + (element - d_phase->first);
             const auto place = start[0];
             const int count = int(start[1] - place);
-            load_explicit(count, begin, place, 1, column, value);
+            load_explicit(count, begin, place, column, value);
             return count;
         } else if constexpr (Format == sparse_format::diagonal) {
             if (element < 0) {
@@ -401,16 +361,20 @@ private:
             if (from & block_flag) {
                 const auto block =
                     fdtd_load_16<fdtd_block>(d_tables.blocks + (from & ~block_flag));
-                const int rows = block.shape & 63, count = int(block.shape >> 6);
-                if (d_lane >= rows) {
+                const fdtd_block_shape shape(block);
+                if (d_lane >= shape.rows) {
                     return 0;
                 }
-                element =
-                    block.rows >= 0
-                        ? block.rows + d_lane
-                        : d_tables.block_rows[size_t(~block.rows) * fdtd_slice + d_lane];
-                load_explicit(count, begin, block.entries + d_lane, rows, column, value);
-                return count;
+                fdtd_block_row<T> row(d_tables, block, shape, d_lane);
+                element = row.element;
+                row.skip(begin);
+                CUDAPHY_UNROLL
+                for (int j = 0; j < ahead; ++j) {
+                    if (begin + j < shape.entries) {
+                        row.read(column[j], value[j]);
+                    }
+                }
+                return shape.entries;
             }
             const int count = from & fdtd_pattern_entries;
             const auto* entries = d_tables.pattern_entries + size_t(from >> 8) * 2;
@@ -433,13 +397,13 @@ private:
         }
     }
 
-    CUDAPHY_LANE void load_explicit(
-        int count, int begin, int64_t place, int stride, int32_t* column, T* value) const
+    CUDAPHY_LANE void
+    load_explicit(int count, int begin, int64_t place, int32_t* column, T* value) const
     {
         CUDAPHY_UNROLL
         for (int j = 0; j < ahead; ++j) {
             if (begin + j < count) {
-                const auto at = place + int64_t(begin + j) * stride;
+                const auto at = place + begin + j;
                 column[j] = fdtd_load_once(d_tables.columns + at);
                 value[j] = fdtd_load_once(d_tables.values + at);
             }

@@ -168,22 +168,20 @@ private:
 
     CUDAPHY_LANE void add_block(const fdtd_block& block, T* state) const
     {
-        const int rows = block.shape & 63, count = int(block.shape >> 6);
-        if (d_lane >= rows) {
+        const fdtd_block_shape shape(block);
+        if (d_lane >= shape.rows) {
             return;
         }
-        const auto element =
-            block.rows >= 0
-                ? block.rows + d_lane
-                : d_tables.block_rows[size_t(~block.rows) * fdtd_slice + d_lane];
-        const auto* column = d_tables.columns + block.entries + d_lane;
-        const auto* value = d_tables.values + block.entries + d_lane;
-        T sum = state[element];
+        fdtd_block_row<T> row(d_tables, block, shape, d_lane);
+        T sum = state[row.element];
         CUDAPHY_UNROLL_BY(6)
-        for (int j = 0; j < count; ++j, column += rows, value += rows) {
-            sum = fdtd_fused(fdtd_load_once(value), state[fdtd_load_once(column)], sum);
+        for (int j = 0; j < shape.entries; ++j) {
+            int32_t column;
+            T value;
+            row.read(column, value);
+            sum = fdtd_fused(value, state[column], sum);
         }
-        state[element] = fdtd_settled(sum);
+        state[row.element] = fdtd_settled(sum);
     }
 
     const tables& d_tables;

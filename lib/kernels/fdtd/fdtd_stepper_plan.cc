@@ -328,21 +328,48 @@ private:
                     t.block_rows.push_back(j < i ? int32_t(update.first + rows[j]) : 0);
                 }
             }
-            if (entries >= 1 << 26) {
+            if (entries > fdtd_block::most_entries) {
                 throw std::invalid_argument("fdtd_stepper: a row has " +
                                             std::to_string(entries) +
-                                            " entries, 2^26 - 1 at most");
+                                            " entries, 2^19 - 1 at most");
             }
-            t.blocks.push_back({ place,
-                                 uint32_t(entries) << 6 | uint32_t(count),
-                                 int64_t(t.columns.size()) });
+            const auto values = align(t.values, fdtd_block::values_apart);
+            const auto columns = align(t.columns, fdtd_block::columns_apart);
+            uint32_t distances = 0;
             for (int64_t e = 0; e < entries; ++e) {
+                const auto column = [&](size_t j) {
+                    return a.column[a.row_start[rows[j]] + e];
+                };
+                const auto distance = [&](size_t j) {
+                    return int32_t(column(j) - (update.first + rows[j]));
+                };
+                bool same = e < 8;
                 for (size_t j = from; j < i; ++j) {
-                    t.columns.push_back(a.column[a.row_start[rows[j]] + e]);
+                    same = same && distance(j) == distance(from);
                     t.values.push_back(a.value[a.row_start[rows[j]] + e]);
                 }
+                if (same) {
+                    distances |= 1u << e;
+                    t.columns.push_back(distance(from));
+                }
+                for (size_t j = from; !same && j < i; ++j) {
+                    t.columns.push_back(column(j));
+                }
             }
+            t.blocks.push_back({ place,
+                                 fdtd_block::shape_of(entries, distances, count),
+                                 values,
+                                 columns });
         }
+    }
+
+    //! Fills up to a multiple of `apart`, and returns which.
+    template <typename Item>
+    static uint32_t align(std::vector<Item>& items, size_t apart)
+    {
+        const auto place = (items.size() + apart - 1) / apart;
+        items.resize(place * apart);
+        return uint32_t(place);
     }
 
     //! Values diagonal by diagonal, NaN where the matrix has no entry.

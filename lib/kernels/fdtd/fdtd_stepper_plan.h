@@ -14,8 +14,8 @@
 // natural order, or runs of rows of one pattern for the CPU, or, of a large system for
 // CUDA, pieces of such runs. All other rows stand in
 // blocks of up to 32 with the same number of entries, each a dense matrix, entry by
-// entry: source 5's subdivision, tile by tile, which takes as little memory as over the
-// whole matrix and keeps together what reads the same elements.
+// entry: source 5's subdivision, tile by tile, which keeps together what reads the same
+// elements.
 
 namespace gr::cudaphy::kernels {
 
@@ -73,10 +73,21 @@ struct fdtd_single {
 };
 constexpr int64_t fdtd_short_run = 16; //!< rows: shorter runs go row by row
 
+//! Values stand entry by entry, each for all rows. So do columns; but where an entry's
+//! are at one distance from their rows' own elements that distance stands alone, which on
+//! a grid is nearly everywhere.
 struct fdtd_block {
-    int32_t rows;    //!< the first, if they are consecutive, or ~(place of 32 rows)
-    uint32_t shape;  //!< 64 times entries a row, plus rows
-    int64_t entries; //!< the place of the first
+    int32_t rows; //!< the first, if they are consecutive, or ~(place of 32 rows)
+    //! Entries a row; 8 bits: which of the first 8 have one distance; rows - 1.
+    uint32_t shape;
+    uint32_t values, columns; //!< places of the first, divided by these:
+    static constexpr size_t values_apart = 32, columns_apart = 8;
+
+    static constexpr int64_t most_entries = (1 << 19) - 1;
+    static constexpr uint32_t shape_of(int64_t entries, uint32_t distances, int rows)
+    {
+        return uint32_t(entries) << 13 | distances << 5 | uint32_t(rows - 1);
+    }
 };
 
 //! An element on which sources act, or that a probe reads, in a phase. `sources` and
