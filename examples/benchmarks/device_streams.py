@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What it gains that streams between neighbours stay on the GPU: blocks of this module in a row, Matrix
 Inverse each, between a source and a sink that touch no item, with and without, turn by turn. Rate, and
-the latency of a packet that comes alone."""
+the latency of a packet that comes alone. With several --devices: what a branch of one flowgraph on each of
+them comes to together, beside one branch alone."""
 
 import argparse
 import statistics
@@ -20,6 +21,7 @@ class idle_source(gr.sync_block):
         shape = (np.complex64, matrices.shape[1:])
         gr.sync_block.__init__(self, "idle_source", in_sig=None, out_sig=[shape])
         self._matrices, self._left, self._filled = matrices, items, 0
+        self.began = None  # when it was filled, and the items left then
 
     def work(self, input_items, output_items):
         out = output_items[0]
@@ -28,6 +30,8 @@ class idle_source(gr.sync_block):
             at = np.arange(self._filled, self._filled + count) % len(self._matrices)
             out[:count] = self._matrices[at]
             self._filled += count
+        elif self.began is None:
+            self.began = time.perf_counter(), self._left
         self._left -= count
         return count or -1
 
@@ -72,9 +76,12 @@ class packet_sink(gr.sync_block):
         return len(input_items[0])
 
 
-def inverses(arguments, **options):
+def inverses(arguments, device=None, **options):
+    if device is None:
+        device = arguments.devices[0]
+    where = dict(backend=arguments.backend, device=device)
     return [
-        cudaphy.matrix_inverse(arguments.order, backend=arguments.backend, **options)
+        cudaphy.matrix_inverse(arguments.order, **where, **options)
         for _ in range(arguments.blocks)
     ]
 
@@ -85,19 +92,34 @@ def check(row):
         raise SystemExit(f"{failures} matrices were not inverted")
 
 
-def rate(arguments, matrices):
-    """Matrices a second."""
+def rate(arguments, matrices, devices=(None,)):
+    """Matrices a second, of a branch on each device."""
     items = int(arguments.gigabytes * 1e9 / matrices[0].nbytes)
-    top = gr.top_block()
-    row = inverses(arguments, max_batch=arguments.max_batch)
-    source = idle_source(matrices, items)
-    source.set_min_output_buffer(4 * arguments.max_batch)
-    top.connect(source, *row, blocks.null_sink(matrices[0].nbytes))
+    top, branches = gr.top_block(), []
+    for device in devices:
+        row = inverses(arguments, device, max_batch=arguments.max_batch)
+        source = idle_source(matrices, items)
+        source.set_min_output_buffer(4 * arguments.max_batch)
+        top.connect(source, *row, blocks.null_sink(matrices[0].nbytes))
+        branches.append((source, row))  # a Python block lives as long as it is held
     start = time.perf_counter()
     top.run()
     seconds = time.perf_counter() - start
-    check(row)
-    return items / seconds
+    for _, row in branches:
+        check(row)
+    return items * len(branches) / seconds
+
+
+def compare_branches(arguments, matrices):
+    alone, together = [], []
+    for _ in range(arguments.repeat):
+        alone.append(rate(arguments, matrices, arguments.devices[:1]))
+        together.append(rate(arguments, matrices, arguments.devices))
+    one, all_of_them = statistics.median(alone), statistics.median(together)
+    print(
+        f"a branch on each of the devices {arguments.devices}: {all_of_them:.4g} matrices/s, "
+        f"{all_of_them / one:.2f} x one alone ({one:.4g})"
+    )
 
 
 def latency(arguments, matrices):
@@ -118,10 +140,13 @@ def main():
     parser.add_argument("--blocks", type=int, default=3, help="in a row (default 3)")
     parser.add_argument("--order", type=int, default=4, help="of the complex matrices")
     parser.add_argument("--max-batch", type=int, default=32768)
-    parser.add_argument("--gigabytes", type=float, default=4.0, help="through each block")
+    parser.add_argument(
+        "--gigabytes", type=float, default=4.0, help="through each block"
+    )
     parser.add_argument("--packets", type=int, default=2000, help="for the latency")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--backend", default="auto")
+    parser.add_argument("--devices", type=int, nargs="+", default=[0], help="GPUs")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng()
@@ -129,6 +154,9 @@ def main():
     matrices = rng.standard_normal(shape).view(np.float64) @ [1, 1j]
     matrices += 4 * np.eye(arguments.order)
     matrices = matrices.reshape(len(matrices), -1).astype(np.complex64)
+    if len(arguments.devices) > 1:
+        compare_branches(arguments, matrices)
+        return
     rates, late = {True: [], False: []}, {True: [], False: []}
     for _ in range(arguments.repeat):
         for stay in (True, False):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A long run at full rate: packets through a chain of blocks for so many seconds, or thousands of
-starts and stops. Every packet is accounted for, memory must stay flat, and the worst latency of a packet
-is printed.
+starts and stops. Every packet is accounted for, memory of host and GPU must stay flat, and the worst
+latency of a packet is printed.
 
 Chain: numbered packets of QPSK symbols -> soft demapper -> LDPC decoder -> count. Latency is from a packet's
 entry into the demapper to its leaving the decoder; at full rate that is how long the buffers hold it."""
@@ -16,6 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+import gpu_tools  # noqa: E402
 import link_tools  # noqa: E402
 import numpy as np  # noqa: E402
 import pmt  # noqa: E402
@@ -32,6 +33,25 @@ def memory():
     """Resident bytes of this process."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def device_memory(arguments):
+    """Bytes that the GPU has not free, up to a constant; None on the CPU."""
+    backend, _ = cudaphy.resolve_backend(arguments.backend, arguments.device)
+    return -gpu_tools.free_memory(arguments.device) if backend == "cuda" else None
+
+
+def check_memory(samples, first):
+    """Whether memory, (host, device) of each sample, is the same from `first` on; says so."""
+    good = True
+    for where, sizes in zip(("host", "GPU"), zip(*samples)):
+        if sizes[first] is None:
+            continue
+        growth = sizes[-1] - sizes[first]
+        good &= link_tools.check(
+            growth < FLAT, f"memory of the {where} is flat: {growth / 2**20:+.1f} MiB"
+        )
+    return good
 
 
 class clock(gr.sync_block):
@@ -124,12 +144,13 @@ class chain(gr.top_block):
 def soak(code, arguments, rng):
     """Runs for the time; whether all checks hold."""
     top = chain(code, 0, arguments, rng)
-    samples, began = [], time.monotonic()
+    samples, times, began = [], [], time.monotonic()
     top.start()
     with tqdm(total=arguments.seconds, unit="s", disable=None, leave=False) as bar:
         try:
             while (now := time.monotonic() - began) < arguments.seconds:
-                samples.append((now, memory()))
+                samples.append((memory(), device_memory(arguments)))
+                times.append(now)
                 bar.update(min(now, arguments.seconds) - bar.n)
                 time.sleep(min(0.25, arguments.seconds / 40))
         finally:
@@ -144,13 +165,12 @@ def soak(code, arguments, rng):
     mean = book.total / max(book.left, 1)
     print(f"latency: worst {1e3 * book.worst:.1f} ms, mean {1e3 * mean:.1f} ms")
     print(f"decoder: {top.decoder.stats()}")
-    settled = [size for when, size in samples if when >= SETTLING * seconds]
-    growth = settled[-1] - settled[0]
+    settled = next(i for i, when in enumerate(times) if when >= SETTLING * seconds)
     print(
-        f"memory: {samples[0][1] / 2**20:.1f} MiB at first, {settled[0] / 2**20:.1f} after "
-        f"{SETTLING * seconds:.0f} s, {settled[-1] / 2**20:.1f} at the end"
+        f"memory: {samples[0][0] / 2**20:.1f} MiB at first, {samples[settled][0] / 2**20:.1f} after "
+        f"{SETTLING * seconds:.0f} s, {samples[-1][0] / 2**20:.1f} at the end"
     )
-    good = link_tools.check(growth < FLAT, f"memory is flat: {growth / 2**20:+.1f} MiB")
+    good = check_memory(samples, settled)
     # What was stopped on its way is still noted as waiting: nothing vanishes.
     good &= link_tools.check(
         book.entered == book.left + book.waiting() and book.left > 0,
@@ -184,17 +204,16 @@ def cycles(code, arguments, rng):
             lost += top.ledger.wrong != 0
         lost += top.decoder.frame_errors() != 0
         del top
-        samples.append(memory())
+        samples.append((memory(), device_memory(arguments)))
     print(
         f"{arguments.cycles} starts and stops, {cut} of them amid, in "
         f"{time.monotonic() - began:.0f} s"
     )
     first = int(SETTLING * len(samples))
-    growth = samples[-1] - samples[first]
     print(
-        f"memory: {samples[first] / 2**20:.1f} MiB, {samples[-1] / 2**20:.1f} at the end"
+        f"memory: {samples[first][0] / 2**20:.1f} MiB, {samples[-1][0] / 2**20:.1f} at the end"
     )
-    good = link_tools.check(growth < FLAT, f"memory is flat: {growth / 2**20:+.1f} MiB")
+    good = check_memory(samples, first)
     return good & link_tools.check(lost == 0, f"{lost} cycles lost a packet")
 
 
@@ -202,7 +221,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="default: 60")
     parser.add_argument(
-        "--cycles", type=link_tools.count, help="starts and stops, in place of a long run"
+        "--cycles",
+        type=link_tools.count,
+        help="starts and stops, in place of a long run",
     )
     parser.add_argument("--backend", choices=link_tools.BACKENDS, default="auto")
     parser.add_argument("--device", type=int, default=0, help="index of the GPU")
