@@ -101,7 +101,8 @@ void launch(const cuda_job& job, cudaStream_t stream)
     if (job.receive <= 8 && !job.ratio &&
         (job.symbols == 1 || (!small && !job.covariance))) {
         if (job.symbols == 1) {
-            launch_solve_each(job, stream);
+            job.layers <= 4 ? launch_solve_each(job, stream)
+                            : launch_solve_each_in_step(job, stream);
         } else {
             launch_solve_many(job, stream);
         }
@@ -133,11 +134,21 @@ class equalizer_cuda : public equalizer_backend
 {
 public:
     equalizer_cuda(const parameters& p, int device)
-        : equalizer_backend(p), d_device(device)
+        : equalizer_backend(p), d_device(device),
+          d_processors(attribute(cudaDevAttrMultiProcessorCount)),
+          d_room(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin))
     {
     }
 
 private:
+    int attribute(cudaDeviceAttr which) const
+    {
+        int value = 0;
+        cuda_check(cudaDeviceGetAttribute(&value, which, d_device),
+                   "cudaDeviceGetAttribute");
+        return value;
+    }
+
     void equalize(const equalizer_shape& shape,
                   const equalizer_run& given,
                   queue& queue) override
@@ -167,13 +178,15 @@ private:
                                 d_p.method == detector::mmse_irc,
                             d_p.unbiased,
                             d_p.method == detector::max_ratio,
-                            rank_tolerance_per_antenna * float(d_p.receive_antennas) };
+                            rank_tolerance_per_antenna * float(d_p.receive_antennas),
+                            d_processors,
+                            d_room };
         cuda_device_scope scope(d_device);
         launch(job, stream_of(queue));
         cuda_check_launch("equalizer");
     }
 
-    const int d_device;
+    const int d_device, d_processors, d_room;
 };
 
 } // namespace

@@ -20,10 +20,13 @@ struct equalizer_cuda_job {
     int receive, layers, tones;
     bool mmse, unbiased, ratio;
     float rank_tolerance;
+    int processors, room; //!< of the device; room: of shared memory, a block
 };
 
-//! Up to 8 antennas, one vector a matrix, by the route of equalizer_solve-inl.h.
+//! Up to 8 antennas, one vector a matrix, by the route of equalizer_solve-inl.h: up to 4
+//! layers, and more.
 void launch_solve_each(const equalizer_cuda_job& job, cudaStream_t stream);
+void launch_solve_each_in_step(const equalizer_cuda_job& job, cudaStream_t stream);
 //! Up to 8 antennas, several vectors a matrix, no covariance.
 void launch_solve_many(const equalizer_cuda_job& job, cudaStream_t stream);
 

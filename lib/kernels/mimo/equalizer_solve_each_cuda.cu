@@ -17,10 +17,9 @@ constexpr int shared_a_thread = (Antennas::most_receive * Antennas::most_layers 
                                 (Antennas::most_receive | 1);
 
 // One matrix with its one vector a thread, all in registers, of which the elimination
-// frees more than it takes (8 x 8: 144 of H and y, 18 beside them). Both come in one go,
-// so that a warp waits for memory once; they follow one another, so that it reads whole
-// lines, and threads find their own rows in shared memory. 8 x 8 moves 676 bytes and
-// computes 840 complex products: at 4.2 TB/s 6.2 G vectors/s, by the arithmetic 8 G.
+// frees more than it takes. Both come in one go, so that a warp waits for memory once;
+// they follow one another, so that it reads whole lines, and threads find their own rows
+// in shared memory.
 template <bool Mmse, typename Antennas>
 __global__ void __launch_bounds__(32 * warps_a_block<Antennas>)
     solve_each(const cuda_job job)
@@ -113,14 +112,10 @@ void launch_solve_each(const equalizer_cuda_job& job, cudaStream_t stream)
         launch<antennas<4, 2>>(job, stream);
     } else if (are(4, 4)) {
         launch<antennas<4, 4>>(job, stream);
-    } else if (are(8, 8)) {
-        launch<antennas<8, 8>>(job, stream);
     } else if (job.receive <= 4) {
         launch<padded_antennas<4, 4>>(job, stream);
-    } else if (job.layers <= 4) {
-        launch<padded_antennas<8, 4>>(job, stream);
     } else {
-        launch<padded_antennas<8, 8>>(job, stream);
+        launch<padded_antennas<8, 4>>(job, stream);
     }
 }
 
