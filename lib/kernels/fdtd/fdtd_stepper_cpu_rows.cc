@@ -116,12 +116,64 @@ HWY_INLINE auto indices(D, const int32_t* from)
     }
 }
 
+//! Consecutive rows with `Count` entries, each at one distance: as a run, but for values.
+template <int Count, typename T>
+void straight_block(T* first, int32_t rows, const int32_t* distances, const T* values)
+{
+    const T* from[Count];
+    for (int j = 0; j < Count; ++j) {
+        from[j] = first + distances[j];
+    }
+    for_rows<T>(rows, [&](auto tag, int32_t i) HWY_ATTR {
+        auto sum = hn::LoadU(tag, first + i);
+        HWY_UNROLL(8)
+        for (int j = 0; j < Count; ++j) {
+            sum = hn::MulAdd(
+                hn::LoadU(tag, values + j * rows + i), hn::LoadU(tag, from[j] + i), sum);
+        }
+        hn::StoreU(settled(tag, sum), tag, first + i);
+    });
+}
+
+//! False if the block is none of those, or of rows of more entries.
+template <typename T>
+bool done_as_straight_block(const fdtd_block& b,
+                            const fdtd_block_shape& shape,
+                            T* state,
+                            const int32_t* columns,
+                            const T* values)
+{
+    if (b.rows < 0 || shape.distances != (1u << shape.entries) - 1) {
+        return false;
+    }
+    T* const first = state + b.rows;
+    switch (shape.entries) {
+    case 2:
+        straight_block<2>(first, shape.rows, columns, values);
+        return true;
+    case 3:
+        straight_block<3>(first, shape.rows, columns, values);
+        return true;
+    case 4:
+        straight_block<4>(first, shape.rows, columns, values);
+        return true;
+    case 5:
+        straight_block<5>(first, shape.rows, columns, values);
+        return true;
+    default:
+        return false;
+    }
+}
+
 template <typename T>
 void block(const fdtd_tables<T, fdtd_pointer>& t, T* state, const fdtd_block& b)
 {
     const fdtd_block_shape shape(b);
     const int32_t* const columns = t.columns + b.columns * fdtd_block::columns_apart;
     const T* const values = t.values + b.values * fdtd_block::values_apart;
+    if (shape.entries < 8 && done_as_straight_block(b, shape, state, columns, values)) {
+        return;
+    }
     const int32_t* const elements =
         b.rows < 0 ? t.block_rows + size_t(~b.rows) * fdtd_slice : nullptr;
     for_rows<T>(shape.rows, [&](auto tag, int32_t i) HWY_ATTR {

@@ -310,15 +310,32 @@ private:
                 rows.push_back(int32_t(row));
             }
         }
+        // A CPU's vectors want consecutive rows; so there those that have enough of them
+        // have blocks of their own.
+        std::vector<char> alone(size_t(end - begin));
+        for (size_t i = 0; d_units == fdtd_units::runs && i < rows.size();) {
+            const auto from = i++;
+            while (i < rows.size() && rows[i] == rows[i - 1] + 1 &&
+                   entries_of(rows[i]) == entries_of(rows[from])) {
+                ++i;
+            }
+            for (auto j = from; i - from >= fdtd_alone && j < i; ++j) {
+                alone[size_t(rows[j] - begin)] = 1;
+            }
+        }
+        const auto kind = [&](int32_t row) {
+            return std::make_pair(entries_of(row), alone[size_t(row - begin)]);
+        };
         std::stable_sort(rows.begin(), rows.end(), [&](int32_t one, int32_t other) {
-            return entries_of(one) < entries_of(other);
+            return kind(one) < kind(other);
         });
         for (size_t i = 0; i < rows.size();) {
-            const auto from = i;
+            const auto from = i++;
             const auto entries = entries_of(rows[from]);
-            for (; i < rows.size() && i < from + fdtd_slice &&
-                   entries_of(rows[i]) == entries;
-                 ++i) {
+            while (i < rows.size() && i < from + fdtd_slice &&
+                   kind(rows[i]) == kind(rows[from]) &&
+                   (!alone[size_t(rows[from] - begin)] || rows[i] == rows[i - 1] + 1)) {
+                ++i;
             }
             const auto count = int32_t(i - from);
             auto place = int32_t(update.first + rows[from]);

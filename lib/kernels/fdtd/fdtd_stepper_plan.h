@@ -20,6 +20,7 @@
 namespace gr::cudaphy::kernels {
 
 constexpr int32_t fdtd_slice = 32; //!< rows of a word and of a block at most
+constexpr size_t fdtd_alone = 8;   //!< rows that follow each other: a block on a CPU
 
 struct fdtd_phase {
     int32_t tiles, tiles_end;
