@@ -25,6 +25,20 @@ int default_batch(const std::vector<batch_port>& inputs,
     return static_cast<int>(std::clamp<size_t>((size_t{ 1 } << 20) / bytes, 1, 1 << 20));
 }
 
+//! Still a std::bad_alloc, which Python has as MemoryError, but one that says of what.
+class too_little_memory : public std::bad_alloc
+{
+public:
+    explicit too_little_memory(std::string text)
+        : d_text(std::make_shared<const std::string>(std::move(text)))
+    {
+    }
+    const char* what() const noexcept override { return d_text->c_str(); }
+
+private:
+    std::shared_ptr<const std::string> d_text; //!< shared: copies must not throw
+};
+
 } // namespace
 
 batch_block::batch_block(const batch_options& options,
@@ -88,7 +102,7 @@ void batch_block::make_jobs()
 
     const bool on_device = has_own_memory();
     const int count = on_device ? slots_on_device : 1;
-    for (int i = 0; i < count; ++i) {
+    const auto make_slot = [&] {
         auto made = std::make_unique<slot>();
         made->line = make_queue();
         made->watch = std::make_unique<stopwatch>(*made->line);
@@ -108,6 +122,13 @@ void batch_block::make_jobs()
             made->status = array<int>(*made->line, frames * d_status_words);
         }
         d_slots.push_back(std::move(made));
+    };
+    try {
+        for (int i = 0; i < count; ++i) {
+            make_slot();
+        }
+    } catch (const std::bad_alloc&) {
+        throw too_little_memory(memory_problem(frames));
     }
 
     // Room for every batch under way and one more to come; on a device for yet another,
@@ -136,6 +157,15 @@ void batch_block::make_jobs()
 std::unique_ptr<batch_job> batch_block::make_job_of_kind(queue& line, int)
 {
     return make_job(line);
+}
+
+std::string batch_block::memory_problem(size_t frames) const
+{
+    const bool cuda = d_backend.where == backend::cuda;
+    return name() + ": " +
+           (cuda ? "CUDA device " + std::to_string(d_backend.device) : "this machine") +
+           " has too little free memory for batches of " + std::to_string(frames) +
+           " frames: lower max_batch, or free memory";
 }
 
 std::unique_ptr<queue> batch_block::make_queue()

@@ -200,6 +200,7 @@ private:
     void report_all(const flight& done, const kept_frames& kept_before);
     void lock_rings();
     void find_edges();
+    std::string memory_problem(size_t frames) const;
     bool is_timed();
     bool shares_memory_with(const batch_block& other) const;
 

@@ -18,7 +18,9 @@ int batch_block::general_work(int,
         return work(ninput_items, { input_items, output_items, d_behind });
     } catch (const std::exception& problem) {
         // Thrown on, it would end this block's thread and leave the others waiting.
-        d_problem = problem.what();
+        d_problem = dynamic_cast<const std::bad_alloc*>(&problem)
+                        ? memory_problem(d_kinds[next_kind()].max_batch)
+                        : problem.what();
         d_logger->error("{}: the flowgraph ends here", d_problem);
         return WORK_DONE;
     }

@@ -49,11 +49,18 @@ public:
     {
     }
     int number = 0; //!< of the batch that it works on
+    static constexpr size_t most_memory = 1 << 20;
 
     backend where() const override { return d_real->where(); }
     int device() const override { return d_real->device(); }
     void* native() const override { return d_real->native(); }
-    void* allocate(size_t bytes) override { return d_real->allocate(bytes); }
+    void* allocate(size_t bytes) override
+    {
+        if (bytes > most_memory) {
+            throw std::bad_alloc();
+        }
+        return d_real->allocate(bytes);
+    }
     void release(void* memory) override { d_real->release(memory); }
     void copy_in(void* to, const void* from, size_t bytes) override
     {
@@ -396,4 +403,29 @@ BOOST_AUTO_TEST_CASE(blocks_behind_wake_up_while_the_first_one_submits)
     run_chain(counted(16), row, sink);
     BOOST_TEST(woken);
     BOOST_TEST(sink->data() == counted(16));
+}
+
+BOOST_AUTO_TEST_CASE(where_memory_does_not_suffice_the_error_says_of_what)
+{
+    constexpr int most = watched_queue::most_memory / sizeof(int);
+    BOOST_CHECK_NO_THROW(new_paced(most));
+    BOOST_CHECK_EXCEPTION(
+        new_paced(most + 1), std::bad_alloc, [](const std::bad_alloc& problem) {
+            const std::string text = problem.what();
+            return text.find("paced: ") == 0 &&
+                   text.find(std::to_string(most + 1)) != text.npos &&
+                   text.find("max_batch") != text.npos;
+        });
+    // And while it runs.
+    const auto block = new_paced(64);
+    block->while_submitting = [raw = block.get()] {
+        if (raw->batches == 3) {
+            throw std::bad_alloc();
+        }
+    };
+    auto sink = int_sink::make();
+    run_chain(counted(64 * 10), { block }, sink);
+    const auto data = sink->data();
+    BOOST_TEST(data == counted(static_cast<int>(data.size())));
+    BOOST_TEST(data.size() <= 3u * 64);
 }
