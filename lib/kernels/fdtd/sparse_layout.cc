@@ -40,6 +40,29 @@ std::vector<int32_t> all_rows(int64_t rows)
     return all;
 }
 
+//! Puts rows that follow each other, eight or more of them, before all others. Returns
+//! how many there are.
+size_t runs_first(std::vector<int32_t>& rows)
+{
+    constexpr size_t least = 8;
+    std::vector<int32_t> others;
+    size_t kept = 0;
+    for (size_t i = 0; i < rows.size();) {
+        const auto from = i++;
+        while (i < rows.size() && rows[i] == rows[i - 1] + 1) {
+            ++i;
+        }
+        if (i - from >= least) {
+            kept = std::copy(rows.begin() + from, rows.begin() + i, rows.begin() + kept) -
+                   rows.begin();
+        } else {
+            others.insert(others.end(), rows.begin() + from, rows.begin() + i);
+        }
+    }
+    std::copy(others.begin(), others.end(), rows.begin() + kept);
+    return kept;
+}
+
 } // namespace
 
 template <typename T>
@@ -104,14 +127,15 @@ size_t bcrs_layout<T>::bytes() const
 }
 
 template <typename T>
-subdivided_layout<T>::subdivided_layout(const sparse_matrix<T>& a)
-    : subdivided_layout(a, all_rows(a.rows))
+subdivided_layout<T>::subdivided_layout(const sparse_matrix<T>& a, bool for_vectors)
+    : subdivided_layout(a, all_rows(a.rows), for_vectors)
 {
 }
 
 template <typename T>
 subdivided_layout<T>::subdivided_layout(const sparse_matrix<T>& a,
-                                        const std::vector<int32_t>& rows)
+                                        const std::vector<int32_t>& rows,
+                                        bool for_vectors)
 {
     const auto count_of = [&](int32_t row) {
         return a.row_start[row + 1] - a.row_start[row];
@@ -129,11 +153,19 @@ subdivided_layout<T>::subdivided_layout(const sparse_matrix<T>& a,
         column.push_back(a.column[e]);
         value.push_back(a.value[e]);
     };
-    for (const auto& [count, group] : groups) {
+    for (auto& [count, group] : groups) {
+        const auto alone =
+            for_vectors && count < long_row_if_alone ? runs_first(group) : 0;
         size_t next = 0;
         while (next < group.size()) {
-            const auto left = group.size() - next;
-            const auto height = std::min<size_t>(left, sparse_chunk::most_rows);
+            auto height = std::min<size_t>(group.size() - next, sparse_chunk::most_rows);
+            if (next < alone) {
+                size_t run = 1;
+                while (run < height && group[next + run] == group[next] + int32_t(run)) {
+                    ++run;
+                }
+                height = run;
+            }
             const int64_t entry = column.size();
             const auto* first = &group[next];
             if (count >= long_row ||
@@ -164,18 +196,46 @@ subdivided_layout<T>::subdivided_layout(const sparse_matrix<T>& a,
     }
     // The longest first, so that none is left over when all else is done.
     std::reverse(long_rows.begin(), long_rows.end());
+    if (for_vectors) {
+        shorten_columns();
+    }
+}
+
+template <typename T>
+void subdivided_layout<T>::shorten_columns()
+{
+    std::vector<int32_t> all;
+    all.swap(column);
+    for (const auto& chunk : chunks) {
+        const auto rows = chunk.rows(), entries = chunk.entries();
+        const auto* const from = all.data() + chunk.entry;
+        bool straight = chunk.row >= 0;
+        for (int64_t e = 0; straight && e < int64_t(rows) * entries; ++e) {
+            straight = from[e] - e % rows == from[e - e % rows];
+        }
+        columns_at.push_back(straight ? ~int64_t(column.size()) : int64_t(column.size()));
+        for (int64_t e = 0; e < int64_t(rows) * entries; e += straight ? rows : 1) {
+            column.push_back(from[e]);
+        }
+    }
+    for (const auto& row : long_rows) {
+        columns_at.push_back(int64_t(column.size()));
+        const auto from = all.begin() + row.entry;
+        column.insert(column.end(), from, from + row.entries);
+    }
+    column.shrink_to_fit();
 }
 
 template <typename T>
 size_t subdivided_layout<T>::bytes() const
 {
     return bytes_of(chunks) + bytes_of(long_rows) + bytes_of(row_list) +
-           bytes_of(column) + bytes_of(value);
+           bytes_of(columns_at) + bytes_of(column) + bytes_of(value);
 }
 
 template <typename T>
-dictionary_layout<T>::dictionary_layout(const sparse_matrix<T>& a)
-    : patterns(row_patterns<T>::find(a)), others(a, patterns.explicit_rows)
+dictionary_layout<T>::dictionary_layout(const sparse_matrix<T>& a, bool for_vectors)
+    : patterns(row_patterns<T>::find(a)), others(a, patterns.explicit_rows, for_vectors)
 {
 }
 
@@ -248,7 +308,8 @@ size_t diagonal_layout<T>::bytes() const
 
 template <typename T>
 sparse_layout<T> make_sparse_layout(const sparse_matrix<T>& a,
-                                    const typename sparse_product<T>::parameters& p)
+                                    const typename sparse_product<T>::parameters& p,
+                                    bool for_vectors)
 {
     switch (p.format) {
     case sparse_format::crs:
@@ -258,9 +319,9 @@ sparse_layout<T> make_sparse_layout(const sparse_matrix<T>& a,
     case sparse_format::bcrs:
         return bcrs_layout<T>(a, p.block);
     case sparse_format::subdivided_crs:
-        return subdivided_layout<T>(a);
+        return subdivided_layout<T>(a, for_vectors);
     case sparse_format::dictionary:
-        return dictionary_layout<T>(a);
+        return dictionary_layout<T>(a, for_vectors);
     default:
         return diagonal_layout<T>(a);
     }
@@ -274,7 +335,7 @@ sparse_layout<T> make_sparse_layout(const sparse_matrix<T>& a,
     template struct dictionary_layout<T>;            \
     template struct diagonal_layout<T>;              \
     template sparse_layout<T> make_sparse_layout<T>( \
-        const sparse_matrix<T>&, const sparse_product<T>::parameters&);
+        const sparse_matrix<T>&, const sparse_product<T>::parameters&, bool);
 CUDAPHY_INSTANTIATE(float)
 CUDAPHY_INSTANTIATE(double)
 CUDAPHY_INSTANTIATE(complex64)

@@ -100,11 +100,22 @@ constexpr int64_t long_row = 1024;
 //! rows make a group's memory a single stream, whose neighbouring lanes and threads read
 //! neighbouring addresses, and keep the rows' numbers out of memory where they are
 //! consecutive. Nothing is padded.
+//!
+//! For a CPU's vectors, rows that follow each other have chunks of their own, and an
+//! entry whose columns do, too, has its distance from the first row's number alone: half
+//! the memory, and no gather.
 template <typename T>
 struct subdivided_layout {
     //! Of all rows, or of those given, ascending.
-    explicit subdivided_layout(const sparse_matrix<T>& a);
-    subdivided_layout(const sparse_matrix<T>& a, const std::vector<int32_t>& rows);
+    subdivided_layout(const sparse_matrix<T>& a, bool for_vectors);
+    subdivided_layout(const sparse_matrix<T>& a,
+                      const std::vector<int32_t>& rows,
+                      bool for_vectors);
+
+    //! For vectors: where each chunk's columns begin and then each long row's; below 0:
+    //! ~the place of its first row's, which are all there are. Else empty, as columns
+    //! stand where values do.
+    std::vector<int64_t> columns_at;
 
     std::vector<sparse_chunk> chunks;
     std::vector<sparse_long_row> long_rows;
@@ -113,11 +124,14 @@ struct subdivided_layout {
     std::vector<T> value;
 
     size_t bytes() const;
+
+private:
+    void shorten_columns();
 };
 
 template <typename T>
 struct dictionary_layout {
-    explicit dictionary_layout(const sparse_matrix<T>& a);
+    dictionary_layout(const sparse_matrix<T>& a, bool for_vectors);
 
     row_patterns<T> patterns;
     subdivided_layout<T> others;
@@ -162,7 +176,8 @@ using sparse_layout = std::variant<crs_layout<T>,
 
 template <typename T>
 sparse_layout<T> make_sparse_layout(const sparse_matrix<T>& a,
-                                    const typename sparse_product<T>::parameters&);
+                                    const typename sparse_product<T>::parameters&,
+                                    bool for_vectors = false);
 
 template <typename T>
 size_t bytes_of(const std::vector<T>& items)

@@ -63,7 +63,7 @@ public:
     sparse_product_cpu(const sparse_matrix<T>& a,
                        const typename sparse_product<T>::parameters& p)
         : d_rows(a.rows), d_columns(a.columns), d_accumulate(p.accumulate),
-          d_layout(make_sparse_layout(a, p)),
+          d_layout(make_sparse_layout(a, p, true)),
           d_pieces(std::visit(
               [&](const auto& layout) { return sparse_pieces(layout, a.rows); },
               d_layout))

@@ -206,18 +206,74 @@ multiply_chunk(const chunk_of_entries<T>& a, const T* x, T* y, bool accumulate)
     }
 }
 
+//! Rows that follow each other, each entry's columns, too; the last ones by halves of a
+//! vector.
+template <size_t Lanes, typename T>
+HWY_INLINE void multiply_straight_rows(
+    const chunk_of_entries<T>& a, int row, const T* x, T* y, bool accumulate)
+{
+    const hn::CappedTag<T, Lanes> tag;
+    const int step = int(hn::Lanes(tag));
+    for (; row + step <= a.stride; row += step) {
+        auto sum = accumulate ? hn::LoadU(tag, y + row) : hn::Zero(tag);
+        const auto* value = a.value + row;
+        for (int j = 0; j < a.entries; ++j, value += a.stride) {
+            sum = hn::MulAdd(
+                hn::LoadU(tag, value), hn::LoadU(tag, x + a.column[j] + row), sum);
+        }
+        hn::StoreU(sum, tag, y + row);
+    }
+    if constexpr (Lanes > 1) {
+        if (row < a.stride) {
+            multiply_straight_rows<Lanes / 2>(a, row, x, y, accumulate);
+        }
+    }
+}
+
+template <typename T>
+HWY_INLINE void
+multiply_straight(const chunk_of_entries<T>& a, const T* x, T* y, bool accumulate)
+{
+    if constexpr (std::is_same_v<T, complex64>) {
+        using lane = lanes<T>;
+        int row = 0;
+        for (; row + lane::count <= a.stride; row += lane::count) {
+            auto sum = accumulate ? lane::load(y + row) : lane::zero();
+            for (int j = 0; j < a.entries; ++j) {
+                sum =
+                    lane::fused(lane::load_factor(a.value + int64_t(j) * a.stride + row),
+                                lane::load(x + a.column[j] + row),
+                                sum);
+            }
+            lane::store(sum, y + row);
+        }
+        for (; row < a.stride; ++row) {
+            T sum = accumulate ? y[row] : T(0);
+            for (int j = 0; j < a.entries; ++j) {
+                sum = fused(
+                    a.value[int64_t(j) * a.stride + row], x[a.column[j] + row], sum);
+            }
+            y[row] = sum;
+        }
+    } else {
+        multiply_straight_rows<hn::MaxLanes(hn::ScalableTag<T>())>(
+            a, 0, x, y, accumulate);
+    }
+}
+
 template <typename T>
 void multiply(const subdivided_layout<T>& a,
               const sparse_job<T>& job,
               const sparse_piece& piece)
 {
     if (piece.part == 1) {
+        const auto* const columns_at = a.columns_at.data() + a.chunks.size();
         for (auto first = piece.first; first < piece.last; first += 4) {
             const int count = int(std::min<int64_t>(4, piece.last - first));
             row_of_entries<T> rows[4];
             for (int i = 0; i < count; ++i) {
                 const auto& row = a.long_rows[first + i];
-                rows[i] = { a.column.data() + row.entry,
+                rows[i] = { a.column.data() + columns_at[first + i],
                             a.value.data() + row.entry,
                             row.entries,
                             job.y + row.row };
@@ -229,10 +285,15 @@ void multiply(const subdivided_layout<T>& a,
     for (auto c = piece.first; c < piece.last; ++c) {
         const auto& chunk = a.chunks[c];
         const int rows = chunk.rows();
-        const chunk_of_entries<T> entries{ a.column.data() + chunk.entry,
+        const auto at = a.columns_at[c];
+        const chunk_of_entries<T> entries{ a.column.data() + (at < 0 ? ~at : at),
                                            a.value.data() + chunk.entry,
                                            rows,
                                            chunk.entries() };
+        if (at < 0) {
+            multiply_straight(entries, job.x, job.y + chunk.row, job.accumulate);
+            continue;
+        }
         if (chunk.row >= 0) {
             multiply_chunk(entries, job.x, job.y + chunk.row, job.accumulate);
             continue;
