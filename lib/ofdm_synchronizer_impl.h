@@ -6,11 +6,12 @@
 #include <atomic>
 #include <deque>
 #include <gnuradio/cudaphy/ofdm_synchronizer.h>
+#include <gnuradio/cudaphy/runtime/block_statistics.h>
 #include <optional>
 
 namespace gr::cudaphy {
 
-class ofdm_synchronizer_impl : public ofdm_synchronizer
+class ofdm_synchronizer_impl : public ofdm_synchronizer, public counting_block
 {
 public:
     ofdm_synchronizer_impl(const ofdm_frame_shape& shape,
@@ -28,6 +29,7 @@ public:
     uint64_t false_alarms() const override { return d_false_alarms; }
     uint64_t torn_frames() const override { return d_torn; }
     double carrier_offset() const override { return d_offset; }
+    block_statistics statistics() const override;
 
 private:
     //! A sample of the input with its time.

@@ -196,6 +196,10 @@ class qa_mimo_ofdm_receiver_frontend(OfdmCase):
                     self.assertEqual(
                         (block.frames(), block.torn_frames()), (len(good), seen)
                     )
+                    counted = block.synchronizer.stats()
+                    self.assertEqual(
+                        (counted["frames"], counted["failures"]), (len(good), seen)
+                    )
                     starts = [ahead + n * FRAME - (count if n > 2 else 0) for n in good]
                     self.assertEqual([v for _, v in sink.tags("frame_start")], starts)
                     if with_rate:
