@@ -16,23 +16,27 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::any(const name& here)
     return result;
 }
 
-//! Whether a telling check is odd: a predicate of the thread. The groups take rows in
-//! turn.
+//! Whether a telling check is odd: a predicate of the thread. A group takes its own row
+//! of each pair; else the groups take rows in turn.
 ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::check_all()
 {
     say("mov.b32 %s, 0;", d_odd);
     for_groups([&](int group) {
-        for (size_t r = group; r < d_plan.rows.size();
-             r += ldpc_cuda_folded_plan::groups) {
-            const auto& row = d_plan.rows[r];
-            if (!row.tells) {
+        const size_t count = d_plan.steps.size();
+        for (size_t r = d_plan.in_pairs ? 0 : group; r < count;
+             r += d_plan.in_pairs ? 1 : ldpc_cuda_folded_plan::groups) {
+            const auto& row = d_plan.steps[r];
+            if (!row.tells[group]) {
                 continue;
             }
             in_hand now;
             name parity;
             forget_addresses(row.edges[group]);
-            for (const auto& edges : row.edges) {
-                for (const auto& edge : edges) {
+            for (int g = 0; g < ldpc_cuda_folded_plan::groups; ++g) {
+                if (d_plan.in_pairs && g != group) {
+                    continue;
+                }
+                for (const auto& edge : row.edges[g]) {
                     name l;
                     if (edge.is_copied) {
                         l = load_at_work(d_w,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_cuda_folded_plan.h"
+#include "kernels/ldpc/ldpc_row_pairs.h"
 #include <algorithm>
 #include <map>
 #include <set>
@@ -18,6 +19,21 @@ constexpr int edge_cost = 9, address_cost = 4, exchange_cost = 2;
 
 int rounded_up(int value, int step) { return (value + step - 1) / step * step; }
 
+struct circulants_of_row {
+    std::vector<ldpc_circulants::circulant>::const_iterator first, last;
+    auto begin() const { return first; }
+    auto end() const { return last; }
+};
+circulants_of_row of_row(const ldpc_circulants& blocks, int row)
+{
+    const auto from = [&](int r) {
+        return std::partition_point(blocks.all.begin(),
+                                    blocks.all.end(),
+                                    [r](const auto& one) { return one.row < r; });
+    };
+    return { from(row), from(row + 1) };
+}
+
 } // namespace
 
 ldpc_cuda_folded_plan::ldpc_cuda_folded_plan(const ldpc_decoding& decoding,
@@ -25,6 +41,8 @@ ldpc_cuda_folded_plan::ldpc_cuda_folded_plan(const ldpc_decoding& decoding,
 {
     const auto& code = *decoding.code;
     const auto& blocks = code.circulants();
+    d_pairs = ldpc_row_pairs(code);
+    in_pairs = !d_pairs.empty();
     half = blocks.lifting_size / 2;
     group_threads = rounded_up(half, warp);
     if (blocks.lifting_size < 2 || blocks.lifting_size % 2 != 0 || threads() > 1024 ||
@@ -61,12 +79,12 @@ bool ldpc_cuda_folded_plan::build(const ldpc_decoding& decoding,
     }
     sources.assign(2 * words, ldpc_decoding::punctured);
     least_at = 4 * words;
-    parity_at = least_at + 2 * 4 * threads();
-    scratch_at = parity_at + 2 * 4 * group_threads;
+    parity_at = least_at + (in_pairs ? 0 : 2 * 4 * threads());
+    scratch_at = parity_at + (in_pairs ? 0 : 2 * 4 * group_threads);
     if (scratch_at + 8 > shared_bytes_a_block) {
         return false;
     }
-    make_rows(code);
+    make_steps(code);
     mark_late();
     place_words(scratch_at + 8, shared_bytes_a_block);
     return true;
@@ -76,7 +94,7 @@ void ldpc_cuda_folded_plan::place_words(int shared_at, int shared_bytes_a_block)
 {
     size_t most_edges = 0;
     std::array<int, groups> edges{};
-    for (auto& row : rows) {
+    for (auto& row : steps) {
         for (int g = 0; g < groups; ++g) {
             most_edges = std::max(most_edges, row.edges[g].size());
             row.first[g] = edges[g];
@@ -134,13 +152,21 @@ void ldpc_cuda_folded_plan::choose_copies(const ldpc_code& code, int copies)
     d_of.assign(blocks.block_columns, {});
     d_is_own.assign(blocks.block_columns, 1);
     std::vector<char> serves(blocks.block_columns, 1);
-    for (const auto& one : blocks.all) {
-        auto& all = d_of[one.column];
-        serves[one.column] &=
-            one.missing < 0 && (all.empty() || all.back()->row != one.row);
-        all.push_back(&one);
-        d_is_own[one.column] &= one.missing < 0 && one.shift == all[0]->shift &&
-                                (!d_is_fixed[one.column] || one.shift == 0);
+    const auto group_of = [&](int row) {
+        return in_pairs && std::any_of(d_pairs.begin(), d_pairs.end(), [&](auto& pair) {
+                   return pair[1] == row;
+               });
+    };
+    for (const int row : ldpc_row_order(code)) {
+        for (const auto& one : of_row(blocks, row)) {
+            auto& all = d_of[one.column];
+            serves[one.column] &=
+                one.missing < 0 && (all.empty() || all.back()->row != row);
+            all.push_back(&one);
+            d_is_own[one.column] &= one.missing < 0 && one.shift == all[0]->shift &&
+                                    group_of(row) == group_of(all[0]->row) &&
+                                    (!d_is_fixed[one.column] || one.shift == 0);
+        }
     }
     std::vector<int> columns;
     for (int c = 0; c < blocks.block_columns; ++c) {
@@ -197,56 +223,82 @@ void ldpc_cuda_folded_plan::choose_begins(const ldpc_code& code)
     }
 }
 
-void ldpc_cuda_folded_plan::make_rows(const ldpc_code& code)
+void ldpc_cuda_folded_plan::make_steps(const ldpc_code& code)
 {
     const auto& blocks = code.circulants();
-    const int z = blocks.lifting_size;
     std::vector<size_t> seen(blocks.block_columns);
-    rows.clear();
-    auto next = blocks.all.begin();
-    for (int r = 0; r < blocks.block_rows; ++r) {
-        row now;
-        std::vector<edge> edges;
-        int turn = 0;
-        for (; next != blocks.all.end() && next->row == r; ++next) {
-            const int c = next->column;
-            turn = !edges.empty() && edges.back().column == c ? turn + 1 : 0;
-            const auto& of = d_of[c];
-            const size_t place = seen[c]++;
-            const int rest = (next->shift - begins[c] + z) % z;
-            edge one{};
-            one.column = c;
-            one.turn = turn;
-            one.missing = next->missing;
-            one.is_own = d_is_own[c] != 0;
-            one.is_copied = copied[c] != 0;
-            one.rest_shift = rest % half;
-            one.rest_exchanged = (rest >= half) != (exchanged[c] != 0);
-            int distance = rest;
-            if (one.is_copied) {
-                const auto* before = of[(place + of.size() - 1) % of.size()];
-                const auto* behind = of[(place + 1) % of.size()];
-                distance = (next->shift - before->shift + z) % z;
-                const int further = (behind->shift - next->shift + z) % z;
-                one.next_exchanged = further >= half;
-                one.next_moves =
-                    further % half != 0 || (place + 1 == of.size() && of.size() > 1);
-            }
-            one.shift = distance % half;
-            one.exchanged = distance >= half;
-            edges.push_back(one);
-            now.turns = std::max(now.turns, turn + 1);
+    const auto tells = [&](int row) {
+        const int check = row * blocks.lifting_size;
+        return code.telling()[blocks.checks.empty() ? check : blocks.checks[check]] != 0;
+    };
+    const auto note_turns = [](step& now, const std::vector<edge>& edges) {
+        for (const auto& one : edges) {
+            now.turns = std::max(now.turns, one.turn + 1);
         }
-        const int check = r * z;
-        now.tells = code.telling()[blocks.checks.empty() ? check : blocks.checks[check]];
-        share(std::move(edges), now);
-        rows.push_back(std::move(now));
+    };
+    steps.clear();
+    for (const auto& pair : d_pairs) {
+        step now;
+        for (int g = 0; g < groups; ++g) {
+            if (pair[g] >= 0) {
+                now.edges[g] = edges_of(pair[g], blocks, seen);
+                now.tells[g] = tells(pair[g]);
+                note_turns(now, now.edges[g]);
+            }
+        }
+        steps.push_back(std::move(now));
     }
+    for (int r = 0; r < blocks.block_rows && !in_pairs; ++r) {
+        step now;
+        auto edges = edges_of(r, blocks, seen);
+        note_turns(now, edges);
+        now.tells.fill(tells(r));
+        share(std::move(edges), now);
+        steps.push_back(std::move(now));
+    }
+}
+
+//! `seen`: how many circulants of each column there were before, in the order of rows.
+std::vector<ldpc_cuda_folded_plan::edge> ldpc_cuda_folded_plan::edges_of(
+    int row, const ldpc_circulants& blocks, std::vector<size_t>& seen)
+{
+    const int z = blocks.lifting_size;
+    std::vector<edge> edges;
+    int turn = 0;
+    for (const auto& next : of_row(blocks, row)) {
+        const int c = next.column;
+        turn = !edges.empty() && edges.back().column == c ? turn + 1 : 0;
+        const auto& of = d_of[c];
+        const size_t place = seen[c]++;
+        const int rest = (next.shift - begins[c] + z) % z;
+        edge one{};
+        one.column = c;
+        one.turn = turn;
+        one.missing = next.missing;
+        one.is_own = d_is_own[c] != 0;
+        one.is_copied = copied[c] != 0;
+        one.rest_shift = rest % half;
+        one.rest_exchanged = (rest >= half) != (exchanged[c] != 0);
+        int distance = rest;
+        if (one.is_copied) {
+            const auto* before = of[(place + of.size() - 1) % of.size()];
+            const auto* behind = of[(place + 1) % of.size()];
+            distance = (next.shift - before->shift + z) % z;
+            const int further = (behind->shift - next.shift + z) % z;
+            one.next_exchanged = further >= half;
+            one.next_moves =
+                further % half != 0 || (place + 1 == of.size() && of.size() > 1);
+        }
+        one.shift = distance % half;
+        one.exchanged = distance >= half;
+        edges.push_back(one);
+    }
+    return edges;
 }
 
 //! Own columns go to the last group, all others where there is less to do; edges of equal
 //! address stay together.
-void ldpc_cuda_folded_plan::share(std::vector<edge> edges, row& row)
+void ldpc_cuda_folded_plan::share(std::vector<edge> edges, step& row)
 {
     std::array<int, groups> cost{};
     std::map<int, std::vector<edge>> of_shift;
@@ -280,7 +332,7 @@ void ldpc_cuda_folded_plan::share(std::vector<edge> edges, row& row)
 void ldpc_cuda_folded_plan::mark_late()
 {
     std::set<int> written;
-    for (auto& row : rows) {
+    for (auto& row : steps) {
         std::set<int> now;
         for (auto& edges : row.edges) {
             for (auto& one : edges) {

@@ -23,9 +23,10 @@ namespace gr::cudaphy::kernels {
  * back from the bit on that its last check began with, each thread its own word, so that
  * no thread needs an address.
  *
- * Two groups of threads share the edges of each row, and tell one another the least of
- * theirs. A row's loads are under way while the row before is at work, but for columns
- * that this one writes.
+ * Two groups of threads take two rows without a common column at once, a row each, where
+ * the code has such pairs (ldpc_row_pairs.h). Else they share the edges of each row, and
+ * tell one another the least of theirs. A step's loads are under way while the step
+ * before is at work, but for columns that this one writes.
  */
 struct ldpc_cuda_folded_plan {
     static constexpr int groups = 2;
@@ -36,19 +37,20 @@ struct ldpc_cuda_folded_plan {
         bool exchanged; //!< halves, where thread j finds word j + shift
         int turn;       //!< as ldpc_fixed_schedule::edge
         int missing;    //!< check without this edge, or -1
-        bool is_own;    //!< nobody else has this word, in any row
-        bool is_late;   //!< written by the row before
+        bool is_own;    //!< no other thread has this word, in any row
+        bool is_late;   //!< written by the step before
         //! Where the column has a copy: as `exchanged` of its next edge in turn; whether
         //! that one, or the parity checks after an iteration, have a shift.
         bool is_copied, next_exchanged, next_moves;
         int rest_shift; //!< as `shift` and `exchanged` after an iteration
         bool rest_exchanged;
     };
-    struct row {
+    //! A row, or a pair of them.
+    struct step {
         std::array<std::vector<edge>, groups> edges;
         std::array<int, groups> first{}; //!< of its messages: two bytes each
         int turns = 1;
-        bool tells = true;
+        std::array<bool, groups> tells{}; //!< whether each group's row does
         bool has_late = false;
     };
 
@@ -60,15 +62,16 @@ struct ldpc_cuda_folded_plan {
     //! Whether a group's other threads leave at once; not where no whole warp is left,
     //! which it takes to put bits out.
     bool idle_leave() const { return half >= 32; }
-    std::vector<row> rows;
+    bool in_pairs = false; //!< whether each group has a row of its own
+    std::vector<step> steps;
     //! Of each block column: the bit in its first word's lower half, or in its upper
     //! one, where `exchanged`, after an iteration; its first word; whether it has a copy.
     std::vector<int> begins, first_word;
     std::vector<char> exchanged, copied;
     std::array<ldpc_cuda_store, groups> stores;
-    //! In shared memory: behind the L, the least of each thread's edges, for two rows in
-    //! turn; then the parity of the first group's, for two rows; two words for all; the
-    //! groups' words.
+    //! In shared memory: behind the L, where rows are shared, the least of each thread's
+    //! edges, for two rows in turn, and the parity of the first group's, for two rows;
+    //! then two words for all; the groups' words.
     int least_at = 0, parity_at = 0, scratch_at = 0;
     int threads() const { return groups * group_threads; }
 
@@ -83,12 +86,15 @@ private:
     bool build(const ldpc_decoding&, int shared_bytes_a_block, int copies);
     void choose_copies(const ldpc_code&, int copies);
     void choose_begins(const ldpc_code&);
-    void make_rows(const ldpc_code&);
-    void share(std::vector<edge>, row&);
+    void make_steps(const ldpc_code&);
+    std::vector<edge>
+    edges_of(int row, const ldpc_circulants&, std::vector<size_t>& seen);
+    void share(std::vector<edge>, step&);
     void mark_late();
     void place_words(int shared_at, int shared_bytes_a_block);
     void list_places(const ldpc_decoding&);
-    std::vector<std::vector<const circulant*>> d_of; //!< each block column, by row
+    std::vector<std::array<int, groups>> d_pairs;    //!< of rows
+    std::vector<std::vector<const circulant*>> d_of; //!< each block column, in order
     std::vector<char> d_is_own, d_is_fixed;
 };
 

@@ -71,18 +71,18 @@ bool ldpc_cuda_folded_writer::hands_on(size_t row,
                                        const ldpc_cuda_folded_plan::edge& edge) const
 {
     const auto holds = [&](size_t which) {
-        const auto& edges = d_plan.rows[which].edges[group];
+        const auto& edges = d_plan.steps[which].edges[group];
         return std::any_of(edges.begin(), edges.end(), [&](const auto& other) {
             return other.column == edge.column;
         });
     };
-    return edge.is_own && row + 1 < d_plan.rows.size() && holds(row) && holds(row + 1);
+    return edge.is_own && row + 1 < d_plan.steps.size() && holds(row) && holds(row + 1);
 }
 
 //! Sends for the L of a row's edges.
 void ldpc_cuda_folded_writer::fetch(size_t number, int group, bool late, in_hand& now)
 {
-    const auto& edges = d_plan.rows[number].edges[group];
+    const auto& edges = d_plan.steps[number].edges[group];
     forget_addresses(edges);
     for (auto* list : { &now.address, &now.l, &now.old, &now.q }) {
         list->resize(edges.size());
@@ -105,7 +105,7 @@ void ldpc_cuda_folded_writer::fetch(size_t number, int group, bool late, in_hand
 //! Makes q of them.
 void ldpc_cuda_folded_writer::take(size_t number, int group, bool late, in_hand& now)
 {
-    const auto& row = d_plan.rows[number];
+    const auto& row = d_plan.steps[number];
     for (const int e : late ? now.late : now.early) {
         const auto& edge = row.edges[group][e];
         if (now.l[e].empty()) {
@@ -148,16 +148,19 @@ void ldpc_cuda_folded_writer::take(size_t number, int group, bool late, in_hand&
     }
 }
 
-//! Stores the least of a thread's edges for its partner.
+//! Ends taking; where rows are shared, stores the least of a thread's edges for its
+//! partner.
 void ldpc_cuda_folded_writer::give_least(size_t row, in_hand& now)
 {
     if (!now.all) {
         now.all = std::move(now.early_tree);
     }
-    say("st.shared.b32 [%s+%d], %s;",
-        d_mine,
-        least_at(row),
-        now.all ? least_of(*now.all) : d_most);
+    if (!d_plan.in_pairs) {
+        say("st.shared.b32 [%s+%d], %s;",
+            d_mine,
+            least_at(row),
+            now.all ? least_of(*now.all) : d_most);
+    }
     now.passes.clear();
 }
 
@@ -212,14 +215,16 @@ void ldpc_cuda_folded_writer::store(const ldpc_cuda_folded_plan::edge& edge,
     }
 }
 
-//! Messages and new L of a row, once the least of the other group's edges is there.
+//! Messages and new L of a row, once the least of the other group's edges is there, if
+//! there are such.
 void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
 {
-    const auto& row = d_plan.rows[number];
+    const auto& row = d_plan.steps[number];
     const auto& edges = row.edges[group];
     const int n = static_cast<int>(edges.size());
-    const bool wants_parity = watches() && row.tells;
-    const name theirs = less(load(d_partner, least_at(number)), d_most);
+    const bool wants_parity = watches() && row.tells[group];
+    const name theirs =
+        d_plan.in_pairs ? d_most : less(load(d_partner, least_at(number)), d_most);
     std::vector<name> least(n), message(n);
     if (now.all) {
         give_others(*now.all, theirs, least);
@@ -257,7 +262,9 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
         }
     }
     keep_messages(number, group, message);
-    if (wants_parity && group != last_group) {
+    if (wants_parity && d_plan.in_pairs) {
+        say("or.b32 %s, %s, %s;", d_odd, d_odd, now.parity);
+    } else if (wants_parity && group != last_group) {
         say("st.shared.b32 [%s+%d], %s;",
             d_t4,
             parity_at(number),
@@ -270,10 +277,10 @@ void ldpc_cuda_folded_writer::keep_messages(size_t number,
                                             int group,
                                             const std::vector<name>& message)
 {
-    const auto& row = d_plan.rows[number];
+    const auto& row = d_plan.steps[number];
     const int n = static_cast<int>(message.size());
     const int first = row.first[group];
-    const bool is_last = number + 1 == d_plan.rows.size();
+    const bool is_last = number + 1 == d_plan.steps.size();
     for (int e = 0; e < n;) {
         const int slot = first + e, w = slot / 2;
         const bool both = slot % 2 == 0 && e + 1 < n;
@@ -301,10 +308,10 @@ void ldpc_cuda_folded_writer::keep_messages(size_t number,
 //! Sends for a row's words on the device.
 void ldpc_cuda_folded_writer::fetch_words_ahead(size_t number, int group)
 {
-    if (number >= d_plan.rows.size()) {
+    if (number >= d_plan.steps.size()) {
         return;
     }
-    const auto& row = d_plan.rows[number];
+    const auto& row = d_plan.steps[number];
     const int n = static_cast<int>(row.edges[group].size());
     for (int slot = row.first[group]; slot < row.first[group] + n; ++slot) {
         const int w = slot / 2;
@@ -314,15 +321,28 @@ void ldpc_cuda_folded_writer::fetch_words_ahead(size_t number, int group)
     }
 }
 
+//! Whether a step reads, behind the barrier, words that another thread writes back.
+bool ldpc_cuda_folded_writer::moves_late(size_t step) const
+{
+    const auto& of = d_plan.steps[step];
+    const auto moves = [&](const auto& edges) {
+        return std::any_of(edges.begin(), edges.end(), [&](const auto& edge) {
+            return edge.is_late && (edge.is_copied || of.turns > 1);
+        });
+    };
+    return std::any_of(of.edges.begin(), of.edges.end(), moves);
+}
+
 //! All rows, for one group. Both groups meet at the same barriers.
 void ldpc_cuda_folded_writer::visit_all(int group)
 {
-    const size_t count = d_plan.rows.size();
+    const size_t count = d_plan.steps.size();
     d_own.clear();
     for (size_t r = 0; r < ahead; ++r) {
         fetch_words_ahead(r, group);
     }
     in_hand now;
+    const bool watches_others = watches() && !d_plan.in_pairs && group == last_group;
     fetch(0, group, false, now);
     take(0, group, false, now);
     give_least(0, now);
@@ -335,24 +355,30 @@ void ldpc_cuda_folded_writer::visit_all(int group)
             fetch(r + 1, group, false, next);
         }
         finish(r, group, now);
-        if (group == last_group && r > 0 && watches() && d_plan.rows[r - 1].tells) {
+        if (watches_others && r > 0 && d_plan.steps[r - 1].tells[group]) {
             note_parity(r - 1, before);
         }
         before = now.parity;
         if (r + 1 < count) {
             take(r + 1, group, false, next);
-            if (d_plan.rows[r + 1].has_late) {
+            const bool has_late = d_plan.steps[r + 1].has_late;
+            if (has_late || d_plan.in_pairs) {
                 next.passes.clear();
                 say("bar.sync 0;");
+            }
+            if (has_late) {
                 fetch(r + 1, group, true, next);
                 take(r + 1, group, true, next);
             }
             give_least(r + 1, next);
         }
-        say("bar.sync 0;");
+        // All must have read before one writes what is another one's.
+        if (!d_plan.in_pairs || r + 1 == count || moves_late(r + 1)) {
+            say("bar.sync 0;");
+        }
         now = std::move(next);
     }
-    if (group == last_group && watches() && d_plan.rows[count - 1].tells) {
+    if (watches_others && d_plan.steps[count - 1].tells[group]) {
         note_parity(count - 1, before);
     }
 }

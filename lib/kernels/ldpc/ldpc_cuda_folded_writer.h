@@ -69,6 +69,7 @@ private:
     void shorten();
     void fill_shortened(int first, int part);
 
+    bool moves_late(size_t step) const;
     bool hands_on(size_t row, int group, const ldpc_cuda_folded_plan::edge&) const;
     void forget_addresses(const std::vector<ldpc_cuda_folded_plan::edge>& edges);
     name address_of(int shift, in_hand& now);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_cuda_plan.h"
+#include "kernels/ldpc/ldpc_row_pairs.h"
 #include <algorithm>
 #include <set>
 
@@ -184,10 +185,13 @@ void ldpc_cuda_plan::make_rows(const ldpc_code& code)
     const auto& blocks = code.circulants();
     rows.clear();
     std::set<int> since_barrier;
-    auto circulant = blocks.all.begin();
-    for (int r = 0; r < blocks.block_rows; ++r) {
+    for (const int r : ldpc_row_order(code)) {
         row now;
         int before = -1, turn = 0;
+        auto circulant =
+            std::partition_point(blocks.all.begin(),
+                                 blocks.all.end(),
+                                 [r](const auto& one) { return one.row < r; });
         for (; circulant != blocks.all.end() && circulant->row == r; ++circulant) {
             turn = circulant->column == before ? turn + 1 : 0;
             before = circulant->column;

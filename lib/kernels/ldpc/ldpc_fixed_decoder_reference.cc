@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_decoder_makers.h"
+#include "kernels/ldpc/ldpc_row_pairs.h"
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -17,6 +19,12 @@ public:
     {
         for (const float scale : decoding.scales) {
             d_messages.push_back(ldpc_fixed_messages(scale, limits));
+        }
+        if (limits.pairs_rows && d_code.circulants().lifting_size > 0) {
+            d_order = ldpc_row_order(d_code);
+        } else {
+            d_order.resize(d_schedule.group_start.size() - 1);
+            std::iota(d_order.begin(), d_order.end(), 0);
         }
     }
 
@@ -63,8 +71,8 @@ private:
                 d_l[column] = d_limits.greatest_l;
             }
             bool even = true;
-            for (size_t g = 0; g + 1 < d_schedule.group_start.size(); ++g) {
-                even &= update(g, d_messages[iteration]);
+            for (const int group : d_order) {
+                even &= update(group, d_messages[iteration]);
             }
             if (p.early_stop && (even || p.stop_crc.bits > 0) && is_done()) {
                 return iteration + 1;
@@ -165,6 +173,7 @@ private:
     const ldpc_fixed_limits d_limits;
     const ldpc_fixed_schedule d_schedule;
     const std::vector<int> d_positions;
+    std::vector<int> d_order;                    //!< of groups
     std::vector<std::vector<int8_t>> d_messages; //!< of each iteration
     std::vector<int> d_l, d_r;
 };

@@ -20,6 +20,7 @@ struct ldpc_fixed_limits {
     //! not, a saturated L forgets a part of its messages, and taking one off it leaves
     //! too little.
     bool keeps_change;
+    bool pairs_rows; //!< whether block rows are visited as ldpc_row_order() says
 
     /*!
      * Whatever L saturates by, q = L - r fits a byte, and a message can outweigh every
@@ -31,11 +32,14 @@ struct ldpc_fixed_limits {
      * quarter added, factors from 3/4 on leave one step one and smaller ones make it
      * none.
      */
-    static constexpr ldpc_fixed_limits cpu() { return { 63, -63, 63, 63, 0.25, true }; }
+    static constexpr ldpc_fixed_limits cpu()
+    {
+        return { 63, -63, 63, 63, 0.25, true, false };
+    }
     //! L keeps within the binary16 numbers of one exponent.
     static constexpr ldpc_fixed_limits cuda()
     {
-        return { 127, -1152, 896, 127, 0.5, false };
+        return { 127, -1152, 896, 127, 0.5, false, true };
     }
 };
 
@@ -43,7 +47,8 @@ struct ldpc_fixed_limits {
  * \brief The order in which int8 arithmetic visits checks and bits: one group of checks
  * after the other, the checks of a group side by side.
  *
- * A quasi-cyclic code's groups are its block rows; another code's are its layers. All
+ * A quasi-cyclic code's groups are its block rows; another code's are its layers. Groups
+ * are visited as they stand here, or where ldpc_fixed_limits::pairs_rows says so. All
  * checks of a group take the L from before the group. Where a block holds several
  * circulants, a bit may be in several checks of a group: the first circulant's message
  * replaces it, L = q + r, and each later one, a turn after the other for the whole group,

@@ -4,9 +4,11 @@
 #include "kernels/ldpc/ldpc_cuda_kernel.h"
 #include "kernels/ldpc/ldpc_cuda_source.h"
 #include "kernels/ldpc/ldpc_decoder_makers.h"
+#include "kernels/ldpc/ldpc_row_pairs.h"
 #include "kernels/ldpc/ldpc_testing.h"
 #include "kernels/ldpc/ptx_machine_testing.h"
 #include <limits>
+#include <set>
 
 // The programs that decode on CUDA in int8 arithmetic, on a machine of their own: against
 // the reference in every bit, iteration and soft value, and for races. No GPU needed.
@@ -146,7 +148,7 @@ std::vector<int8_t> in_steps(const std::vector<float>& llr)
 
 BOOST_AUTO_TEST_CASE(long_frames_folded)
 {
-    for (const char* rate : { "1/4", "1/2", "3/5", "3/4", "9/10" }) {
+    for (const char* rate : { "1/4", "1/2", "3/5", "2/3", "3/4", "9/10" }) {
         const auto code = ldpc_code::dvbs2("normal", rate);
         check(code, fixed_point(2, false), form::folded, in_steps(noisy(code, 1, 2.0)));
     }
@@ -158,6 +160,41 @@ BOOST_AUTO_TEST_CASE(long_frames_folded)
     auto p = fixed_point(2, false);
     p.whole_words = true;
     check(code, p, form::folded, in_steps(noisy(code, 1, 1.0)));
+}
+
+BOOST_AUTO_TEST_CASE(both_forms_visit_rows_in_pairs)
+{
+    const auto code = ldpc_code::dvbs2("normal", "1/4");
+    check(code, fixed_point(3, true), form::pairs, noisy(code, 2, 1.0));
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_a_pair_have_no_column_in_common)
+{
+    for (const char* rate : { "1/4", "1/2", "3/4" }) {
+        const auto code = ldpc_code::dvbs2("normal", rate);
+        const auto& blocks = code->circulants();
+        std::vector<std::set<int>> columns(blocks.block_rows);
+        for (const auto& one : blocks.all) {
+            columns[one.row].insert(one.column);
+        }
+        const auto pairs = ldpc_row_pairs(*code);
+        BOOST_TEST(pairs.size() == size_t(blocks.block_rows + 1) / 2);
+        for (const auto& [a, b] : pairs) {
+            for (const int column : columns[a]) {
+                BOOST_TEST((b < 0 || columns[b].count(column) == 0));
+            }
+        }
+        const auto order = ldpc_row_order(*code);
+        BOOST_TEST(std::set<int>(order.begin(), order.end()).size() ==
+                   size_t(blocks.block_rows));
+        BOOST_TEST(order.size() == size_t(blocks.block_rows));
+    }
+    BOOST_TEST(ldpc_row_pairs(*ldpc_code::dvbs2("normal", "9/10")).empty());
+    const auto code = ldpc_code::dvbs2("short", "1/2");
+    BOOST_TEST(ldpc_row_pairs(*code).empty());
+    const auto order = ldpc_row_order(*code);
+    BOOST_TEST(order.size() == size_t(code->circulants().block_rows));
+    BOOST_TEST(std::is_sorted(order.begin(), order.end()));
 }
 
 BOOST_AUTO_TEST_CASE(every_type_of_llr_and_form_of_output)
