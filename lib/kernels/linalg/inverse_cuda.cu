@@ -136,6 +136,8 @@ private:
             launch_inverse_latency(batch, how);
         } else if (n <= most_thread_order<element> && lean && !small) {
             launch_inverse_thread(batch, how);
+        } else if (n <= 16 && lean && rows_take_fewer<element>(n, how.pivot)) {
+            launch_inverse_rows(batch, how);
         } else if (n <= 16 && lean) {
             launch_inverse_split(batch, how);
         } else if (n > 16 && n <= 32) {

@@ -29,6 +29,9 @@ void launch_inverse_latency(const batch_of<T>& batch, const inverse_launch& how)
 //! Orders 7 to 16, row-major; no determinant.
 template <typename T>
 void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how);
+//! The same where has_rows_kernel<T>(order).
+template <typename T>
+void launch_inverse_rows(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders 17 to 32, row-major.
 template <typename T>
 void launch_inverse_warp(const batch_of<T>& batch, const inverse_launch& how);
@@ -47,6 +50,21 @@ constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
                                   : std::is_same_v<T, float2> ? 10
                                   : std::is_same_v<T, double> ? 9
                                                               : 6;
+
+template <typename T>
+constexpr bool has_rows_kernel(int order)
+{
+    return std::is_same_v<T, float2>    ? order == 14 || order == 16
+           : std::is_same_v<T, double2> ? order == 7 || order == 8
+                                        : false;
+}
+//! Whether it takes fewer instructions than columns dealt out (docs/performance.md).
+template <typename T>
+constexpr bool rows_take_fewer(int order, pivoting pivot)
+{
+    return has_rows_kernel<T>(order) &&
+           (std::is_same_v<T, double2> || pivot != pivoting::full);
+}
 
 //! Calls `use` with the order as a constant.
 template <int First, int Last, typename Use>

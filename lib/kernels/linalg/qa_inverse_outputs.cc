@@ -212,6 +212,37 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_million_matrices_are_inverted_as_a_thousand,
     }
 }
 
+// Batches that fill a GPU have kernels of their own.
+BOOST_AUTO_TEST_CASE_TEMPLATE(large_batches_are_inverted_as_small_ones, T, number_types)
+{
+    const size_t period = 101;
+    for (int n = 1; n <= 16; ++n) {
+        const size_t batch = tested_backend() != backend::cuda ? 211
+                             : n > 8                           ? 2011
+                                                               : 20011;
+        for (const auto pivot : pivotings) {
+            const auto some = mixed_matrices<T>(pivot, period, n);
+            const auto expected = invert<T>({ n, pivot }, some, measured());
+            std::vector<T> a(batch * n * n);
+            for (size_t e = 0; e < a.size(); ++e) {
+                a[e] = some[e % some.size()];
+            }
+            for (const bool in_place : { false, true }) {
+                const auto result =
+                    invert<T>({ n, pivot }, a, { tested_backend(), in_place });
+                bool same = true;
+                for (size_t item = 0; item < batch; ++item) {
+                    const size_t first = item % period * n * n;
+                    same = same && result.status[item] == expected.status[item % period];
+                    same = same &&
+                           same_bits(&result.x[item * n * n], &expected.x[first], n * n);
+                }
+                BOOST_TEST(same, "order " << n);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(memory_need_not_be_aligned_beyond_an_element,
                               T,
                               number_types)
