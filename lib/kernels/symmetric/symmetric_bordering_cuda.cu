@@ -15,8 +15,10 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int border_threads = 256;
-constexpr int border_rows = border_threads / 32; //!< a warp a row
+constexpr int border_threads = 128;
+constexpr int rows_a_warp = 2; //!< for which u and r are loaded once
+constexpr int border_rows = border_threads / 32 * rows_a_warp;
+constexpr int groups_at_once = 2; //!< of 16 bytes of a row, loaded before one is stored
 constexpr int most_border_blocks = 2048;
 
 //! Row and column t of A, and what the step before left.
@@ -34,6 +36,7 @@ struct border_step {
     double* next_partial;
     unsigned* state;
     bool positive;
+    bool aligned; //!< rows of a, to 16 bytes
 };
 
 /*!
@@ -70,33 +73,84 @@ __global__ void __launch_bounds__(border_threads) take_border_step(border_step<E
     const E* const r = step.a + size_t(last ? 0 : t + 1) * step.n; // conjugate of r_(t+1)
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     double weight = 0;
-    for (int i = blockIdx.x * border_rows + warp; i <= t; i += gridDim.x * border_rows) {
-        E* const row = step.w + size_t(i) * step.stride;
-        const E mine = step.u[i];
-        E total = number<E>(0);
-#pragma unroll 2
-        for (int j0 = lane * group::count; j0 <= t; j0 += 32 * group::count) {
-            group w = *reinterpret_cast<const group*>(row + j0);
-            const group u = *reinterpret_cast<const group*>(step.u + j0);
+    for (int top = blockIdx.x * border_rows + warp * rows_a_warp; top <= t;
+         top += gridDim.x * border_rows) {
+        E mine[rows_a_warp], total[rows_a_warp];
 #pragma unroll
-            for (int c = 0; c < group::count; ++c) {
-                const int j = j0 + c;
-                if (j > t) {
-                    continue;
+        for (int k = 0; k < rows_a_warp; ++k) {
+            mine[k] = top + k <= t ? step.u[top + k] : number<E>(0);
+            total[k] = number<E>(0);
+        }
+        int from = 0;
+        constexpr int columns = 32 * group::count * groups_at_once;
+        for (; from + columns <= t; from += columns) {
+            group w[rows_a_warp][groups_at_once], u[groups_at_once], by[groups_at_once];
+#pragma unroll
+            for (int g = 0; g < groups_at_once; ++g) {
+                const int j = from + (32 * g + lane) * group::count;
+                u[g] = *reinterpret_cast<const group*>(step.u + j);
+                if (step.aligned) {
+                    by[g] = *reinterpret_cast<const group*>(r + j);
+                } else {
+#pragma unroll
+                    for (int c = 0; c < group::count; ++c) {
+                        by[g].e[c] = r[j + c];
+                    }
                 }
-                const E old = i == t || j == t ? number<E>(0) : w.e[c];
-                w.e[c] = multiply_add(
-                    old, product(mine, conjugate(u.e[c])), number<E>(over_s));
-                if (!last) {
-                    total = multiply_add(total, w.e[c], conjugate(r[j]));
+#pragma unroll
+                for (int k = 0; k < rows_a_warp; ++k) {
+                    if (top + k < t) {
+                        w[k][g] = *reinterpret_cast<const group*>(
+                            step.w + size_t(top + k) * step.stride + j);
+                    } else {
+#pragma unroll
+                        for (int c = 0; c < group::count; ++c) {
+                            w[k][g].e[c] = number<E>(0);
+                        }
+                    }
                 }
             }
-            *reinterpret_cast<group*>(row + j0) = w;
+#pragma unroll
+            for (int g = 0; g < groups_at_once; ++g) {
+                const int j = from + (32 * g + lane) * group::count;
+#pragma unroll
+                for (int k = 0; k < rows_a_warp; ++k) {
+#pragma unroll
+                    for (int c = 0; c < group::count; ++c) {
+                        E& element = w[k][g].e[c];
+                        element = multiply_add(element,
+                                               product(mine[k], conjugate(u[g].e[c])),
+                                               number<E>(over_s));
+                        total[k] = multiply_add(total[k], element, conjugate(by[g].e[c]));
+                    }
+                    if (top + k <= t) {
+                        *reinterpret_cast<group*>(step.w + size_t(top + k) * step.stride +
+                                                  j) = w[k][g];
+                    }
+                }
+            }
         }
-        total = warp_sum(total);
-        if (lane == 0 && !last) {
-            step.next_u[i] = total;
-            weight += double(re(product(r[i], total)));
+        for (int j = from + lane; j <= t; j += 32) {
+            const E beside = conjugate(step.u[j]), by_r = conjugate(r[j]);
+#pragma unroll
+            for (int k = 0; k < rows_a_warp; ++k) {
+                if (top + k <= t) {
+                    E& element = step.w[size_t(top + k) * step.stride + j];
+                    const E old = top + k == t || j == t ? number<E>(0) : element;
+                    const E value =
+                        multiply_add(old, product(mine[k], beside), number<E>(over_s));
+                    element = value;
+                    total[k] = multiply_add(total[k], value, by_r);
+                }
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < rows_a_warp; ++k) {
+            total[k] = warp_sum(total[k]);
+            if (lane == 0 && top + k <= t && !last) {
+                step.next_u[top + k] = total[k];
+                weight += double(re(product(r[top + k], total[k])));
+            }
         }
     }
     if (last) {
@@ -229,11 +283,12 @@ private:
         }
         begin_border<E><<<1, 1, 0, stream>>>(space.u[0]);
         cuda_check_launch("symmetric_inverse: begin_border");
+        const bool aligned =
+            reinterpret_cast<uintptr_t>(a.data) % 16 == 0 && n * sizeof(E) % 16 == 0;
         int parts = 0;
         const int stage = n / 20 + 1;
         for (int t = 0; t < n; ++t) {
-            const int blocks =
-                std::min(most_border_blocks, (t + border_rows) / border_rows);
+            const int blocks = std::min(most_border_blocks, t / border_rows + 1);
             take_border_step<E><<<blocks, border_threads, 0, stream>>>(
                 { a.data,
                   n,
@@ -246,7 +301,8 @@ private:
                   parts,
                   space.partial[1 - t % 2],
                   space.state,
-                  d_parameters.definite == definiteness::positive });
+                  d_parameters.definite == definiteness::positive,
+                  aligned });
             cuda_check_launch("symmetric_inverse: take_border_step");
             parts = blocks;
             if (d_parameters.progress && t % stage == stage - 1) {
