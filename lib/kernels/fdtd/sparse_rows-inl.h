@@ -42,20 +42,40 @@ multiply_rows(row_of_entries<T>* rows, int count, const sparse_job<T>& job)
 template <typename T>
 void multiply(const crs_layout<T>& a, const sparse_job<T>& job, const sparse_piece& piece)
 {
-    const auto& begin = a.tiles[piece.first];
-    const int32_t end = a.tiles[piece.last].row;
-    const auto* column = a.column.data() + begin.entry;
-    const auto* value = a.value.data() + begin.entry;
-    for (int32_t row = begin.row; row < end; row += 4) {
-        const int count = std::min(4, end - row);
-        row_of_entries<T> rows[4];
-        for (int i = 0; i < count; ++i) {
-            const uint32_t entries = a.start[row + i + 1] - a.start[row + i];
-            rows[i] = { column, value, entries, job.y + row + i };
-            column += entries;
-            value += entries;
+    for (auto tile = piece.first; tile < piece.last; ++tile) {
+        const auto &begin = a.tiles[tile], &end = a.tiles[tile + 1];
+        const auto* column = a.column.data() + begin.entry;
+        const auto* value = a.value.data() + begin.entry;
+        const auto entries_of = [&](int32_t row) {
+            return a.start[row + 1] - a.start[row];
+        };
+        auto row = begin.row;
+        // Sums of short rows overlap by themselves, those of long ones are led side by
+        // side.
+        constexpr int64_t long_on_average = 32;
+        if (end.entry - begin.entry < long_on_average * (end.row - begin.row)) {
+            for (; row < end.row; ++row) {
+                const auto entries = entries_of(row);
+                T sum = job.accumulate ? job.y[row] : T(0);
+                for (uint32_t e = 0; e < entries; ++e) {
+                    sum = fused(value[e], job.x[column[e]], sum);
+                }
+                job.y[row] = sum;
+                column += entries;
+                value += entries;
+            }
         }
-        multiply_rows(rows, count, job);
+        while (row < end.row) {
+            row_of_entries<T> rows[4];
+            int count = 0;
+            for (; count < 4 && row < end.row; ++row) {
+                const auto entries = entries_of(row);
+                rows[count++] = { column, value, entries, job.y + row };
+                column += entries;
+                value += entries;
+            }
+            multiply_rows(rows, count, job);
+        }
     }
 }
 
