@@ -7,18 +7,12 @@
 // One launch does all time steps of a call; all its blocks are resident at once
 // (cooperative launch) and wait for each other between updates.
 //
-// A dictionary's rows take 12 bytes of memory (its element read and written, and one
-// element of the other field, on the average, that others read, too): 72 bytes a cell and
-// step of a Yee grid in float. So patterns are kept as tables, not written into the
-// kernel: their entries come from L1, all lanes of a warp at one address, 14 of the 31
-// cycles of L1 that a warp has for its 32 rows at 40 Gcells/s. Compiling a kernel for
-// every system (as the LDPC decoder does, which has no cycles to spare) would gain
-// nothing here.
-//
-// A large system waits at a counter, once an update. Where every block has one tile at
-// most of an update the waiting is all that counts, and blocks wait for their neighbours
-// alone: flags in L2, about 1 us from one block's last store to another's first load,
-// while what a block needs of the matrix is in its registers already.
+// This kernel is for compressed and subdivided rows and diagonals of any size, and for
+// what of a dictionary neither stays on the chip (fdtd_stepper_onchip.cuh) nor is beyond
+// all caches (fdtd_stepper_large.cuh). A block fetches what it needs of the matrix before
+// it waits. It waits at a counter, once an update; or, where every block has one tile at
+// most of an update, so that waiting is all that counts, for its neighbours alone: flags
+// in L2, about 1 us from one block's last store to another's first load.
 
 namespace gr::cudaphy::kernels {
 namespace {
