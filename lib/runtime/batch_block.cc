@@ -131,15 +131,14 @@ void batch_block::make_jobs()
         throw too_little_memory(memory_problem(frames));
     }
 
-    // Room for every batch under way and one more to come; on a device for yet another,
-    // because a ring is full one item early, and a batch less one, cut to fit, would
-    // leave all those after it astride the ring's end. GNU Radio sizes the ring
+    // Room for every batch under way, one more to come, and yet another, because a ring
+    // is full one item early, and a batch is not cut to fit. GNU Radio sizes the ring
     // before a block from its relative rate and output multiple, and nothing else: so
     // these say what is needed. The rate has no other use here, since this class moves
     // the tags itself.
     set_tag_propagation_policy(TPP_DONT);
-    const auto in_rings = [batches = count + (on_device ? 2 : 1)](int64_t batch) {
-        return std::min<int64_t>(batches * batch, 1 << 28);
+    const auto in_rings = [count](int64_t batch) {
+        return std::min<int64_t>((count + 2) * batch, 1 << 28);
     };
     int multiple = 1;
     for (size_t p = 0; p < d_outputs.size(); ++p) {

@@ -81,15 +81,15 @@ int batch_block::frames_to_submit(const gr_vector_int& ninput_items)
     if (under_way >= 2 && frames < (kind.max_batch + 1) / 2) {
         return 0;
     }
-    // Readers get on with what half a ring holds, so that more room comes. One that does
-    // not would wait forever without the time limit.
-    int half_ring = 1 << 30;
+    // Readers get on with what two thirds of a ring hold, so that more room comes. One
+    // that does not would wait forever without the time limit.
+    int third_of_ring = 1 << 30;
     for (size_t p = 0; p < kind.out.size(); ++p) {
         const auto ring = static_cast<int>(detail()->output(p)->bufsize());
-        half_ring = std::min(half_ring, std::max(1, ring / 2 / kind.out[p]));
+        third_of_ring = std::min(third_of_ring, std::max(1, ring / 3 / kind.out[p]));
     }
     const int room = frames_that_fit();
-    d_short_of_room = room < std::min(frames, half_ring);
+    d_short_of_room = room < std::min(frames, third_of_ring);
     if (d_short_of_room && (under_way > 0 || !d_takes_any_room)) {
         return 0;
     }
