@@ -46,7 +46,7 @@ public:
           d_many(p.batch > 1 && n <= many_order),
           d_at_once(d_small || d_many ? int(std::min<size_t>(p.batch, 65535)) : 1),
           d_own(std::make_unique<owned>(
-              device, n, d_small || d_many, d_positive, d_at_once))
+              device, n, d_small || d_many, d_positive, d_shifts, d_at_once))
     {
         if (!d_small) {
             d_own->blas = cuda_blas::make();
@@ -129,8 +129,8 @@ private:
 
     //! What the plan holds on the device, which is current where that is made and dies.
     struct owned {
-        owned(int device, int n, bool many, bool positive, int at_once)
-            : steps(device, many, positive), judge(n, at_once)
+        owned(int device, int n, bool many, bool positive, bool shifts, int at_once)
+            : steps(device, many, positive, shifts), judge(n, at_once)
         {
         }
         cuda_steps<W> steps;
@@ -233,7 +233,8 @@ private:
         const auto verdicts = d_own->judge.read(0, count);
         for (int item = 0; item < count; ++item) {
             const auto& verdict = verdicts[item];
-            if (verdict.state != input_not_finite && !is_good(verdict)) {
+            const bool sure = !d_shifts || !d_own->judge.may_be_singular(verdict);
+            if (verdict.state != input_not_finite && !(is_good(verdict) && sure)) {
                 d_positive ? replace(item, x, residual, refined)
                            : improve(item, x, verdict, residual, refined);
             }
@@ -288,8 +289,14 @@ private:
         scramble<E, W><<<tiles_of(m / 4, m / 4, count), tile_block(), 0, d_stream>>>(
             constant(item_of(d_kept, item)), n, work, u, d_largest + item);
         cuda_check_launch("symmetric_inverse: scramble");
+        if (d_shifts) {
+            d_own->steps.keep_shifts(d_own->factors->no_shifts());
+        }
         const int sign = eliminate(item, count);
         both<W, W>(constant(work), m, work, sign, false, nullptr, count);
+        if (d_shifts) {
+            d_own->factors->take_shifts_back(work);
+        }
         unscramble<W, E><<<tiles_of(m / 4, m / 4, count), tile_block(), 0, d_stream>>>(
             constant(work), n, item_of(x, item), u, d_largest + item);
         cuda_check_launch("symmetric_inverse: unscramble");
@@ -326,8 +333,13 @@ private:
     void
     improve(int item, device_matrix<E> x, probe_verdict v, real* residual, int* refined)
     {
-        int taken = refine(item, x, v);
-        if (!is_good(v)) {
+        int taken = 0;
+        if (is_good(v)) { // but nearly singular
+            v = by_factors_and_judged(item, x);
+        } else {
+            taken = refine(item, x, v);
+        }
+        if (!is_good(v) && v.state != unsigned(n)) {
             equilibrate(item);
             set(item, good_state);
             invert_mixed(item, x, 1, 1);
@@ -441,22 +453,6 @@ private:
         cuda_check_launch("symmetric_inverse: write_both");
     }
 
-    template <typename Item>
-    static device_matrix<const Item> constant(device_matrix<Item> a)
-    {
-        return { a.data, a.stride, a.to_next };
-    }
-    template <typename Item>
-    static device_matrix<Item> item_of(device_matrix<Item> a, int item)
-    {
-        return { a.data + item * a.to_next, a.stride, a.to_next };
-    }
-    template <typename Item>
-    static device_matrix<Item> single(device_matrix<Item> a)
-    {
-        return { a.data, a.stride, 0 };
-    }
-
     const parameters d_parameters;
     const int d_device;
     const int n;
@@ -465,6 +461,8 @@ private:
     const bool d_small;  //!< a thread block a matrix
     const bool d_many;   //!< one launch for all matrices of a batch
     const int d_at_once; //!< matrices of a batch
+    //! Where no digits are to spare, small pivots are not taken as they are.
+    const bool d_shifts = !d_positive && !d_small && !d_many && std::is_same_v<E, W>;
     std::unique_ptr<owned> d_own;
 
     cudaStream_t d_stream = nullptr;

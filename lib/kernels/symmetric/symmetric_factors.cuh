@@ -4,6 +4,7 @@
 #include "kernels/common/cuda_blas.cuh"
 #include "kernels/common/cuda_solver.cuh"
 #include "kernels/symmetric/symmetric_passes.cuh"
+#include "kernels/symmetric/symmetric_shifts.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <algorithm>
 
@@ -37,6 +38,9 @@ public:
         const size_t eigen = std::max(d_eigen_elements, size_t(m) * m);
         d_space = pieces.take<W>(std::max(d_elements, d_eigen_elements ? eigen : 0));
         d_values = pieces.take<real_of<W>>(m);
+        const int most = pivot_shifts<W>::most_of(m);
+        d_shifts = { pieces.take<int>(1), pieces.take<int>(most), nullptr, most };
+        d_shifts.amounts = pieces.take<real_of<W>>(most);
     }
 
     void begin(cuda_blas& blas, cudaStream_t stream)
@@ -55,7 +59,7 @@ public:
         d_solver->template invert<W>(
             d_work.data, n, m, d_spare.data, d_space, d_pivots, d_info, d_stream);
         store(d_spare, x, state);
-        return read_info() == 0;
+        return read(d_info) == 0;
     }
 
     //! By Cholesky's factors: returns 0, or the order of the first leading minor that is
@@ -66,7 +70,7 @@ public:
         d_solver->template invert_definite<W>(
             d_work.data, n, m, d_space, d_elements, d_info, d_stream);
         store(d_work, x, state);
-        return read_info();
+        return read(d_info);
     }
 
     //! Whether by_eigenvectors is there: cuSOLVER can't count its workspace where that is
@@ -96,6 +100,64 @@ public:
         load({ x.data, x.stride }, d_spare);
         multiply(1, d_spare, cuda_blas::as::stored, d_work, 1, x);
         store(x, x, state);
+    }
+
+    //! Where an elimination is to keep its shifts; none are there yet.
+    const pivot_shifts<W>& no_shifts()
+    {
+        cuda_check(cudaMemsetAsync(d_shifts.count, 0, sizeof(int), d_stream),
+                   "cudaMemsetAsync");
+        return d_shifts;
+    }
+
+    //! Takes them back from the inverse x of order m, of which both triangles are there.
+    void take_shifts_back(device_matrix<W> x)
+    {
+        const int shifts = std::min(read(d_shifts.count), d_shifts.most);
+        if (shifts <= 0) {
+            return;
+        }
+        // m / 4 at most: all have room in m rows.
+        const size_t rows = size_t(shifts) * m, square = size_t(shifts) * shifts;
+        const device_matrix<W> parts{ d_spare.data, m };
+        const device_matrix<W> weighed{ d_spare.data + rows, m };
+        const device_matrix<W> small{ d_spare.data + 2 * rows, shifts };
+        const device_matrix<W> inverse{ d_spare.data + 2 * rows + square, shifts };
+        gather_shifted<W><<<tiles_of(shifts, m), tile_block(), 0, d_stream>>>(
+            { x.data, x.stride }, m, d_shifts.rows, shifts, parts);
+        cuda_check_launch("symmetric_inverse: gather_shifted");
+        weigh_shifted<W><<<tiles_of(shifts, shifts), tile_block(), 0, d_stream>>>(
+            { parts.data, m }, d_shifts, shifts, small, inverse);
+        cuda_check_launch("symmetric_inverse: weigh_shifted");
+        d_solver->template invert<W>(small.data,
+                                     shifts,
+                                     shifts,
+                                     inverse.data,
+                                     d_space,
+                                     d_pivots,
+                                     d_info,
+                                     d_stream);
+        const auto stored = cuda_blas::as::stored;
+        d_blas->multiply<W>(1,
+                            { inverse.data, shifts },
+                            stored,
+                            { parts.data, m },
+                            stored,
+                            0,
+                            { weighed.data, m },
+                            shifts,
+                            m,
+                            shifts);
+        d_blas->multiply<W>(-1,
+                            { parts.data, m },
+                            cuda_blas::as::adjoint,
+                            { weighed.data, m },
+                            stored,
+                            1,
+                            { x.data, x.stride },
+                            m,
+                            m,
+                            shifts);
     }
 
 private:
@@ -129,14 +191,14 @@ private:
             { from.data, from.stride }, n, { x.data, x.stride }, 1, nullptr, state);
         cuda_check_launch("symmetric_inverse: write_both");
     }
-    int read_info()
+    int read(const int* from)
     {
-        int info = 0;
+        int value = 0;
         cuda_check(
-            cudaMemcpyAsync(&info, d_info, sizeof info, cudaMemcpyDeviceToHost, d_stream),
+            cudaMemcpyAsync(&value, from, sizeof value, cudaMemcpyDeviceToHost, d_stream),
             "cudaMemcpyAsync");
         cuda_check(cudaStreamSynchronize(d_stream), "symmetric_inverse: factors");
-        return info;
+        return value;
     }
 
     const int n, m;
@@ -146,6 +208,7 @@ private:
     int *d_pivots = nullptr, *d_info = nullptr;
     W* d_space = nullptr;
     real_of<W>* d_values = nullptr;
+    pivot_shifts<W> d_shifts = {};
     cuda_blas* d_blas = nullptr;
     cudaStream_t d_stream = nullptr;
 };

@@ -92,6 +92,12 @@ public:
     {
         return v.norm_a * v.norm_x > singular_condition<E, W>;
     }
+    //! Where shifts were taken back, rounding may make less of a singular matrix.
+    bool may_be_singular(const probe_verdict& v) const
+    {
+        const double margin = std::is_same_v<real_of<W>, float> ? 8 : 100;
+        return v.norm_a * v.norm_x > singular_condition<E, W> / margin;
+    }
     //! Good by LAPACK's measure, of which an estimate is seldom more than 3 times too
     //! low.
     bool is_good(const probe_verdict& v) const

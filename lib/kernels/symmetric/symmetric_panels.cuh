@@ -3,6 +3,7 @@
 
 #include "kernels/symmetric/symmetric_passes.cuh"
 #include "kernels/symmetric/symmetric_schedule.h"
+#include "kernels/symmetric/symmetric_shifts.cuh"
 #include <cooperative_groups.h>
 
 // What a panel of columns needs besides products: see symmetric_schedule.h.
@@ -25,11 +26,16 @@ constexpr size_t block_shared_bytes(int columns)
  * elimination in steps of 32 rows: `Parts` thread blocks of a cooperative launch hold 32
  * rows each in shared memory. The block whose turn it is inverts its 32 x 32 corner,
  * multiplies its rows by that and publishes them; after a barrier, all others subtract
- * their share. No pivoting: a pivot that is not above 0 makes a positive definite matrix
- * fail, and of another one a pivot below `tiny` is replaced by that.
+ * their share. A pivot that is not above 0 makes a positive definite matrix fail, and of
+ * another one a pivot below `tiny` is replaced by that.
+ *
+ * Where shifts are kept, the pivots of a corner are taken from the largest on its
+ * diagonal on, small ones are shifted, and the others' factors are the published rows
+ * themselves, as they were, so that both triangles stay those of one symmetric matrix:
+ * what is not symmetric is lost digits, a hundred times over, when pivots are small.
  *
  * d: the rows, of which the lower triangle is read. p: the inverse, exactly symmetric.
- * exchange: 32 Parts rows of `stride`, for what is published.
+ * exchange: 64 Parts rows of `stride`, for what is published.
  */
 template <typename W, int Parts>
 __global__ void __launch_bounds__(block_threads) invert_block(const W* d,
@@ -40,7 +46,8 @@ __global__ void __launch_bounds__(block_threads) invert_block(const W* d,
                                                               bool positive,
                                                               real_of<W> tiny,
                                                               int first,
-                                                              unsigned* state)
+                                                              unsigned* state,
+                                                              pivot_shifts<W> shifts)
 {
     constexpr int width = block_rows * Parts;
     extern __shared__ __align__(16) unsigned char dynamic_shared[];
@@ -51,6 +58,7 @@ __global__ void __launch_bounds__(block_threads) invert_block(const W* d,
     constexpr int factor_stride = block_rows + 1;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int top = blockIdx.x * block_rows;
+    const bool shifting = shifts.count;
 
     for (int e = threadIdx.x; e < block_rows * width; e += block_threads) {
         const int i = top + e / width, j = e % width;
@@ -89,17 +97,41 @@ __global__ void __launch_bounds__(block_threads) invert_block(const W* d,
     for (int turn = 0; turn < Parts; ++turn) {
         const int corner = turn * block_rows;
         W* published = exchange + size_t(corner) * stride;
+        W* given = published + size_t(width) * stride;
         if (int(blockIdx.x) == turn) {
             // The corner, 4 elements of a row a thread.
             const int i = threadIdx.x / 8, j0 = threadIdx.x % 8 * 4;
             W e[4];
+            int shifted = 0;
+            real_of<W> largest = 0, diagonal = 0; // of row `lane`
+            bool taken = false;
+            if (shifting) {
+                shifted = *static_cast<volatile int*>(shifts.count);
+                for (int at = threadIdx.x; at < block_rows * width; at += block_threads) {
+                    given[size_t(at / width) * stride + at % width] = own[at];
+                }
+                for (int t = 0; t < block_rows; ++t) {
+                    const int other = (lane + t) % block_rows; // in a bank of its own
+                    largest = fmax(largest, size_of(own[lane * width + corner + other]));
+                }
+                for (int apart = 16; apart; apart /= 2) {
+                    largest = fmax(largest, __shfl_xor_sync(0xffffffff, largest, apart));
+                }
+                diagonal = re(own[lane * width + corner + lane]);
+            }
 #pragma unroll
             for (int c = 0; c < 4; ++c) {
-                e[c] = own[i * width + corner + j0 + c];
+                const int j = j0 + c;
+                const bool mirrored = shifting && i < j;
+                const W there =
+                    own[(mirrored ? j : i) * width + corner + (mirrored ? i : j)];
+                e[c] = mirrored ? conjugate(there) : there;
             }
-            for (int k = 0; k < block_rows; ++k) {
-                W* row = shared_row + k % 2 * block_rows;
-                W* column = shared_column + k % 2 * block_rows;
+            for (int step = 0; step < block_rows; ++step) {
+                const int k =
+                    shifting ? lane_of_largest(float(fabs(diagonal)), taken) : step;
+                W* row = shared_row + step % 2 * block_rows;
+                W* column = shared_column + step % 2 * block_rows;
 #pragma unroll
                 for (int c = 0; c < 4; ++c) {
                     if (i == k) {
@@ -116,10 +148,24 @@ __global__ void __launch_bounds__(block_threads) invert_block(const W* d,
                         atomicMin(state, unsigned(first + corner + k + 1));
                     }
                     pivot = 1;
+                } else if (shifting &&
+                           fabs(pivot) < real_of<W>(smallest_pivot_share) * largest &&
+                           shifted < shifts.most && corner + k < order) {
+                    const auto made = pivot < 0 ? -largest : largest;
+                    if (threadIdx.x == 0) {
+                        shifts.rows[shifted] = first + corner + k;
+                        shifts.amounts[shifted] = made - pivot;
+                    }
+                    ++shifted;
+                    pivot = made;
                 } else if (fabs(pivot) < tiny) {
                     pivot = pivot < 0 ? -tiny : tiny;
                 }
                 const auto over = 1 / pivot;
+                if (shifting) {
+                    taken = taken || lane == k;
+                    diagonal -= re(product(column[lane], conjugate(column[lane]))) * over;
+                }
                 const W f = scaled(column[i], -over);
 #pragma unroll
                 for (int c = 0; c < 4; ++c) {
@@ -130,6 +176,9 @@ __global__ void __launch_bounds__(block_threads) invert_block(const W* d,
                         e[c] = j == k ? f : multiply_add(e[c], f, row[j]);
                     }
                 }
+            }
+            if (shifting && threadIdx.x == 0) {
+                *shifts.count = shifted;
             }
 #pragma unroll
             for (int c = 0; c < 4; ++c) {
@@ -160,11 +209,20 @@ __global__ void __launch_bounds__(block_threads) invert_block(const W* d,
             cooperative_groups::this_grid().sync();
         }
         if (int(blockIdx.x) != turn) {
+            // Rows that had their turn have exchanged their sign.
+            const auto sign = real_of<W>(int(blockIdx.x) < turn ? 1 : -1);
             for (int e = threadIdx.x; e < block_rows * block_rows; e += block_threads) {
-                W& element = own[e / block_rows * width + corner + e % block_rows];
-                factor[e / block_rows * factor_stride + e % block_rows] =
-                    negative(element);
-                element = number<W>(0);
+                if (shifting) {
+                    const int r = e % block_rows, k = e / block_rows;
+                    factor[r * factor_stride + k] =
+                        scaled(conjugate(given[size_t(k) * stride + top + r]), sign);
+                    own[k * width + corner + r] = number<W>(0);
+                } else {
+                    W& element = own[e / block_rows * width + corner + e % block_rows];
+                    factor[e / block_rows * factor_stride + e % block_rows] =
+                        negative(element);
+                    element = number<W>(0);
+                }
             }
             __syncthreads();
             W sums[rows_a_warp][Parts];

@@ -25,6 +25,22 @@ struct device_matrix {
     __device__ E* item() const { return data + blockIdx.z * to_next; }
 };
 
+template <typename Item>
+device_matrix<const Item> constant(device_matrix<Item> a)
+{
+    return { a.data, a.stride, a.to_next };
+}
+template <typename Item>
+device_matrix<Item> item_of(device_matrix<Item> a, int item)
+{
+    return { a.data + item * a.to_next, a.stride, a.to_next };
+}
+template <typename Item>
+device_matrix<Item> single(device_matrix<Item> a)
+{
+    return { a.data, a.stride, 0 };
+}
+
 constexpr int tile_side = 32;
 constexpr int tile_threads_down = 8; //!< blocks of 32 x 8 threads
 

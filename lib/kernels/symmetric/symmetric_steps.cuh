@@ -6,6 +6,7 @@
 #include "kernels/symmetric/symmetric_small_unknown.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <functional>
+#include <limits>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -24,12 +25,16 @@ class cuda_steps
 {
 public:
     //! Above this order, halves: products of full rank run at their highest rate and
-    //! touch the result once, which outweighs that blocks then follow blocks.
+    //! touch the result once, which outweighs that blocks then follow blocks. But the
+    //! explicit inverse of a half costs digits (a factor of 3 to 30 at order 4096), so
+    //! that where shifts are kept it is panels throughout.
     static constexpr int most_by_panels = 4608;
     static constexpr int order_multiple = 16;
     static constexpr int widest_panel = sizeof(W) == 16 ? 128 : 256;
 
-    cuda_steps(int device, bool many, bool positive) : d_many(many), d_positive(positive)
+    cuda_steps(int device, bool many, bool positive, bool by_panels)
+        : d_many(many), d_positive(positive),
+          d_most_by_panels(by_panels ? std::numeric_limits<int>::max() : most_by_panels)
     {
         if (many) {
             return;
@@ -77,7 +82,7 @@ public:
         if (d_many) {
             return;
         }
-        const size_t rows = m < most_by_panels ? m : most_by_panels;
+        const size_t rows = std::min(m, d_most_by_panels);
         for (auto& panel : d_panels) {
             panel = { pieces.take<W>(rows * d_columns), d_columns };
         }
@@ -85,8 +90,11 @@ public:
         for (auto& inverse : d_inverses) {
             inverse = { pieces.take<W>(size_t(d_columns) * d_columns), d_columns };
         }
-        d_exchange = pieces.take<W>(size_t(d_columns) * d_columns);
+        d_exchange = pieces.take<W>(2 * size_t(d_columns) * d_columns);
     }
+
+    //! Small pivots of panels are shifted from now on, and kept there.
+    void keep_shifts(const pivot_shifts<W>& shifts) { d_shifts = shifts; }
 
     //! Steps that follow are for these matrices. `failed`: the state that a matrix of
     //! unknown definiteness gets where it can't go on.
@@ -107,7 +115,7 @@ public:
         d_done = std::move(done);
     }
 
-    int largest_of_panels() const { return d_many ? 0 : most_by_panels; }
+    int largest_of_panels() const { return d_many ? 0 : d_most_by_panels; }
     int largest_leaf() const
     {
         return !d_many ? 0 : d_positive ? most_small_order<W> : most_unknown_order;
@@ -228,7 +236,8 @@ public:
                                           d_positive,
                                           tiny,
                                           first + panel.first,
-                                          d_states),
+                                          d_states,
+                                          d_shifts),
                        "symmetric_inverse: invert_block");
         });
         if (aside) {
@@ -359,10 +368,6 @@ public:
 private:
     using as = cuda_blas::as;
 
-    static device_matrix<const W> constant(device_matrix<W> m)
-    {
-        return { m.data, m.stride, m.to_next };
-    }
     static cuda_blas::matrix<W> blas(device_matrix<W> m)
     {
         return { m.data, m.stride, m.to_next };
@@ -396,6 +401,7 @@ private:
 
     const bool d_many;
     const bool d_positive;
+    const int d_most_by_panels;
     int d_columns = 0; //!< of a panel
     cudaStream_t d_aside = nullptr;
     cudaEvent_t d_ready = nullptr;
@@ -405,6 +411,7 @@ private:
     device_matrix<W> d_weighed = {};
     device_matrix<W> d_inverses[2] = {};
     W* d_exchange = nullptr;
+    pivot_shifts<W> d_shifts = {};
 
     cuda_blas* d_blas = nullptr;
     cudaStream_t d_stream = nullptr;

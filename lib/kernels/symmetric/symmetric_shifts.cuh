@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/symmetric/symmetric_passes.cuh"
+
+// Where no good pivot is left among the 32 rows that are eliminated together, one is made
+// (Stewart 1974): a diagonal element is shifted, so that the elements of L stay small,
+// and what was inverted is A' = A + E S E^H, S the shifts and E columns of the identity.
+// Woodbury's formula takes them back: X = X' - (E^H X')^H (E^H X' E - S^-1)^-1 (E^H X').
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! A pivot below this share of the largest element beside it is shifted. Smaller, and
+//! digits are lost (a residual of 34 times LAPACK's unit became 0.7 at order 2048);
+//! larger, and there are more shifts, of which 0.05 makes some 6 in 100 rows of a random
+//! matrix.
+constexpr double smallest_pivot_share = 0.05;
+
+//! The shifts of one elimination, on the device. `count` is null where none are made.
+template <typename W>
+struct pivot_shifts {
+    int* count = nullptr;
+    int* rows = nullptr;
+    real_of<W>* amounts = nullptr;
+    int most = 0; //!< further small pivots are replaced without being known
+
+    //! For the order m.
+    static int most_of(int m) { return m / 4; }
+};
+
+//! `parts` = rows of `from` that were shifted. blockIdx = tile of (shifts, order)
+template <typename W>
+__global__ void gather_shifted(device_matrix<const W> from,
+                               int order,
+                               const int* rows,
+                               int shifts,
+                               device_matrix<W> parts)
+{
+    const int j = blockIdx.x * tile_side + threadIdx.x;
+    for (int t = 0; t < tile_side; t += tile_threads_down) {
+        const int i = blockIdx.y * tile_side + t + threadIdx.y;
+        if (i < shifts && j < order) {
+            parts.data[size_t(i) * parts.stride + j] =
+                from.data[size_t(rows[i]) * from.stride + j];
+        }
+    }
+}
+
+//! small = E^H X' E - S^-1, identity = I. blockIdx = tile
+template <typename W>
+__global__ void weigh_shifted(device_matrix<const W> parts,
+                              pivot_shifts<W> by,
+                              int shifts,
+                              device_matrix<W> small,
+                              device_matrix<W> identity)
+{
+    const int j = blockIdx.x * tile_side + threadIdx.x;
+    for (int t = 0; t < tile_side; t += tile_threads_down) {
+        const int i = blockIdx.y * tile_side + t + threadIdx.y;
+        if (i < shifts && j < shifts) {
+            const W own = i == j ? number<W>(-1 / by.amounts[i]) : number<W>(0);
+            small.data[size_t(i) * small.stride + j] =
+                sum(parts.data[size_t(i) * parts.stride + by.rows[j]], own);
+            identity.data[size_t(i) * identity.stride + j] = number<W>(i == j);
+        }
+    }
+}
+
+//! The lane of 32 with the largest `size` among those not taken, the same for all.
+__device__ inline int lane_of_largest(float size, bool taken)
+{
+    // A float's bits rise with it; the last ones give way to the lane.
+    unsigned key = taken ? 0 : __float_as_uint(size) / 64 * 64 + 32 + threadIdx.x % 32;
+    for (int apart = 16; apart; apart /= 2) {
+        key = max(key, __shfl_xor_sync(0xffffffff, key, apart));
+    }
+    return int(key % 32);
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels
