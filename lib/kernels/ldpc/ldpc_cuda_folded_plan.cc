@@ -42,6 +42,7 @@ ldpc_cuda_folded_plan::ldpc_cuda_folded_plan(const ldpc_decoding& decoding,
     const auto& code = *decoding.code;
     const auto& blocks = code.circulants();
     d_pairs = ldpc_row_pairs(code);
+    d_order = ldpc_row_order(d_pairs, blocks.block_rows);
     in_pairs = !d_pairs.empty();
     half = blocks.lifting_size / 2;
     group_threads = rounded_up(half, warp);
@@ -157,7 +158,7 @@ void ldpc_cuda_folded_plan::choose_copies(const ldpc_code& code, int copies)
                    return pair[1] == row;
                });
     };
-    for (const int row : ldpc_row_order(code)) {
+    for (const int row : d_order) {
         for (const auto& one : of_row(blocks, row)) {
             auto& all = d_of[one.column];
             serves[one.column] &=

@@ -94,6 +94,7 @@ private:
     void place_words(int shared_at, int shared_bytes_a_block);
     void list_places(const ldpc_decoding&);
     std::vector<std::array<int, groups>> d_pairs;    //!< of rows
+    std::vector<int> d_order;                        //!< of rows
     std::vector<std::vector<const circulant*>> d_of; //!< each block column, in order
     std::vector<char> d_is_own, d_is_fixed;
 };

@@ -60,6 +60,7 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
     threads = std::max(z, warp);
     stride = threads;
 
+    d_order = ldpc_row_order(ldpc_row_pairs(code), blocks.block_rows);
     list_sources(decoding);
     find_private(code);
     make_rows(code);
@@ -185,7 +186,7 @@ void ldpc_cuda_plan::make_rows(const ldpc_code& code)
     const auto& blocks = code.circulants();
     rows.clear();
     std::set<int> since_barrier;
-    for (const int r : ldpc_row_order(code)) {
+    for (const int r : d_order) {
         row now;
         int before = -1, turn = 0;
         auto circulant =

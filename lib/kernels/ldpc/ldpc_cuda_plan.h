@@ -81,6 +81,8 @@ struct ldpc_cuda_plan : ldpc_cuda_store {
     bool outputs_in_order = true; //!< one after the other, none private
 
 private:
+    std::vector<int> d_order; //!< of rows
+
     void find_private(const ldpc_code&);
     void find_kept(const ldpc_decoding&);
     void make_rows(const ldpc_code&);

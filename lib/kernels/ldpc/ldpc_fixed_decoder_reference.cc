@@ -21,7 +21,8 @@ public:
             d_messages.push_back(ldpc_fixed_messages(scale, limits));
         }
         if (limits.pairs_rows && d_code.circulants().lifting_size > 0) {
-            d_order = ldpc_row_order(d_code);
+            d_order =
+                ldpc_row_order(ldpc_row_pairs(d_code), d_code.circulants().block_rows);
         } else {
             d_order.resize(d_schedule.group_start.size() - 1);
             std::iota(d_order.begin(), d_order.end(), 0);

@@ -20,7 +20,7 @@ struct ldpc_fixed_limits {
     //! not, a saturated L forgets a part of its messages, and taking one off it leaves
     //! too little.
     bool keeps_change;
-    bool pairs_rows; //!< whether block rows are visited as ldpc_row_order() says
+    bool pairs_rows; //!< whether block rows are visited as ldpc_row_pairs() says
 
     /*!
      * Whatever L saturates by, q = L - r fits a byte, and a message can outweigh every

@@ -146,10 +146,10 @@ std::vector<std::array<int, 2>> ldpc_row_pairs(const ldpc_code& code)
     return pairing.search() ? pairing.pairs() : std::vector<std::array<int, 2>>();
 }
 
-std::vector<int> ldpc_row_order(const ldpc_code& code)
+std::vector<int> ldpc_row_order(const std::vector<std::array<int, 2>>& pairs, int rows)
 {
     std::vector<int> order;
-    for (const auto& pair : ldpc_row_pairs(code)) {
+    for (const auto& pair : pairs) {
         for (const int row : pair) {
             if (row >= 0) {
                 order.push_back(row);
@@ -157,7 +157,7 @@ std::vector<int> ldpc_row_order(const ldpc_code& code)
         }
     }
     if (order.empty()) {
-        order.resize(code.circulants().block_rows);
+        order.resize(rows);
         std::iota(order.begin(), order.end(), 0);
     }
     return order;

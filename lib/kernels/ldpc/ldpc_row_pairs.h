@@ -22,7 +22,7 @@ namespace gr::cudaphy::kernels {
  */
 std::vector<std::array<int, 2>> ldpc_row_pairs(const ldpc_code&);
 
-//! All block rows in the order of these pairs, or as they stand where there are none.
-std::vector<int> ldpc_row_order(const ldpc_code&);
+//! All `rows` in the order of these pairs, or as they stand where there are none.
+std::vector<int> ldpc_row_order(const std::vector<std::array<int, 2>>& pairs, int rows);
 
 } // namespace gr::cudaphy::kernels
