@@ -65,9 +65,7 @@ def works(arguments):
     top = chain(arguments, 2)
     top.start()
     ended = top.ends(SECONDS)
-    return (
-        ended and len(top.sink.data()) == 2 * MATRICES * ORDER**2 and top.is_right()
-    )
+    return ended and len(top.sink.data()) == 2 * MATRICES * ORDER**2 and top.is_right()
 
 
 def exhausted(arguments):

@@ -140,9 +140,7 @@ def main():
     parser.add_argument("--blocks", type=int, default=3, help="in a row (default 3)")
     parser.add_argument("--order", type=int, default=4, help="of the complex matrices")
     parser.add_argument("--max-batch", type=int, default=32768)
-    parser.add_argument(
-        "--gigabytes", type=float, default=4.0, help="through each block"
-    )
+    parser.add_argument("--gigabytes", type=float, default=4.0, help="through each block")
     parser.add_argument("--packets", type=int, default=2000, help="for the latency")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--backend", default="auto")

@@ -178,9 +178,7 @@ def main():
     parser.add_argument("--slots", type=int, default=8000, help="a run (default 8000)")
     parser.add_argument("--max-batch", type=int, default=16, help="slots a launch")
     parser.add_argument("--iterations", type=int, default=10)
-    parser.add_argument(
-        "--alone", type=int, default=1000, help="slots, for the latency"
-    )
+    parser.add_argument("--alone", type=int, default=1000, help="slots, for the latency")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--backend", default="auto")
     arguments = parser.parse_args()
