@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(zeros_that_were_sent_are_decoded)
         const std::vector<uint8_t> zeros(code->n() * 40);
         const auto llr = received_llrs(zeros, code->rate(), 4.0, generator());
         for (const auto calculation : each_arithmetic) {
-            // Of 16 bits one wrong word in 65536 would pass: too often for this many words.
+            // Of 16 bits, one wrong word in 65536 would pass: too many here.
             for (const int width : { 0, 24 }) {
                 ldpc_decoder::parameters p;
                 p.stop_crc = { width, width ? 0x864cfbu : 0u };
