@@ -165,6 +165,22 @@ bool done_as_straight_block(const fdtd_block& b,
     }
 }
 
+//! from[index[0]], from[index[1]], ... where from itself may lie outside of all memory:
+//! a gather into part of a vector reads from[0], too.
+template <class D, typename T>
+HWY_INLINE auto gathered(D tag, const T* from, const int32_t* index)
+{
+    if constexpr (hn::MaxLanes(tag) * sizeof(T) < 16) {
+        HWY_ALIGN T values[hn::MaxLanes(tag)];
+        for (size_t l = 0; l < hn::Lanes(tag); ++l) {
+            values[l] = from[index[l]];
+        }
+        return hn::LoadU(tag, values);
+    } else {
+        return hn::GatherIndex(tag, from, indices(tag, index));
+    }
+}
+
 template <typename T>
 void block(const fdtd_tables<T, fdtd_pointer>& t, T* state, const fdtd_block& b)
 {
@@ -178,7 +194,7 @@ void block(const fdtd_tables<T, fdtd_pointer>& t, T* state, const fdtd_block& b)
         b.rows < 0 ? t.block_rows + size_t(~b.rows) * fdtd_slice : nullptr;
     for_rows<T>(shape.rows, [&](auto tag, int32_t i) HWY_ATTR {
         const auto own = [&](const T* from) HWY_ATTR {
-            return elements ? hn::GatherIndex(tag, from, indices(tag, elements + i))
+            return elements ? gathered(tag, from, elements + i)
                             : hn::LoadU(tag, from + b.rows + i);
         };
         auto sum = own(state);
