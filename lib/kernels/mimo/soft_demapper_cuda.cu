@@ -22,6 +22,7 @@ LANE_FUNCTION float Set(one_lane, float value) { return value; }
 LANE_FUNCTION float Abs(float a) { return fabsf(a); }
 LANE_FUNCTION float Min(float a, float b) { return fminf(a, b); }
 LANE_FUNCTION float Max(float a, float b) { return fmaxf(a, b); }
+LANE_FUNCTION float CopySign(float size, float sign) { return copysignf(size, sign); }
 LANE_FUNCTION bool Lt(float a, float b) { return a < b; }
 LANE_FUNCTION bool Gt(float a, float b) { return a > b; }
 LANE_FUNCTION bool And(bool a, bool b) { return a && b; }
@@ -38,14 +39,20 @@ LANE_FUNCTION float LogSum(one_lane, float a, float b)
 
 #include "kernels/mimo/soft_demapper_lanes-inl.h"
 
-constexpr int block_symbols = 256;
+//! A multiple of 32 and of the bits of a symbol.
+template <int Bits>
+constexpr int block_symbols = Bits % 3 == 0   ? 192
+                              : Bits % 5 == 0 ? 320
+                              : Bits % 7 == 0 ? 224
+                                              : 256;
 
-// One symbol a thread: 8 + 4 bytes in and 4 a bit out, 44 for 256-QAM, whose two axes
-// take about 200 operations with max-log: at 4.2 TB/s there is time for about 300. The
-// points are a kernel parameter, so that each stands in the instruction as a constant
-// operand. LLRs go through shared memory, whose rows hold one bit, so that whole warps
-// write whole lines; `row` puts the bits of the symbols that a warp reads into different
-// banks.
+// One symbol a thread: 8 + 4 bytes in and 4 a bit out, 44 for 256-QAM. At 4.2 TB/s a
+// quarter of a multiprocessor has 310 cycles for a warp's symbols, in which it can issue
+// 310 operations, but only 155 that compare, select or compute addresses: of these the
+// axes take about 50 where they fold. The points are a kernel parameter, so that each
+// stands in the instruction as a constant operand. LLRs go through shared memory, whose
+// rows hold one bit, so that whole warps write whole lines; `row` puts the bits of the
+// symbols that a warp reads into different banks.
 struct as_float32 {
     using type = float;
     static __device__ float of(float llr, float) { return llr; }
@@ -67,7 +74,7 @@ struct as_int8 {
 };
 
 template <typename Number, bool MaxLog, int Bits, typename Table>
-__global__ void __launch_bounds__(block_symbols)
+__global__ void __launch_bounds__(block_symbols<Bits>)
     soft_demapper_kernel(const __grid_constant__ Table table,
                          const float2* __restrict__ x,
                          const float* __restrict__ noise,
@@ -77,10 +84,11 @@ __global__ void __launch_bounds__(block_symbols)
                          float sign,
                          float steps)
 {
-    constexpr int row = block_symbols + (32 + Bits - 1) / Bits;
+    constexpr int threads = block_symbols<Bits>;
+    constexpr int row = threads + (32 + Bits - 1) / Bits;
     __shared__ float by_bit[Bits * row];
 
-    const size_t first = size_t{ blockIdx.x } * block_symbols;
+    const size_t first = size_t{ blockIdx.x } * threads;
     const size_t i = first + threadIdx.x;
     if (i < symbols) {
         const float2 symbol = x[i];
@@ -100,13 +108,21 @@ __global__ void __launch_bounds__(block_symbols)
     __syncthreads();
 
     const size_t left = symbols - first;
-    const int count = Bits * (left < block_symbols ? int(left) : block_symbols);
-    auto* const out = llr + first * Bits;
-    LANE_UNROLL
-    for (int pass = 0; pass < Bits; ++pass) {
-        const int value = pass * block_symbols + threadIdx.x;
-        if (value < count) {
-            out[value] = Number::of(by_bit[(value % Bits) * row + value / Bits], steps);
+    // From one pass to the next the bit stays the same, and the symbol moves on by so
+    // many.
+    constexpr int step = threads / Bits;
+    const float* const from = by_bit + threadIdx.x % Bits * row + threadIdx.x / Bits;
+    auto* const out = llr + first * Bits + threadIdx.x;
+    if (left >= threads) {
+        LANE_UNROLL
+        for (int pass = 0; pass < Bits; ++pass) {
+            out[pass * threads] = Number::of(from[pass * step], steps);
+        }
+    } else {
+        const int count = Bits * int(left) - int(threadIdx.x);
+        LANE_ROLLED
+        for (int pass = 0; pass * threads < count; ++pass) {
+            out[pass * threads] = Number::of(from[pass * step], steps);
         }
     }
 }
@@ -124,9 +140,10 @@ struct run_arguments {
 template <typename Number, bool MaxLog, int Bits, typename Table>
 void launch(const Table& table, const run_arguments& run)
 {
-    const size_t blocks = (run.symbols + block_symbols - 1) / block_symbols;
+    constexpr int threads = block_symbols<Bits>;
+    const size_t blocks = (run.symbols + threads - 1) / threads;
     soft_demapper_kernel<Number, MaxLog, Bits>
-        <<<unsigned(blocks), block_symbols, 0, run.stream>>>(
+        <<<unsigned(blocks), threads, 0, run.stream>>>(
             table,
             run.x,
             run.noise,

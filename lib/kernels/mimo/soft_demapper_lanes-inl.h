@@ -151,6 +151,43 @@ LANE_FUNCTION void totals_by_bit(D d, const Terms& term, const Sum& sum, V* zero
     }
 }
 
+template <typename D, typename V>
+LANE_FUNCTION V within_largest_llr(D d, V llr)
+{
+    return Max(Min(llr, Set(d, largest_llr)), Set(d, -largest_llr));
+}
+
+/*!
+ * Max-log LLRs of an axis that folds: of two levels that differ in sign the better one
+ * has that of x, with |x| for x and |s| for s in its metric, so that all bits but the
+ * first see half as many levels; and of the sign that x has not, the best level is the
+ * smallest. Rounding keeps the order of what it rounds: these are the bits that all
+ * levels give.
+ */
+template <int Bits, typename D, typename V>
+LANE_FUNCTION void folded_llrs(D d, const axis_table& table, V x, V scale, V* llr)
+{
+    const V size = Abs(x);
+    const V turned = size * Set(d, table.first_sign);
+    const axis_metric<D, V> metric{ d, turned, table };
+    V best;
+    if constexpr (Bits == 1) {
+        best = metric(0);
+    } else {
+        V zero[Bits - 1];
+        V one[Bits - 1];
+        totals_by_bit<Bits - 1>(d, metric, largest_term<D>{ d }, zero, one);
+        best = Max(zero[0], one[0]);
+        LANE_UNROLL
+        for (int bit = 1; bit < Bits; ++bit) {
+            llr[bit] = within_largest_llr(d, (zero[bit - 1] - one[bit - 1]) * scale);
+        }
+    }
+    const V other = Set(d, -table.least_energy) - size * Set(d, table.least_twice);
+    const V first = CopySign(best - other, x) * Set(d, table.first_sign);
+    llr[0] = within_largest_llr(d, first * scale);
+}
+
 //! LLRs of Bits bits, most significant first; `inverse` is 1 / N.
 template <bool MaxLog, int Bits, typename D, typename V, typename Metric>
 LANE_FUNCTION void bit_llrs(D d, const Metric& metric, V inverse, float sign, V* llr)
@@ -176,8 +213,7 @@ LANE_FUNCTION void bit_llrs(D d, const Metric& metric, V inverse, float sign, V*
     }
     LANE_UNROLL
     for (int bit = 0; bit < Bits; ++bit) {
-        llr[bit] = Max(Min((zero[bit] - one[bit]) * scale, Set(d, largest_llr)),
-                       Set(d, -largest_llr));
+        llr[bit] = within_largest_llr(d, (zero[bit] - one[bit]) * scale);
     }
 }
 
@@ -190,22 +226,25 @@ LANE_FUNCTION void demap(D d, const Table& table, V re, V im, V noise, float sig
     const auto usable = And(And(Lt(Abs(re), infinite), Lt(Abs(im), infinite)),
                             And(Gt(noise, Set(d, 0.0f)), Lt(noise, infinite)));
     const V bound = Set(d, largest_symbol);
-    re = Max(Min(re, bound), Set(d, -largest_symbol));
-    im = Max(Min(im, bound), Set(d, -largest_symbol));
-    // Finite even for the smallest subnormal N, or 0 times it would be NaN.
-    const V inverse = Min(Set(d, 1.0f) / noise, Set(d, 1e38f));
+    re = Max(Min(IfThenElseZero(usable, re), bound), Set(d, -largest_symbol));
+    im = Max(Min(IfThenElseZero(usable, im), bound), Set(d, -largest_symbol));
+    // Finite even for the smallest subnormal N, or 0 times it would be NaN. At 0 all
+    // LLRs are.
+    const V inverse = IfThenElseZero(usable, Min(Set(d, 1.0f) / noise, Set(d, 1e38f)));
     if constexpr (std::is_same_v<Table, square_table>) {
         constexpr int half = Bits / 2;
-        const axis_metric<D, V> metric_i{ d, re, table.axis[0] };
-        bit_llrs<MaxLog, half>(d, metric_i, inverse, sign, llr);
-        const axis_metric<D, V> metric_q{ d, im, table.axis[1] };
-        bit_llrs<MaxLog, half>(d, metric_q, inverse, sign, llr + half);
+        if (MaxLog && table.folds) {
+            const V scale = inverse * Set(d, sign);
+            folded_llrs<half>(d, table.axis[0], re, scale, llr);
+            folded_llrs<half>(d, table.axis[1], im, scale, llr + half);
+        } else {
+            const axis_metric<D, V> metric_i{ d, re, table.axis[0] };
+            bit_llrs<MaxLog, half>(d, metric_i, inverse, sign, llr);
+            const axis_metric<D, V> metric_q{ d, im, table.axis[1] };
+            bit_llrs<MaxLog, half>(d, metric_q, inverse, sign, llr + half);
+        }
     } else {
         const plane_metric<D, V, Table> metric{ d, re, im, table };
         bit_llrs<MaxLog, Bits>(d, metric, inverse, sign, llr);
-    }
-    LANE_UNROLL
-    for (int bit = 0; bit < Bits; ++bit) {
-        llr[bit] = IfThenElseZero(usable, llr[bit]);
     }
 }

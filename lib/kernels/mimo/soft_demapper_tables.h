@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <cmath>
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <optional>
 
@@ -24,7 +25,32 @@ struct axis_table {
     static constexpr int most_levels = 32;
     float twice[most_levels];
     float energy[most_levels];
+    //! Where the first bit is the level's sign, and turning it turns nothing else: the
+    //! smallest magnitude; and 1 where a first bit of 0 is positive, else -1.
+    float least_twice, least_energy, first_sign;
 };
+
+//! Finds what stands last in the table; false where it is not so.
+inline bool find_fold(axis_table& axis, int levels)
+{
+    const int half = levels / 2;
+    const float first = axis.twice[0];
+    axis.least_twice = std::fabs(first);
+    axis.least_energy = axis.energy[0];
+    axis.first_sign = first > 0 ? 1.0f : -1.0f;
+    for (int level = 0; level < half; ++level) {
+        const float twice = axis.twice[level];
+        if (twice * axis.first_sign <= 0 || axis.twice[level + half] != -twice ||
+            axis.energy[level + half] != axis.energy[level]) {
+            return false;
+        }
+        if (std::fabs(twice) < axis.least_twice) {
+            axis.least_twice = std::fabs(twice);
+            axis.least_energy = axis.energy[level];
+        }
+    }
+    return true;
+}
 
 /*!
  * A constellation that is the product of two axes with half of the bits each, as square
@@ -34,6 +60,7 @@ struct axis_table {
 struct square_table {
     axis_table axis[2];
     int place[10]; //!< in the label, of each bit of I, then of each bit of Q, 0 first
+    bool folds;    //!< both axes do
 };
 
 template <int Points = 256>
@@ -89,6 +116,8 @@ inline std::optional<square_table> make_square_table(const constellation& c)
             table.axis[axis].energy[level] = s * s;
         }
     }
+    const int levels = 1 << half;
+    table.folds = find_fold(table.axis[0], levels) && find_fold(table.axis[1], levels);
     return table;
 }
 
