@@ -11,6 +11,7 @@
 #include <gnuradio/logger.h>
 #include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
+#include <thread>
 
 // bench_slot_latency [BACKEND...]
 //
