@@ -131,15 +131,27 @@ class qa_split_receiver(unittest.TestCase):
         self.assertLess(gone, 250)
         self.assertEqual(end["lost"], 0)
 
+    def wait_until_stoppable(self, part):
+        """Until it catches SIGTERM, however slowly it starts, and a moment more."""
+        bit = 1 << (signal.SIGTERM - 1)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with open(f"/proc/{part.process.pid}/status") as status:
+                caught = next(line for line in status if line.startswith("SigCgt"))
+            if int(caught.split()[1], 16) & bit:
+                break
+            time.sleep(0.05)
+        time.sleep(2)
+
     def test_a_back_without_a_front_can_be_stopped(self):
         back = self.start("back")
-        time.sleep(1.5)
+        self.wait_until_stoppable(back)
         back.process.send_signal(signal.SIGTERM)
         self.assertEqual(back.end()["received"], 0)
 
     def test_a_front_without_a_back_can_be_stopped(self):
         front = self.start("front")
-        time.sleep(2)
+        self.wait_until_stoppable(front)
         front.process.send_signal(signal.SIGTERM)
         front.process.communicate(timeout=PATIENCE)
         self.assertEqual(front.process.returncode, 0)
