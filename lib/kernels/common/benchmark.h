@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <gnuradio/cudaphy/kernels/queue.h>
+#include <string>
+#include <vector>
 #ifdef CUDAPHY_HAVE_CUDA
 #include "kernels/common/benchmark_cuda.h"
 #endif
@@ -30,6 +32,29 @@ inline std::vector<backend> measured_backends(int argc, char** argv)
         }
     }
     return measured;
+}
+
+//! The arguments that are among `known`, in their order; they are taken out of argv.
+inline std::vector<std::string>
+take_words(int& argc, char** argv, const std::vector<std::string>& known)
+{
+    std::vector<std::string> taken;
+    int kept = 1;
+    for (int i = 1; i < argc; ++i) {
+        if (std::count(known.begin(), known.end(), argv[i])) {
+            taken.push_back(argv[i]);
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    argc = kept;
+    return taken;
+}
+
+//! Whether `word` is to be measured: it was chosen, or nothing was.
+inline bool is_chosen(const std::vector<std::string>& chosen, const std::string& word)
+{
+    return chosen.empty() || std::count(chosen.begin(), chosen.end(), word);
 }
 
 //! Seconds that one call of run() takes where many are queued: after a warm-up, the best

@@ -197,40 +197,18 @@ void measure_shares(queue& q, const system_type& system, size_t steps)
     }
 }
 
-//! What is measured; arguments other than backends choose among them.
-struct cases {
-    bool small = false, large = false, cpml = false;
-
-    //! Takes what names a case out of the arguments.
-    static cases take(int& argc, char** argv)
-    {
-        cases chosen;
-        int kept = 1;
-        for (int i = 1; i < argc; ++i) {
-            const std::string name = argv[i];
-            bool* const known = name == "small"   ? &chosen.small
-                                : name == "large" ? &chosen.large
-                                : name == "cpml"  ? &chosen.cpml
-                                                  : nullptr;
-            if (known) {
-                *known = true;
-            } else {
-                argv[kept++] = argv[i];
-            }
-        }
-        argc = kept;
-        if (!chosen.small && !chosen.large && !chosen.cpml) {
-            return { true, true, true };
-        }
-        return chosen;
-    }
-};
-
 } // namespace
 
 int main(int argc, char** argv)
 {
-    const auto chosen = cases::take(argc, argv);
+    const auto chosen = benchmarks::take_words(argc, argv, { "small", "large", "cpml" });
+    const auto asked = [&](const char* name) {
+        return benchmarks::is_chosen(chosen, name);
+    };
+    const auto named = benchmarks::take_words( // formats
+        argc,
+        argv,
+        { "crs", "subdivided_crs", "dictionary", "peers" });
     const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf(
         "float, a step is all updates; bound: the state's bytes that must move and "
@@ -261,16 +239,22 @@ int main(int argc, char** argv)
                                         size_t steps,
                                         const std::vector<sparse_format>& formats,
                                         bool peers) {
+            std::vector<sparse_format> wanted;
+            for (const auto format : formats) {
+                if (benchmarks::is_chosen(named, name_of(format))) {
+                    wanted.push_back(format);
+                }
+            }
             measure(*q,
                     name.c_str(),
                     system,
                     cells_of(cells),
                     bandwidth,
                     steps,
-                    formats,
-                    peers);
+                    wanted,
+                    peers && benchmarks::is_chosen(named, "peers"));
         };
-        if (chosen.small) { // source 5's tables 3 to 5
+        if (asked("small")) { // source 5's tables 3 to 5
             const size_t steps = cuda ? 1000 : 50;
             const fdtd_grid::index few{ 17, 19, 21 }, more{ 33, 37, 41 };
             const auto small = cavity(few, fdtd_boundary::pec);
@@ -284,7 +268,7 @@ int main(int argc, char** argv)
         const int64_t side = cuda ? 256 : where == backend::cpu ? 128 : 64;
         const fdtd_grid::index many{ side, side, side };
         const auto cube = std::to_string(side) + "^3, ";
-        if (chosen.large) {
+        if (asked("large")) {
             measure_cavity(cavity(many, fdtd_boundary::pec),
                            many,
                            cube + "pec",
@@ -292,7 +276,7 @@ int main(int argc, char** argv)
                            all,
                            true);
         }
-        if (chosen.cpml) { // compressed rows and peers: as above
+        if (asked("cpml")) { // compressed rows and peers: as above
             measure_cavity(cavity(many, fdtd_boundary::cpml),
                            many,
                            cube + "cpml",

@@ -62,6 +62,16 @@ void measure(queue& q, const equalizer::parameters& p, size_t count, double band
 
 int main(int argc, char** argv)
 {
+    const std::vector<std::pair<int, int>> antennas{ { 2, 2 }, { 4, 2 },  { 4, 4 },
+                                                     { 8, 8 }, { 16, 8 }, { 16, 16 } };
+    const auto name = [](int nr, int nt) {
+        return std::to_string(nr) + "x" + std::to_string(nt);
+    };
+    std::vector<std::string> names;
+    for (const auto& [nr, nt] : antennas) {
+        names.push_back(name(nr, nt));
+    }
+    const auto chosen = benchmarks::take_words(argc, argv, names);
     const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf(
         "bound: 8 Nr Nt bytes a matrix and 8 Nr a vector in, 4 a matrix and 12 Nt "
@@ -89,8 +99,10 @@ int main(int argc, char** argv)
         } else if (where == backend::cpu) {
             sizes = { 3276, size_t{ 1 } << 16 };
         }
-        for (const auto& [nr, nt] :
-             { std::pair{ 2, 2 }, { 4, 2 }, { 4, 4 }, { 8, 8 }, { 16, 8 }, { 16, 16 } }) {
+        for (const auto& [nr, nt] : antennas) {
+            if (!benchmarks::is_chosen(chosen, name(nr, nt))) {
+                continue;
+            }
             for (const auto method : { detector::zero_forcing, detector::mmse }) {
                 for (const int symbols : { 1, 14 }) {
                     for (const size_t count : sizes) {
