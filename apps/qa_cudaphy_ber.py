@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The program cudaphy_ber, run as a user runs it."""
 
+import contextlib
 import csv
+import io
 import os
 import signal
 import subprocess
@@ -11,7 +13,9 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
+import cudaphy_ber
 from gnuradio import cudaphy
 from gnuradio.cudaphy import error_rate_files, error_rate_names
 
@@ -25,12 +29,21 @@ def command(*arguments):
     return [sys.executable, "-B", str(HERE / "cudaphy_ber.py"), *map(str, arguments)]
 
 
-def ber(*arguments, backend=BACKEND):
-    """Runs the program; gives what subprocess.run does."""
+def ber(*arguments, backend=BACKEND, alone=False):
+    """Runs the program; gives what subprocess.run does. Only where it is to be `alone` in a
+    process of its own, which imports for two seconds."""
     where = ("--backend", backend) if backend else ()
-    return subprocess.run(
-        command(*where, *arguments), capture_output=True, text=True, timeout=250
-    )
+    run = command(*where, *arguments)
+    if alone:
+        return subprocess.run(run, capture_output=True, text=True, timeout=250)
+    out, errors = io.StringIO(), io.StringIO()
+    with mock.patch.object(sys, "argv", run[2:]):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+            try:
+                status = cudaphy_ber.main()
+            except SystemExit as stop:
+                status = stop.code
+    return subprocess.CompletedProcess(run, status, out.getvalue(), errors.getvalue())
 
 
 class qa_cudaphy_ber(unittest.TestCase):
@@ -54,6 +67,7 @@ class qa_cudaphy_ber(unittest.TestCase):
         out = self.good(
             *("--code", SHORT, "--eb-n0", "1:2:0.5", "--batch", 200, "--csv", self.csv),
             *("--png", self.png, "--title", "A title"),
+            alone=True,
         )
         self.assertIn(f"backend {BACKEND}", out)
         self.assertIn(str(self.png), out)
@@ -64,7 +78,9 @@ class qa_cudaphy_ber(unittest.TestCase):
         self.assertEqual([float(row["eb_n0_db"]) for row in rows], [1.0, 1.5, 2.0])
         for row, published in zip(rows, (0.479, 0.117, 0.0094)):
             self.assertGreaterEqual(int(row["frame_errors"]), 100)
-            low, high = (float(row[f"frame_error_rate_{end}"]) for end in ("low", "high"))
+            low, high = (
+                float(row[f"frame_error_rate_{end}"]) for end in ("low", "high")
+            )
             self.assertTrue(low < float(row["frame_error_rate"]) < high)
             self.assertLess(low, 1.15 * published)
             self.assertGreater(high, 0.6 * published)
@@ -176,6 +192,8 @@ class qa_cudaphy_ber(unittest.TestCase):
     def test_says_what_is_wrong(self):
         points = ("--code", SHORT, "--eb-n0", 1, "--frames", 10)
         self.png.write_text("not a CSV file")
+        # Every exit status from a process of its own too.
+        self.assertEqual(ber(alone=True).returncode, 2)
         for arguments, message in (
             ((), "--code"),
             (("--code", SHORT), "--eb-n0"),
@@ -202,11 +220,11 @@ class qa_cudaphy_ber(unittest.TestCase):
             ("--code", "alist:/nowhere", "--eb-n0", 1),
             (*points, "--csv", self.folder / "no/such/folder.csv"),
         ):
-            done = ber(*arguments)
+            done = ber(*arguments, alone="--csv" in arguments)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("No such file", done.stderr)
             self.assertNotIn("Traceback", done.stderr)
-        done = ber(*points, "--device", 99, backend="cuda")
+        done = ber(*points, "--device", 99, backend="cuda", alone=True)
         self.assertEqual(done.returncode, 77, done.stderr)
 
     def test_spreads_over_a_dask_cluster(self):

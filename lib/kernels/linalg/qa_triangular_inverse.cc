@@ -83,10 +83,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(inverses_equal_the_reference, T, number_types)
                 for (size_t item = 0; item < batch; ++item) {
                     const T* x = &result.x[item * n * n];
                     const T* reference = &expected.x[item * n * n];
-                    const std::vector<wide> right(reference, reference + n * n);
-                    std::vector<wide> error(n * n);
+                    const std::vector<wide<T>> right(reference, reference + n * n);
+                    std::vector<wide<T>> error(n * n);
                     for (int e = 0; e < n * n; ++e) {
-                        error[e] = wide(x[e]) - right[e];
+                        error[e] = wide<T>(x[e]) - right[e];
                     }
                     const auto norm = one_norm(n, right);
                     const auto condition =

@@ -29,16 +29,17 @@ double sampled_residual_ratio(const parameters<T>& p, const T* a, const T* x)
 {
     const int n = p.order;
     const auto l = triangle_of<T>(p, a);
-    const auto inverse = std::vector<wide>(x, x + size_t(n) * n);
-    std::vector<wide> v(n), y(n);
+    const auto inverse = std::vector<wide<T>>(x, x + size_t(n) * n);
+    std::vector<wide<T>> v(n), y(n);
     for (auto& element : v) {
-        element = wide(normal<T>());
+        element = wide<T>(normal<T>());
     }
-    const auto product = [n](const std::vector<wide>& m, const std::vector<wide>& in) {
-        std::vector<wide> out(n);
+    const auto product = [n](const std::vector<wide<T>>& m,
+                             const std::vector<wide<T>>& in) {
+        std::vector<wide<T>> out(n);
         for (int i = 0; i < n; ++i) {
             for (int j = 0; j < n; ++j) {
-                out[i] += m[size_t(i) * n + j] * in[j];
+                subtract_product(out[i], -m[size_t(i) * n + j], in[j]);
             }
         }
         return out;
@@ -98,11 +99,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(inverses_above_32_equal_the_reference, T, number_t
                            boost::test_tools::per_element());
                 for (size_t item = 0; item < batch; ++item) {
                     const size_t first = item * n * n, last = first + n * n;
-                    const std::vector<wide> right(expected.x.begin() + first,
-                                                  expected.x.begin() + last);
-                    std::vector<wide> error(n * n);
+                    const std::vector<wide<T>> right(expected.x.begin() + first,
+                                                     expected.x.begin() + last);
+                    std::vector<wide<T>> error(n * n);
                     for (int e = 0; e < n * n; ++e) {
-                        error[e] = wide(result.x[first + e]) - right[e];
+                        error[e] = wide<T>(result.x[first + e]) - right[e];
                     }
                     const auto norm = one_norm(n, right);
                     const auto condition =

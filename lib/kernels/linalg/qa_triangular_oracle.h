@@ -29,7 +29,13 @@ struct real_of<std::complex<R>> {
 template <typename T>
 using real = typename real_of<T>::type;
 
-using wide = std::complex<long double>;
+//! What the oracle computes in: real where T is, and at least twice T's digits or the
+//! longest there are. Floats in double, whose loops the compiler turns into vectors.
+template <typename T>
+using wide_real = std::conditional_t<std::is_same_v<real<T>, float>, double, long double>;
+template <typename T>
+using wide = std::
+    conditional_t<std::is_same_v<T, real<T>>, wide_real<T>, std::complex<wide_real<T>>>;
 
 template <typename T>
 constexpr long double eps = std::numeric_limits<real<T>>::epsilon() / 2; //!< as LAPACK
@@ -85,26 +91,54 @@ std::vector<T> triangles(const parameters<T>& p, size_t batch)
 
 //! The triangle itself: a unit diagonal and zeros put in.
 template <typename T>
-std::vector<wide> triangle_of(const parameters<T>& p, const T* a)
+std::vector<wide<T>> triangle_of(const parameters<T>& p, const T* a)
 {
-    std::vector<wide> l(p.order * p.order);
+    std::vector<wide<T>> l(p.order * p.order);
     for (size_t e = 0; e < l.size(); ++e) {
-        l[e] = is_read<T>(p, e) ? wide(a[e]) : wide(in_triangle<T>(p, e) ? 1 : 0);
+        l[e] = is_read<T>(p, e) ? wide<T>(a[e]) : wide<T>(in_triangle<T>(p, e) ? 1 : 0);
     }
     return l;
 }
 
-inline long double one_norm(int n, const std::vector<wide>& a)
+//! |a|, for numbers whose squares are in range, as those of a narrower type are.
+template <typename R>
+R modulus(R a)
 {
-    long double largest = 0;
-    for (int j = 0; j < n; ++j) {
-        long double sum = 0;
-        for (int i = 0; i < n; ++i) {
-            sum += std::abs(a[i * n + j]);
+    return std::abs(a);
+}
+template <typename R>
+R modulus(std::complex<R> a)
+{
+    return std::sqrt(a.real() * a.real() + a.imag() * a.imag());
+}
+
+template <typename W>
+long double one_norm(int n, const std::vector<W>& a)
+{
+    std::vector<decltype(modulus(W()))> sums(n);
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+            sums[j] += modulus(a[i * n + j]);
         }
-        largest = std::max(largest, sum);
+    }
+    long double largest = 0;
+    for (const auto sum : sums) {
+        largest = sum > largest || std::isnan(sum) ? sum : largest;
     }
     return largest;
+}
+
+//! sum -= f g, by hand, for the library's product of complex numbers looks for NaN.
+template <typename R>
+void subtract_product(R& sum, R f, R g)
+{
+    sum -= f * g;
+}
+template <typename R>
+void subtract_product(std::complex<R>& sum, std::complex<R> f, std::complex<R> g)
+{
+    sum -= std::complex<R>(f.real() * g.real() - f.imag() * g.imag(),
+                           f.real() * g.imag() + f.imag() * g.real());
 }
 
 //! LAPACK's ||I - L X||_1 / (N ||L||_1 ||X||_1 eps), whose threshold is 30.
@@ -113,20 +147,17 @@ double residual_ratio(const parameters<T>& p, const T* a, const T* x)
 {
     const int n = p.order;
     const auto l = triangle_of<T>(p, a);
-    const std::vector<wide> inverse(x, x + n * n);
-    std::vector<wide> residual(n * n);
+    const std::vector<wide<T>> inverse(x, x + n * n);
+    std::vector<wide<T>> residual(n * n);
     for (int i = 0; i < n; ++i) {
         residual[i * n + i] = 1;
         for (int k = 0; k < n; ++k) {
-            const wide f = l[i * n + k];
-            if (f == wide(0)) {
+            const auto f = l[i * n + k];
+            if (f == wide<T>(0)) {
                 continue;
             }
             for (int j = 0; j < n; ++j) {
-                const wide g = inverse[k * n + j];
-                // By hand, for the library's product looks for NaN each time.
-                residual[i * n + j] -= wide(f.real() * g.real() - f.imag() * g.imag(),
-                                            f.real() * g.imag() + f.imag() * g.real());
+                subtract_product(residual[i * n + j], f, inverse[k * n + j]);
             }
         }
     }

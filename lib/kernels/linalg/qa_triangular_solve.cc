@@ -64,17 +64,19 @@ double residual_ratio(const solve_parameters<T>& p, const T* l, const T* b, cons
                                    backend::reference)
                              .x;
     const auto scale = n * eps<T> * one_norm(n, triangle) *
-                       one_norm(n, std::vector<wide>(inverse.begin(), inverse.end()));
+                       one_norm(n, std::vector<wide<T>>(inverse.begin(), inverse.end()));
     long double worst = 0;
     for (int c = 0; c < p.columns; ++c) {
         long double error = 0, norm = 0;
         for (int i = 0; i < n; ++i) {
-            wide sum = -wide(b[size_t(i) * p.columns + c]);
-            norm += std::abs(sum);
+            wide<T> sum(b[size_t(i) * p.columns + c]);
+            norm += modulus(sum);
             for (int k = 0; k < n; ++k) {
-                sum += triangle[size_t(i) * n + k] * wide(x[size_t(k) * p.columns + c]);
+                subtract_product(sum,
+                                 triangle[size_t(i) * n + k],
+                                 wide<T>(x[size_t(k) * p.columns + c]));
             }
-            error += std::abs(sum);
+            error += modulus(sum);
         }
         worst = std::max(worst, error / (scale * norm));
     }
