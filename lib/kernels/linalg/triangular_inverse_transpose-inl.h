@@ -11,7 +11,7 @@
 #define CUDAPHY_TRIANGULAR_INVERSE_TRANSPOSE_INL_H
 #endif
 
-#include <hwy/highway.h>
+#include "kernels/common/transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
@@ -25,28 +25,6 @@ template <typename R>
 constexpr size_t lanes_of = hn::MaxLanes(hn::ScalableTag<R>());
 
 #if HWY_TARGET != HWY_SCALAR
-//! The elements of each 128-bit block of as many vectors as it has elements.
-template <typename R, typename V>
-HWY_INLINE void transpose_in_blocks(V* v)
-{
-    const hn::ScalableTag<R> d;
-    if constexpr (sizeof(R) == 8) {
-        const auto low = hn::InterleaveLower(d, v[0], v[1]);
-        v[1] = hn::InterleaveUpper(d, v[0], v[1]);
-        v[0] = low;
-    } else {
-        const hn::Repartition<double, decltype(d)> wide;
-        const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, v[0], v[1]));
-        const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, v[2], v[3]));
-        const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, v[0], v[1]));
-        const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, v[2], v[3]));
-        v[0] = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
-        v[1] = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
-        v[2] = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
-        v[3] = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
-    }
-}
-
 //! The blocks of as many vectors as a vector has blocks, `Step` apart.
 template <typename R, int Step, typename V>
 HWY_INLINE void transpose_blocks_of(V* v)
@@ -76,10 +54,10 @@ template <typename R, typename V>
 HWY_INLINE void transpose_lanes(V (&v)[lanes_of<R>])
 {
 #if HWY_TARGET != HWY_SCALAR
-    constexpr int block = 16 / sizeof(R);
+    constexpr int block = block_elements<R>;
     HWY_UNROLL(4)
     for (size_t q = 0; q < lanes_of<R>; q += block) {
-        transpose_in_blocks<R>(v + q);
+        transpose_in_blocks(hn::ScalableTag<R>(), v + q);
     }
     HWY_UNROLL(4)
     for (int c = 0; c < block; ++c) {
