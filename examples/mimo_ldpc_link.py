@@ -113,7 +113,7 @@ class link(gr.top_block):
         parts = blocks.stream_demux(VECTOR, SLOT)
         parts.set_min_output_buffer(16 * sum(SLOT))
         estimator = cudaphy.mimo_channel_estimator(
-            ANTENNAS, ANTENNAS, TONES, self._pilots, **where
+            ANTENNAS, ANTENNAS, TONES, self._pilots, errors_as_noise=True, **where
         )
         self.connect(channel, parts)
         self.connect((parts, 0), estimator)

@@ -171,6 +171,7 @@ class link(gr.top_block):
             times=sizes.times,
             tone_numbers=TONE_NUMBERS,
             group_symbols=n,
+            errors_as_noise=True,
             **where,
         )
         # A channel matrix for every data vector.
