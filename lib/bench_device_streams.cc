@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/benchmark.h"
 #include "runtime/benchmark_copies.h"
+#include "runtime/benchmark_quantiles.h"
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,7 +27,7 @@
 #include <thread>
 #include <vector>
 
-// bench_device_streams [BACKEND [SECONDS]]
+// bench_device_streams [WHAT...] [BACKEND [SECONDS]]
 //
 // What it gains that streams between neighbouring blocks stay on the GPU: one Matrix
 // Inverse, or three in a row, between a source that publishes what lies in its ring since
@@ -33,9 +35,11 @@
 // GNU Radio's rings, turn by turn; between two of GNU Radio's Copy blocks also. Rates are
 // counted at the sink after a warm-up, for SECONDS (0.2) a run. The bound is what copies
 // of as many bytes a batch between page-locked memory and the device reach, both ways at
-// once. Then how long a packet that comes alone takes from the source to the sink.
+// once. Then how long a packet that comes alone takes from the source to the sink. WHAT
+// chooses among them: an order and max_batch such as 4x2048, and latency.
 
 using namespace gr::cudaphy;
+using benchmarks::median, benchmarks::quantile;
 using clock_type = std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
 
@@ -252,15 +256,6 @@ private:
     const std::shared_ptr<packet_sink> d_sink;
 };
 
-double quantile(std::vector<double> values, double q)
-{
-    const auto at = values.begin() + static_cast<long>(q * double(values.size() - 1));
-    std::nth_element(values.begin(), at, values.end());
-    return *at;
-}
-
-double median(const std::vector<double>& values) { return quantile(values, 0.5); }
-
 //! Blocks in a row, and how their streams go.
 struct chain {
     const char* name;
@@ -452,8 +447,20 @@ int main(int argc, char** argv)
 try {
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     gr::logging::singleton().set_default_level(gr::log_level::warn);
-    const auto chosen = resolve(backend_from_name(argc > 1 ? argv[1] : "auto"));
-    const benchmark runs{ name_of(chosen.where), argc > 2 ? std::stod(argv[2]) : 0.2 };
+    constexpr std::array<int, 2> orders{ 4, 8 };
+    constexpr std::array<int, 3> batches{ 2048, 8192, 32768 };
+    const auto name = [](int order, int max_batch) {
+        return std::to_string(order) + "x" + std::to_string(max_batch);
+    };
+    std::vector<std::string> known{ "latency" };
+    for (const int order : orders) {
+        for (const int max_batch : batches) {
+            known.push_back(name(order, max_batch));
+        }
+    }
+    const auto chosen = benchmarks::take_words(argc, argv, known);
+    const auto where = resolve(backend_from_name(argc > 1 ? argv[1] : "auto")).where;
+    const benchmark runs{ name_of(where), argc > 2 ? std::stod(argv[2]) : 0.2 };
     std::printf("Matrix Inverse, complex64, full pivoting, backend %s; median of %d\n"
                 "  %-32s %8s %8s %8s %8s %8s %8s\n",
                 runs.backend.c_str(),
@@ -465,13 +472,17 @@ try {
                 "most",
                 "a batch",
                 runs.backend == "cuda" ? "of copy" : "");
-    for (const int order : { 4, 8 }) {
+    for (const int order : orders) {
         const matrices content(order);
-        for (const int max_batch : { 2048, 8192, 32768 }) {
-            print_rates(runs, content, max_batch);
+        for (const int max_batch : batches) {
+            if (benchmarks::is_chosen(chosen, name(order, max_batch))) {
+                print_rates(runs, content, max_batch);
+            }
         }
     }
-    print_latencies(runs, matrices(8));
+    if (benchmarks::is_chosen(chosen, "latency")) {
+        print_latencies(runs, matrices(8));
+    }
 } catch (const std::exception& problem) {
     std::fprintf(stderr, "%s\n", problem.what());
     return 1;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/benchmark.h"
+#include "runtime/benchmark_quantiles.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -137,14 +139,8 @@ void print_row(const char* what,
         std::printf("%-44s lost packets\n", what);
         return;
     }
-    std::sort(us.begin(), us.end());
-    const auto quantile = [&](double q) { return us[size_t(q * (us.size() - 1))]; };
-    std::printf("%-44s %9.1f %9.1f %9.1f %9.1f\n",
-                what,
-                quantile(0.5),
-                quantile(0.9),
-                quantile(0.99),
-                us.back());
+    std::printf("%-44s", what);
+    benchmarks::print_quantiles(us);
 }
 
 void measure(const std::string& what,
@@ -196,32 +192,24 @@ void measure(const std::string& what,
 
 int main(int argc, char** argv)
 {
-    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     gr::logging::singleton().set_default_level(gr::log_level::warn);
-    std::vector<std::string> names(argv + 1, argv + argc);
-    for (const auto where : backends()) {
-        if (argc < 2 && where != backend::reference) {
-            names.push_back(name_of(where));
-        }
-    }
+    const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf("%d packets of %d matrices of order %d, one every %d us; us from the "
                 "ring before the block to\nthe ring behind it, and to the work() of the "
-                "block after it\n%-44s %9s %9s %9s %9s\n",
+                "block after it\n%-44s",
                 packets,
                 lte_packet,
                 order,
                 int(period.count()),
-                "",
-                "median",
-                "90 %",
-                "99 %",
-                "most");
+                "");
+    benchmarks::print_quantile_heads();
     for (const bool realtime : { false, true }) {
         const std::string priority = realtime ? ", real-time" : "";
         const auto copy = [] { return gr::blocks::copy::make(item_bytes); };
         measure("Copy, packets of 1" + priority, copy(), realtime, 1);
         measure("Copy" + priority, copy(), realtime);
-        for (const auto& name : names) {
+        for (const auto where : measured) {
+            const auto name = name_of(where);
             for (const int max_batch : { lte_packet, lte_packet / 3 }) {
                 measure(name + ", max_batch " + std::to_string(max_batch) + priority,
                         matrix_inverse::make(

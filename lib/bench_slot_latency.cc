@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/benchmark.h"
 #include "kernels/receiver/mimo_receiver_testing.h"
+#include "runtime/benchmark_quantiles.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -144,40 +146,24 @@ void measure(const std::string& what,
         std::printf("%-22s lost slots\n", what.c_str());
         return;
     }
-    std::sort(us.begin(), us.end());
-    const auto quantile = [&](double q) { return us[size_t(q * (us.size() - 1))]; };
-    std::printf("%-22s %9d %9.1f %9.1f %9.1f %9.1f\n",
-                what.c_str(),
-                count - warm_up,
-                quantile(0.5),
-                quantile(0.9),
-                quantile(0.99),
-                us.back());
+    std::printf("%-22s %9d", what.c_str(), count - warm_up);
+    benchmarks::print_quantiles(us);
 }
 
 } // namespace
 
 int main(int argc, char** argv)
 {
-    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     gr::logging::singleton().set_default_level(gr::log_level::warn);
-    std::vector<std::string> names(argv + 1, argv + argc);
-    for (const auto where : backends()) {
-        if (argc < 2 && where != backend::reference) {
-            names.push_back(name_of(where));
-        }
-    }
+    const auto measured = benchmarks::measured_backends(argc, argv);
     const auto p = cell();
     const auto sizes = kernels::mimo_receiver::slot_of(p);
     std::mt19937 engine(1);
     std::printf("us from GNU Radio's buffer to the sink, slots one at a time\n"
-                "%-22s %9s %9s %9s %9s %9s\n",
+                "%-22s %9s",
                 "",
-                "slots",
-                "median",
-                "90 %",
-                "99 %",
-                "most");
+                "slots");
+    benchmarks::print_quantile_heads();
     for (const double snr_db : { 30.0, 20.0 }) {
         const auto sent =
             testing::send(p, sizes.words, 4, std::pow(10, -snr_db / 10), engine);
@@ -190,7 +176,8 @@ int main(int argc, char** argv)
                     item_bytes,
                     slot_items);
         }
-        for (const auto& name : names) {
+        for (const auto where : measured) {
+            const auto name = name_of(where);
             const auto block = mimo_receiver::make(p, {}, "packet_len", name, 0, 1);
             measure(name + at,
                     sent.received,
