@@ -10,13 +10,16 @@ using namespace gr::cudaphy::kernels;
 
 namespace {
 
+//! They repeat, at a period that no number of antennas divides: drawing all of them would
+//! take longer than the measurement.
 std::vector<complex64> random_symbols(size_t count)
 {
+    constexpr size_t period = 65521;
     std::mt19937 engine(1);
     std::normal_distribution<float> normal(0.0f, 0.7f);
     std::vector<complex64> x(count);
-    for (auto& each : x) {
-        each = { normal(engine), normal(engine) };
+    for (size_t i = 0; i < count; ++i) {
+        x[i] = i < period ? complex64{ normal(engine), normal(engine) } : x[i - period];
     }
     return x;
 }

@@ -313,6 +313,7 @@ void solve_each(const equalizer_job& job, size_t first, size_t last)
     size_t matrix[lanes];
     complex_lane q[size_type::most_layers][size_type::most_receive];
     complex_lane received[size_type::most_receive];
+    complex_lane layers[size_type::most_layers];
     lane_solution<size_type> solution;
     lane_whitener<size_type> whitener;
 
@@ -348,15 +349,18 @@ void solve_each(const equalizer_job& job, size_t first, size_t last)
                 whiten(size, whitener, q[t]);
             }
         }
-        solve<Mmse>(size,
-                    method_of(job.p),
-                    n0,
-                    q,
-                    received,
-                    solution,
-                    [](int, const complex_lane*, const complex_lane*, real) {});
+        solve<Mmse>(
+            size,
+            method_of(job.p),
+            n0,
+            q,
+            solution,
+            [&](int k, const complex_lane* column, const complex_lane* below, real last)
+                HWY_ATTR {
+                    project<Mmse>(size, k, column, below, last, received, layers);
+                });
         for (int t = 0; t < nt; ++t) {
-            complex_lane layer;
+            complex_lane layer = layers[t];
             real variance;
             layer_of(solution, t, layer, variance);
             hn::StoreInterleaved2(

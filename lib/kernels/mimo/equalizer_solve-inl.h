@@ -12,16 +12,17 @@
 // neither R nor W is ever formed. At step k there live Nt - k columns of Nr + k elements,
 // never more than H has.
 
-//! x = W y before it is scaled back, by scale() twice, and each layer's noise.
+//! What solve() finds beside Q: what brings each layer of x = W y back to its scale, and
+//! its noise.
 template <typename Antennas>
 struct lane_solution {
-    complex_lane x[Antennas::most_layers];
     real gain[Antennas::most_layers], noise[Antennas::most_layers];
     mask present[Antennas::most_layers];
     real scale, status;
 };
 
-//! Takes column k of Q out of y.
+//! Takes column k of Q, by its part beside H, the k elements and the last one below, out
+//! of y, which is used up; so layer k of x comes, and those before come nearer.
 template <bool Mmse, typename Antennas>
 CUDAPHY_LANE void project(Antennas size,
                           int k,
@@ -29,7 +30,7 @@ CUDAPHY_LANE void project(Antennas size,
                           const complex_lane* below,
                           real last,
                           complex_lane* y,
-                          lane_solution<Antennas>& out)
+                          complex_lane* x)
 {
     const int nr = size.receive();
     const real none = constant(0.0f);
@@ -40,7 +41,7 @@ CUDAPHY_LANE void project(Antennas size,
     }
     CUDAPHY_UNROLL
     for (int i = 0; Mmse && i < k; ++i) {
-        dot = add_dot(below[i], out.x[i], dot);
+        dot = add_dot(below[i], x[i], dot);
     }
     CUDAPHY_UNROLL
     for (int r = 0; r < nr; ++r) {
@@ -48,25 +49,23 @@ CUDAPHY_LANE void project(Antennas size,
     }
     CUDAPHY_UNROLL
     for (int i = 0; i < k; ++i) {
-        out.x[i] = less_product(below[i], dot, out.x[i]);
+        x[i] = less_product(below[i], dot, x[i]);
     }
-    out.x[k] = scaled(dot, none - last);
+    x[k] = scaled(dot, none - last);
 }
 
 /*!
- * The layers of the vector y, which is used up, by the channel matrix in q, by columns,
- * used up as well. With Mmse false it is zero forcing, where 1 stands in sqrt(N0)'s place
- * below H and counts for no length. keep(k, column, below, last) is told of each column
- * of Q: its part beside H, and the k elements and the last one below.
+ * The channel matrix in q, by columns, is used up: take(k, column, below, last) is given
+ * each column of Q as project() takes it. With Mmse false it is zero forcing, where 1
+ * stands in sqrt(N0)'s place below H and counts for no length.
  */
-template <bool Mmse, typename Antennas, typename Keep>
+template <bool Mmse, typename Antennas, typename Take>
 CUDAPHY_LANE void solve(Antennas size,
                         method m,
                         real n0,
                         complex_lane (&q)[Antennas::most_layers][Antennas::most_receive],
-                        complex_lane (&y)[Antennas::most_receive],
                         lane_solution<Antennas>& out,
-                        const Keep& keep)
+                        const Take& take)
 {
     const int nr = size.receive();
     const int nt = size.layers();
@@ -86,7 +85,6 @@ CUDAPHY_LANE void solve(Antennas size,
     real before[Antennas::most_layers]; // of zero forcing: the columns' squared lengths
     CUDAPHY_UNROLL
     for (int t = 0; t < nt; ++t) {
-        out.x[t] = { none, none };
         before[t] = none;
         CUDAPHY_UNROLL
         for (int r = 0; r < nr; ++r) {
@@ -139,8 +137,7 @@ CUDAPHY_LANE void solve(Antennas size,
             bias[i] = bias[i] - square;
         }
 
-        keep(k, q[k], below[k], last);
-        project<Mmse>(size, k, q[k], below[k], last, y, out);
+        take(k, q[k], below[k], last);
 
         CUDAPHY_UNROLL
         for (int j = k + 1; j < nt; ++j) {
@@ -182,13 +179,13 @@ CUDAPHY_LANE void solve(Antennas size,
     out.status = choose(known.usable, status, constant(-1.0f));
 }
 
-//! Layer t of what solve() found, and its noise.
+//! Layer t of what project() found, which then is x, and its noise.
 template <typename Antennas>
 CUDAPHY_LANE void
 layer_of(const lane_solution<Antennas>& from, int t, complex_lane& x, real& noise)
 {
     const real none = constant(0.0f);
-    const complex_lane sum = scaled(scaled(from.x[t], from.gain[t]), from.scale);
+    const complex_lane sum = scaled(scaled(x, from.gain[t]), from.scale);
     const mask finite = is_finite(sum);
     const mask present = both(finite, from.present[t]);
     x = { choose(present, sum.re, none), choose(present, sum.im, none) };

@@ -62,19 +62,22 @@ __global__ void __launch_bounds__(32 * warps_a_block<Antennas>)
     }
     complex_lane q[Antennas::most_layers][Antennas::most_receive];
     load_columns(size, nr, nt, own, q);
+    complex_lane x[Antennas::most_layers];
     lane_solution<Antennas> solution;
-    solve<Mmse>(size,
-                method_of(job),
-                n0,
-                q,
-                y,
-                solution,
-                [](int, const complex_lane*, const complex_lane*, float) {});
+    solve<Mmse>(
+        size,
+        method_of(job),
+        n0,
+        q,
+        solution,
+        [&](int k, const complex_lane* column, const complex_lane* below, float last) {
+            project<Mmse>(size, k, column, below, last, y, x);
+        });
     __syncwarp();
     float2* const x_rows = h_rows;
     float* const noise_rows = reinterpret_cast<float*>(x_rows + 32 * (nt | 1));
     store_layers(
-        size, nt, solution, x_rows + lane * (nt | 1), noise_rows + lane * (nt | 1));
+        size, nt, solution, x, x_rows + lane * (nt | 1), noise_rows + lane * (nt | 1));
     if (lane < count) {
         job.status[matrix] = int(solution.status);
     }

@@ -102,18 +102,26 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>)
         __syncwarp();
         ask(first + step);
 
+        complex_lane x[Antennas::most_layers];
         lane_solution<Antennas> solution;
         solve<Mmse>(size,
                     method_of(job),
                     n0,
                     q,
-                    y,
                     solution,
-                    [](int, const complex_lane*, const complex_lane*, float) {
+                    [&](int k,
+                        const complex_lane* column,
+                        const complex_lane* below,
+                        float last) {
                         meet<Antennas>();
+                        project<Mmse>(size, k, column, below, last, y, x);
                     });
-        store_layers(
-            size, nt, solution, x_rows + lane * (nt | 1), noise_rows + lane * (nt | 1));
+        store_layers(size,
+                     nt,
+                     solution,
+                     x,
+                     x_rows + lane * (nt | 1),
+                     noise_rows + lane * (nt | 1));
         if (lane < count) {
             job.status[first + lane] = int(solution.status);
         }

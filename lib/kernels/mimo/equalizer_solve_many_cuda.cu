@@ -5,30 +5,188 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Elements of shared memory a thread: Q with what is below it, or before it H's row; and
-//! a row for y, x or its noise.
-template <typename Antennas>
-constexpr int kept_elements = Antennas::most_layers* Antennas::most_receive +
-                              Antennas::most_layers*(Antennas::most_layers + 1) / 2;
-template <typename Antennas>
-constexpr int warp_elements = 32 *
-                              (kept_elements<Antennas> + (Antennas::most_receive | 1));
-template <typename Antennas>
-constexpr size_t warp_bytes = sizeof(float2) * warp_elements<Antennas>;
-
-//! Column k of Q begins here, before its part below.
+// Columns of Q stand in shared memory with zeros behind them, so that one loop's body
+// serves four columns: of the first four the part beside H and 4 elements below, of the
+// others 8.
+constexpr int half_columns = 4;
+template <typename Antennas, int Half>
+constexpr int column_elements = Antennas::most_receive + half_columns*(Half + 1);
 template <typename Antennas>
 CUDAPHY_LANE constexpr int column_at(int k)
 {
-    return k * Antennas::most_receive + k * (k + 1) / 2;
+    return k * column_elements<Antennas, 0> +
+           (k > half_columns ? (k - half_columns) * half_columns : 0);
+}
+template <typename Antennas>
+constexpr int kept_elements = half_columns* column_elements<Antennas, 0> +
+                              (Antennas::most_layers > half_columns
+                                   ? half_columns * column_elements<Antennas, 1>
+                                   : 0);
+
+//! Whether threads read y and write x and noise themselves, 16 bytes at a time; else
+//! warps do by whole lines, through rows in shared memory.
+template <typename Antennas>
+constexpr bool direct = false;
+template <>
+constexpr bool direct<antennas<8, 8>> = true;
+
+template <typename Antennas>
+constexpr int row_elements = direct<Antennas> ? 0 : Antennas::most_receive | 1;
+template <typename Antennas>
+constexpr int warp_elements = 32 * (kept_elements<Antennas> + row_elements<Antennas>);
+template <typename Antennas>
+constexpr size_t warp_bytes = sizeof(float2) * warp_elements<Antennas>;
+
+//! Vectors that are projected together: as many as registers allow beside an elimination.
+template <typename Antennas>
+constexpr int most_together = direct<Antennas> ? 2 : 1;
+
+//! A warp's vectors from `at` on, one a thread, on their way to registers.
+template <typename Antennas>
+CUDAPHY_LANE void ask_vector(const cuda_job& job,
+                             int nr,
+                             size_t at,
+                             float2 (&ahead)[Antennas::most_receive])
+{
+    if constexpr (direct<Antennas>) {
+        const float4* from = reinterpret_cast<const float4*>(job.y + at);
+        CUDAPHY_UNROLL
+        for (int i = 0; i < Antennas::most_receive; i += 2) {
+            reinterpret_cast<float4&>(ahead[i]) = from[i / 2];
+        }
+    } else {
+        CUDAPHY_UNROLL
+        for (int i = 0; i < Antennas::most_receive; ++i) {
+            if (i < nr) {
+                const int index = i * 32 + threadIdx.x % 32;
+                const int row = index / nr;
+                const size_t start = __shfl_sync(whole_warp, at, row);
+                ahead[i] = job.y[start + index - row * nr];
+            }
+        }
+    }
 }
 
-// One matrix with several vectors a thread: the first is eliminated along with the
-// matrix, whose orthogonal columns go to shared memory as they are found, a thread's own
-// at a pitch of 32, so that no bank is asked twice. The others are projected on them from
-// there: 8 x 8 reads 100 elements for 184 complex products a vector, and moves 160 bytes.
-// Each vector is asked for while the one before is projected.
-template <bool Mmse, typename Antennas>
+//! What was asked for, as the thread's own vector.
+template <typename Antennas>
+CUDAPHY_LANE void take_vector(Antennas size,
+                              int nr,
+                              const float2 (&ahead)[Antennas::most_receive],
+                              float2* rows,
+                              complex_lane (&y)[Antennas::most_receive])
+{
+    if constexpr (direct<Antennas>) {
+        CUDAPHY_UNROLL
+        for (int r = 0; r < Antennas::most_receive; ++r) {
+            y[r] = lane_of(ahead[r]);
+        }
+    } else {
+        CUDAPHY_UNROLL
+        for (int i = 0; i < Antennas::most_receive; ++i) {
+            if (i < nr) {
+                const int index = i * 32 + threadIdx.x % 32;
+                const int row = index / nr;
+                rows[row * (nr | 1) + index - row * nr] = ahead[i];
+            }
+        }
+        __syncwarp();
+        load_received(size, nr, rows + threadIdx.x % 32 * (nr | 1), y);
+        __syncwarp();
+    }
+}
+
+//! A thread's layers x and their noise to its place `to`.
+template <typename Antennas>
+CUDAPHY_LANE void give_layers(const cuda_job& job,
+                              int nt,
+                              const complex_lane (&x)[Antennas::most_layers],
+                              const float (&noise)[Antennas::most_layers],
+                              float2* rows,
+                              size_t to)
+{
+    if constexpr (direct<Antennas>) {
+        if (to != nowhere) {
+            float4* const to_x = reinterpret_cast<float4*>(job.x + to);
+            float4* const to_noise = reinterpret_cast<float4*>(job.noise + to);
+            CUDAPHY_UNROLL
+            for (int t = 0; t < Antennas::most_layers; t += 2) {
+                to_x[t / 2] = { x[t].re, x[t].im, x[t + 1].re, x[t + 1].im };
+            }
+            CUDAPHY_UNROLL
+            for (int t = 0; t < Antennas::most_layers; t += 4) {
+                to_noise[t / 4] = { noise[t], noise[t + 1], noise[t + 2], noise[t + 3] };
+            }
+        }
+    } else {
+        const int own = threadIdx.x % 32 * (nt | 1);
+        CUDAPHY_UNROLL
+        for (int t = 0; t < Antennas::most_layers; ++t) {
+            if (t < nt) {
+                rows[own + t] = { x[t].re, x[t].im };
+            }
+        }
+        write_rows_of(rows, nt, job.x, to);
+        float* const numbers = reinterpret_cast<float*>(rows);
+        CUDAPHY_UNROLL
+        for (int t = 0; t < Antennas::most_layers; ++t) {
+            if (t < nt) {
+                numbers[own + t] = noise[t];
+            }
+        }
+        write_rows_of(numbers, nt, job.noise, to);
+    }
+}
+
+//! Takes the columns of one half, from `from` on, out of the vectors y, by the same
+//! operations as project(): what a column has no element for is 0 times 0. Of x only
+//! what the half reaches is used.
+template <int Half, bool Mmse, int Together, typename Antennas>
+CUDAPHY_LANE void project_half(const float2* from,
+                               int columns,
+                               complex_lane (&y)[Together][Antennas::most_receive],
+                               complex_lane (&x)[Together][Antennas::most_layers])
+{
+    constexpr int nr = Antennas::most_receive;
+    constexpr int below = half_columns * (Half + 1);
+    _Pragma("unroll 1") for (int k = 0; k < columns; ++k)
+    {
+        complex_lane column[nr + below];
+        CUDAPHY_UNROLL
+        for (int i = 0; i < nr + below; ++i) {
+            column[i] = lane_of(from[i * 32]);
+        }
+        from += (nr + below) * 32;
+        CUDAPHY_UNROLL
+        for (int v = 0; v < Together; ++v) {
+            complex_lane dot{ 0, 0 };
+            CUDAPHY_UNROLL
+            for (int r = 0; r < nr; ++r) {
+                dot = add_dot(column[r], y[v][r], dot);
+            }
+            CUDAPHY_UNROLL
+            for (int i = 0; Mmse && i < below; ++i) {
+                dot = add_dot(column[nr + i], x[v][i], dot);
+            }
+            CUDAPHY_UNROLL
+            for (int r = 0; r < nr; ++r) {
+                y[v][r] = less_product(column[r], dot, y[v][r]);
+            }
+            CUDAPHY_UNROLL
+            for (int i = 0; i < below; ++i) {
+                x[v][i] = less_product(column[nr + i], dot, x[v][i]);
+            }
+        }
+    }
+}
+
+// One matrix with several vectors a thread: its orthogonal columns go to shared memory as
+// they are found, a thread's own at a pitch of 32, so that no bank is asked twice. Then
+// vectors are projected on them by loops that the innermost instruction cache holds:
+// written out, their 16 KB a vector had to be fetched again for each, and that bounded
+// the kernel. 8 x 8 reads 112 elements for 208 complex products a vector, or for two
+// vectors, and moves 160 bytes a vector. The next ones are asked for while these are
+// projected.
+template <bool Mmse, typename Antennas, int Together>
 __global__ void __launch_bounds__(32 * most_warps<Antennas>,
                                   most_warps<Antennas> > 1 ? 1 : 10)
     solve_many(const cuda_job job)
@@ -41,20 +199,14 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
     const auto place = find_place(job, size_t{ blockIdx.x } * blockDim.x + threadIdx.x);
     float2* const kept = shared + threadIdx.x / 32 * warp_elements<Antennas>;
     float2* const rows = kept + 32 * kept_elements<Antennas>;
-    float2 ahead[Antennas::most_receive]; // of the warp's next vectors
+    alignas(16) float2 ahead[Together][Antennas::most_receive]; // of the next vectors
     const auto vector_at = [&](size_t s) {
         return place.vector + min(s, place.left - 1) * job.tones;
     };
-    const auto ask = [&](size_t s) {
-        const size_t at = vector_at(s) * nr;
+    const auto ask = [&](size_t first) {
         CUDAPHY_UNROLL
-        for (int i = 0; i < Antennas::most_receive; ++i) {
-            if (i < nr) {
-                const int index = i * 32 + lane;
-                const int row = index / nr;
-                const size_t start = __shfl_sync(whole_warp, at, row);
-                ahead[i] = job.y[start + index - row * nr];
-            }
+        for (int v = 0; v < Together; ++v) {
+            ask_vector<Antennas>(job, nr, vector_at(first + v) * nr, ahead[v]);
         }
     };
     ask(0);
@@ -64,55 +216,12 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
     complex_lane q[Antennas::most_layers][Antennas::most_receive];
     load_columns(size, nr, nt, kept + lane * (nr * nt | 1), q);
     __syncwarp();
-
-    complex_lane y[Antennas::most_receive];
     lane_solution<Antennas> solution;
-    const auto take = [&](size_t s) {
-        CUDAPHY_UNROLL
-        for (int i = 0; i < Antennas::most_receive; ++i) {
-            if (i < nr) {
-                const int index = i * 32 + lane;
-                const int row = index / nr;
-                rows[row * (nr | 1) + index - row * nr] = ahead[i];
-            }
-        }
-        __syncwarp();
-        load_received(size, nr, rows + lane * (nr | 1), y);
-        __syncwarp();
-        if (s + 1 < job.chunk) {
-            ask(s + 1);
-        }
-    };
-    const auto give = [&](size_t s) {
-        const size_t to = place.active && s < place.left ? vector_at(s) * nt : nowhere;
-        float* const noise = reinterpret_cast<float*>(rows);
-        CUDAPHY_UNROLL
-        for (int t = 0; t < Antennas::most_layers; ++t) {
-            if (t < nt) {
-                complex_lane x;
-                float unused;
-                layer_of(solution, t, x, unused);
-                rows[lane * (nt | 1) + t] = { x.re, x.im };
-            }
-        }
-        write_rows_of(rows, nt, job.x, to);
-        CUDAPHY_UNROLL
-        for (int t = 0; t < Antennas::most_layers; ++t) {
-            if (t < nt) {
-                complex_lane unused;
-                layer_of(solution, t, unused, noise[lane * (nt | 1) + t]);
-            }
-        }
-        write_rows_of(noise, nt, job.noise, to);
-    };
-
-    take(0);
     solve<Mmse>(
         size,
         method_of(job),
         job.n0[variance_of(job, place.matrix)],
         q,
-        y,
         solution,
         [&](int k, const complex_lane* column, const complex_lane* below, float last) {
             meet<Antennas>();
@@ -127,43 +236,58 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
                 to[i * 32] = { below[i].re, below[i].im };
             }
             to[k * 32] = { last, 0 };
+            CUDAPHY_UNROLL
+            for (int i = k + 1; i < (k < half_columns ? 1 : 2) * half_columns; ++i) {
+                to[i * 32] = { 0, 0 };
+            }
         });
     if (place.active && place.first) {
         job.status[place.matrix] = int(solution.status);
     }
-    give(0);
-    for (size_t s = 1; s < job.chunk; ++s) {
-        take(s);
+
+    for (size_t s = 0; s < job.chunk; s += Together) {
+        complex_lane y[Together][Antennas::most_receive];
+        complex_lane x[Together][Antennas::most_layers];
         CUDAPHY_UNROLL
-        for (int k = 0; k < Antennas::most_layers; ++k) {
-            if (!size.has(k)) {
-                continue;
-            }
-            if (k % 4 == 0) {
-                meet<Antennas>();
-            }
-            const float2* from = kept + column_at<Antennas>(k) * 32 + lane;
-            complex_lane column[Antennas::most_receive];
-            complex_lane below[Antennas::most_layers];
+        for (int v = 0; v < Together; ++v) {
+            take_vector(size, nr, ahead[v], rows, y[v]);
             CUDAPHY_UNROLL
-            for (int r = 0; r < Antennas::most_receive; ++r) {
-                column[r] = { from[r * 32].x, from[r * 32].y };
+            for (int t = 0; t < Antennas::most_layers; ++t) {
+                x[v][t] = { 0, 0 };
             }
-            from += Antennas::most_receive * 32;
-            CUDAPHY_UNROLL
-            for (int i = 0; i < k; ++i) {
-                below[i] = { from[i * 32].x, from[i * 32].y };
-            }
-            project<Mmse>(size, k, column, below, from[k * 32].x, y, solution);
         }
-        give(s);
+        if (s + Together < job.chunk) {
+            ask(s + Together);
+        }
+        project_half<0, Mmse, Together, Antennas>(
+            kept + lane, min(nt, half_columns), y, x);
+        if constexpr (Antennas::most_layers > half_columns) {
+            project_half<1, Mmse, Together, Antennas>(
+                kept + column_at<Antennas>(half_columns) * 32 + lane,
+                nt - half_columns,
+                y,
+                x);
+        }
+        CUDAPHY_UNROLL
+        for (int v = 0; v < Together; ++v) {
+            const bool wanted = place.active && s + v < place.left;
+            float noise[Antennas::most_layers];
+            CUDAPHY_UNROLL
+            for (int t = 0; t < Antennas::most_layers; ++t) {
+                if (t < nt) {
+                    layer_of(solution, t, x[v][t], noise[t]);
+                }
+            }
+            give_layers<Antennas>(
+                job, nt, x[v], noise, rows, wanted ? vector_at(s + v) * nt : nowhere);
+        }
     }
 }
 
 template <bool Mmse, typename Antennas>
 void launch(const cuda_job& job, cudaStream_t stream)
 {
-    const auto kernel = solve_many<Mmse, Antennas>;
+    const auto kernel = solve_many<Mmse, Antennas, most_together<Antennas>>;
     allow_in_step<Antennas>(kernel, warp_bytes<Antennas>, job.room);
     const auto of = launch_in_step<Antennas>(job, job.items, warp_bytes<Antennas>);
     kernel<<<of.blocks, of.threads, of.shared, stream>>>(job);
@@ -175,11 +299,31 @@ void launch(const cuda_job& job, cudaStream_t stream)
     job.mmse ? launch<true, Antennas>(job, stream) : launch<false, Antennas>(job, stream);
 }
 
+//! Vectors of a matrix shared out over several threads, each of which eliminates, where
+//! there are too few matrices for a warp on each quarter of every multiprocessor. Fewer
+//! than four vectors take no time beside the elimination.
+equalizer_cuda_job spread(equalizer_cuda_job job)
+{
+    const size_t wanted = 4 * size_t(job.processors);
+    const size_t warps = (job.items + 31) / 32;
+    const size_t parts = std::max<size_t>(1, wanted / warps);
+    job.chunk = std::min(job.chunk, std::max<size_t>(4, (job.chunk + parts - 1) / parts));
+    job.items = job.matrices * ((job.symbols + job.chunk - 1) / job.chunk);
+    return job;
+}
+
+bool is_aligned(const void* address)
+{
+    return reinterpret_cast<uintptr_t>(address) % sizeof(float4) == 0;
+}
+
 } // namespace
 
-void launch_solve_many(const equalizer_cuda_job& job, cudaStream_t stream)
+void launch_solve_many(const equalizer_cuda_job& given, cudaStream_t stream)
 {
-    if (job.receive == 8 && job.layers == 8) {
+    const auto job = spread(given);
+    if (job.receive == 8 && job.layers == 8 && is_aligned(job.y) && is_aligned(job.x) &&
+        is_aligned(job.noise)) {
         launch<antennas<8, 8>>(job, stream);
     } else if (job.layers <= 4) {
         launch<padded_antennas<8, 4>>(job, stream);

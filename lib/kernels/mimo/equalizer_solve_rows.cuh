@@ -96,18 +96,19 @@ CUDAPHY_LANE void load_received(Antennas size,
     }
 }
 
-//! What solve() found, to the thread's own rows.
+//! The layers x that project() found, to the thread's own rows.
 template <typename Antennas>
 CUDAPHY_LANE void store_layers(Antennas size,
                                int nt,
                                const lane_solution<Antennas>& from,
+                               const complex_lane* found,
                                float2* own_x,
                                float* own_noise)
 {
     CUDAPHY_UNROLL
     for (int t = 0; t < size.layers(); ++t) {
         if (t < nt) {
-            complex_lane x;
+            complex_lane x = found[t];
             float noise;
             layer_of(from, t, x, noise);
             own_x[t] = { x.re, x.im };

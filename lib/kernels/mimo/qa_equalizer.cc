@@ -222,6 +222,23 @@ BOOST_AUTO_TEST_CASE(vectors_of_one_matrix_are_those_of_many_equal_ones)
     }
 }
 
+BOOST_AUTO_TEST_CASE(layers_do_not_depend_on_where_views_begin)
+{
+    for (const int n : { 4, 8 }) {
+        for (const auto method : { zf, mmse }) {
+            for (const int symbols : { 1, 2, 5, 14 }) {
+                const parameters p{ n, n, method, true, symbols, 67 };
+                const auto b = random_batch(p, 9, 0.03f);
+                const auto one = run(p, b, tested_backend(), 1);
+                const auto four = run(p, b, tested_backend(), 4);
+                compare(p, b, four);
+                BOOST_TEST(one.x == four.x, boost::test_tools::per_element());
+                BOOST_TEST(one.noise == four.noise, boost::test_tools::per_element());
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_nan_in_one_received_vector_leaves_the_others_alone)
 {
     for (const int n : { 2, 4, 5 }) {

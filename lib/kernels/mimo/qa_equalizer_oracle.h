@@ -52,13 +52,17 @@ inline void send(const equalizer::parameters& p, size_t groups, batch& b)
     }
 }
 
-//! Runs on `where`, with every view off the alignment of its array, as ring buffers are.
-inline result
-run(const equalizer::parameters& p, const batch& b, backend where = tested_backend())
+//! Runs on `where`, with every view `off` elements from the alignment of its array, as
+//! ring buffers are.
+inline result run(const equalizer::parameters& p,
+                  const batch& b,
+                  backend where = tested_backend(),
+                  size_t off = 1)
 {
-    const auto shifted = [](const auto& values) {
+    const auto shifted = [&](const auto& values) {
         auto out = values;
-        out.insert(out.begin(), typename std::decay_t<decltype(values)>::value_type());
+        out.insert(
+            out.begin(), off, typename std::decay_t<decltype(values)>::value_type());
         return out;
     };
     auto q = queue::make(where);
@@ -70,34 +74,35 @@ run(const equalizer::parameters& p, const batch& b, backend where = tested_backe
     const array<complex64> y_there(*q, view<const complex64>(y));
     const array<complex64> h_there(*q, view<const complex64>(h));
     const array<float> n0_there(*q, view<const float>(n0));
-    auto x = poisoned<complex64>(*q, outputs + 2);
-    auto noise = poisoned<float>(*q, outputs + 2);
-    auto status = poisoned<int>(*q, matrices + 2);
+    auto x = poisoned<complex64>(*q, outputs + off + 1);
+    auto noise = poisoned<float>(*q, outputs + off + 1);
+    auto status = poisoned<int>(*q, matrices + off + 1);
     const auto untouched = noise.to_host()[0];
     const auto covariance = shifted(b.covariance);
     const array<complex64> covariance_there(*q, view<const complex64>(covariance));
     const auto equalize = [&](auto variance) {
-        equalizer::make(p, where)->run(view<const complex64>(y_there).part(1, b.y.size()),
-                                       view<const complex64>(h_there).part(1, b.h.size()),
-                                       variance,
-                                       x.all().part(1, outputs),
-                                       noise.all().part(1, outputs),
-                                       status.all().part(1, matrices),
-                                       *q);
+        equalizer::make(p, where)->run(
+            view<const complex64>(y_there).part(off, b.y.size()),
+            view<const complex64>(h_there).part(off, b.h.size()),
+            variance,
+            x.all().part(off, outputs),
+            noise.all().part(off, outputs),
+            status.all().part(off, matrices),
+            *q);
     };
     if (b.covariance.empty()) {
-        equalize(view<const float>(n0_there).part(1, b.n0.size()));
+        equalize(view<const float>(n0_there).part(off, b.n0.size()));
     } else {
-        equalize(view<const complex64>(covariance_there).part(1, b.covariance.size()));
+        equalize(view<const complex64>(covariance_there).part(off, b.covariance.size()));
     }
-    const auto inside = [](const auto& values) {
-        return std::decay_t<decltype(values)>(values.begin() + 1, values.end() - 1);
+    const auto inside = [&](const auto& values) {
+        return std::decay_t<decltype(values)>(values.begin() + off, values.end() - 1);
     };
     const auto x_here = x.to_host();
     const auto noise_here = noise.to_host();
-    BOOST_TEST(x_here.front().real() == untouched);
+    BOOST_TEST(x_here[off - 1].real() == untouched);
     BOOST_TEST(x_here.back().imag() == untouched);
-    BOOST_TEST(noise_here.front() == untouched);
+    BOOST_TEST(noise_here[off - 1] == untouched);
     BOOST_TEST(noise_here.back() == untouched);
     return { inside(x_here), inside(noise_here), inside(status.to_host()) };
 }
