@@ -183,7 +183,7 @@ CUDAPHY_LANE void project_half(const float2* from,
 // they are found, a thread's own at a pitch of 32, so that no bank is asked twice. Then
 // vectors are projected on them by loops that the innermost instruction cache holds:
 // written out, their 16 KB a vector had to be fetched again for each, and that bounded
-// the kernel. 8 x 8 reads 112 elements for 208 complex products a vector, or for two
+// the kernel. 8 x 8 reads 112 elements for 224 complex products a vector, or for two
 // vectors, and moves 160 bytes a vector. The next ones are asked for while these are
 // projected.
 template <bool Mmse, typename Antennas, int Together>
