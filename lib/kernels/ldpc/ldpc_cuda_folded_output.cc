@@ -5,7 +5,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int at_once = 4; // loads, to hide latencies
+constexpr int at_once = 8; // loads, to hide latencies
 
 } // namespace
 
@@ -16,13 +16,26 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::any(const name& here)
     return result;
 }
 
-//! Whether a telling check is odd: a predicate of the thread. A group takes its own row
-//! of each pair; else the groups take rows in turn.
-ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::check_all()
+//! Adds the sign of an L, 1 where it decides 1, to a check's parity.
+void ldpc_cuda_folded_writer::add_parity(name& parity, const name& l, int missing)
+{
+    name value = sub(l, d_center);
+    if (missing >= 0) {
+        const name others = b32("and.b32", "%s, 0x%x", value, ~half_of(missing));
+        const name kept = r();
+        say("selp.b32 %s, %s, %s, %s;", kept, others, value, is_missing(missing));
+        value = kept;
+    }
+    parity = parity.empty() ? value : b32("xor.b32", "%s, %s", parity, value);
+}
+
+//! Whether a telling check among the first `most` steps is odd: a predicate of the
+//! thread. A group takes its own row of each pair; else the groups take rows in turn.
+ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::check_rows(size_t most)
 {
     say("mov.b32 %s, 0;", d_odd);
     for_groups([&](int group) {
-        const size_t count = d_plan.steps.size();
+        const size_t count = std::min(d_plan.steps.size(), most);
         for (size_t r = d_plan.in_pairs ? 0 : group; r < count;
              r += d_plan.in_pairs ? 1 : ldpc_cuda_folded_plan::groups) {
             const auto& row = d_plan.steps[r];
@@ -64,12 +77,44 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::check_all()
     return odd;
 }
 
+//! The least L of the information bits that this thread looks at, of whole columns.
+ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::least_of_columns()
+{
+    const name least = b32("mov.b32", "%s", greatest);
+    for_groups([&](int group) {
+        for (size_t i = group; i < d_plan.info_columns.size();
+             i += ldpc_cuda_folded_plan::groups) {
+            const name l = load_at_work(d_w, column_at(d_plan.info_columns[i]));
+            say("min.f16x2 %s, %s, %s;", least, least, l);
+        }
+    });
+    const name upper = b32("shr.u32", "%s, 16", least);
+    const name lower = b32("and.b32", "%s, 0xffff", least);
+    const name both = b32("min.u32", "%s, %s", upper, lower);
+    if (!d_active.empty()) {
+        say("selp.b32 %s, %s, 0x3c00, %s;", both, both, d_active);
+    }
+    return both;
+}
+
 //! Looks at the information bits: whether one is unknown and none a one; with stop_crc,
 //! whether they do not end with their remainder. A predicate of the block.
 ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::look_at_information()
 {
+    const auto is_bad = [&](const name& least) {
+        const name negative = p(), zero = p(), bad = p();
+        say("setp.lt.u32 %s, %s, 0x3880;", negative, least);
+        say("setp.eq.u32 %s, %s, 0x3880;", zero, least);
+        const name has_negative = any(negative), has_zero = any(zero);
+        say("not.pred %s, %s;", bad, has_negative);
+        say("and.pred %s, %s, %s;", bad, bad, has_zero);
+        return bad;
+    };
+    if (!has_crc() && !d_plan.info_columns.empty()) {
+        return is_bad(least_of_columns());
+    }
     const int threads = workers();
-    const name negative = p(), zero = p(), goes_on = p();
+    const name goes_on = p();
     const name again = label();
     const name item = b32("mov.b32", "%s", d_worker);
     const name sum = b32("mov.b32", "0"), least = b32("mov.b32", "0x3c00");
@@ -102,12 +147,7 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::look_at_information()
     say("add.u64 %s, %s, %d;", table, table, 8 * at_once * threads);
     say("setp.lt.u32 %s, %s, %d;", goes_on, item, d_code.k());
     say("@%s bra %s;", goes_on, again);
-    say("setp.lt.u32 %s, %s, 0x3880;", negative, least);
-    say("setp.eq.u32 %s, %s, 0x3880;", zero, least);
-    const name has_negative = any(negative), has_zero = any(zero);
-    const name bad = p();
-    say("not.pred %s, %s;", bad, has_negative);
-    say("and.pred %s, %s, %s;", bad, bad, has_zero);
+    const name bad = is_bad(least);
     if (has_crc()) {
         const name in_memory = b32("add.u32", "%s, %d", d_memory, d_plan.scratch_at);
         const name first = p(), first_lane = p(), fails = p();
@@ -137,7 +177,7 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::find_bad()
     if (has_crc()) {
         return look_at_information();
     }
-    const name odd = any(check_all());
+    const name odd = any(check_rows(d_plan.steps.size()));
     const name unknown = look_at_information();
     const name bad = p();
     say("or.pred %s, %s, %s;", bad, odd, unknown);

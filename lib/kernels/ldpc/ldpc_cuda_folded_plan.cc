@@ -78,10 +78,9 @@ bool ldpc_cuda_folded_plan::build(const ldpc_decoding& decoding,
         first_word.push_back(words);
         words += two ? 2 * half : half;
     }
-    sources.assign(2 * words, ldpc_decoding::punctured);
+    source_of.assign(2 * words, ldpc_decoding::punctured);
     least_at = 4 * words;
-    parity_at = least_at + (in_pairs ? 0 : 2 * 4 * threads());
-    scratch_at = parity_at + (in_pairs ? 0 : 2 * 4 * group_threads);
+    scratch_at = least_at + (in_pairs ? 0 : 2 * 4 * threads());
     if (scratch_at + 8 > shared_bytes_a_block) {
         return false;
     }
@@ -361,17 +360,67 @@ void ldpc_cuda_folded_plan::list_places(const ldpc_decoding& decoding)
         const int column = blocks.bits.empty() ? i : blocks.bits[i];
         place[column] = 2 * word + upper;
         const int source = of_column.empty() ? column : of_column[column];
-        sources[2 * word + upper] = source;
+        source_of[2 * word + upper] = source;
         if (copied[block]) {
-            sources[2 * (word + half) + 1 - upper] = source;
+            source_of[2 * (word + half) + 1 - upper] = source;
         }
     }
     for (const int column : code.info_positions()) {
         info.push_back(place[column]);
     }
+    list_sources();
+    list_info_columns(code);
     const auto positions = decoding.output_positions();
     for (int i = 0; i < decoding.output_bits(); ++i) {
         outputs.push_back(place[positions.empty() ? i : positions[i]]);
+    }
+}
+
+void ldpc_cuda_folded_plan::list_sources()
+{
+    struct arrival {
+        int word, low, high, is_copied;
+        int first() const
+        {
+            return low < 0 || high < 0 ? std::max(low, high) : std::min(low, high);
+        }
+    };
+    std::vector<arrival> all;
+    for (size_t c = 0; c < first_word.size(); ++c) {
+        for (int word = first_word[c]; word < first_word[c] + half; ++word) {
+            all.push_back(
+                { word, source_of[2 * word], source_of[2 * word + 1], copied[c] });
+        }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return a.first() < b.first();
+    });
+    sources.clear();
+    for (const auto& one : all) {
+        const unsigned word = one.word, copy = one.is_copied;
+        const unsigned rest = word >> word_bits;
+        sources.push_back(static_cast<int>((one.low + 2u) | word << (32 - word_bits)));
+        sources.push_back(
+            static_cast<int>((one.high + 2u) | rest << source_bits | copy << 31));
+    }
+}
+
+void ldpc_cuda_folded_plan::list_info_columns(const ldpc_code& code)
+{
+    std::map<int, int> bits; // of each word's first half, in the order of columns
+    for (const int place : info) {
+        ++bits[place];
+    }
+    info_columns.clear();
+    for (size_t c = 0; c < first_word.size(); ++c) {
+        const auto begin = bits.lower_bound(2 * first_word[c]);
+        const auto end = bits.lower_bound(2 * (first_word[c] + half));
+        if (std::distance(begin, end) == 2 * half) {
+            info_columns.push_back(static_cast<int>(c));
+        }
+    }
+    if (static_cast<int>(info_columns.size()) * 2 * half != code.k()) {
+        info_columns.clear();
     }
 }
 

@@ -70,15 +70,21 @@ struct ldpc_cuda_folded_plan {
     std::vector<char> exchanged, copied;
     std::array<ldpc_cuda_store, groups> stores;
     //! In shared memory: behind the L, where rows are shared, the least of each thread's
-    //! edges, for two rows in turn, and the parity of the first group's, for two rows;
-    //! then two words for all; the groups' words.
-    int least_at = 0, parity_at = 0, scratch_at = 0;
+    //! edges, for two rows in turn; then two words for all; the groups' words.
+    int least_at = 0, scratch_at = 0;
     int threads() const { return groups * group_threads; }
 
     //! Source, as ldpc_decoding::sources(), of each half of the words that hold L.
+    std::vector<int> source_of;
+    //! Two numbers for each word but copies, in the order of the received bits, so that
+    //! threads side by side read bytes side by side. Their lower 20 bits: 2 + the source
+    //! of a half; the upper 12 of the first one, and 8 of the other: which word; its
+    //! highest one: whether there is a copy.
     std::vector<int> sources;
+    static constexpr int source_bits = 20, word_bits = 12;
     //! Of each bit that goes out, and of each information bit: its half of a word.
     std::vector<int> outputs, info;
+    std::vector<int> info_columns; //!< block columns, where all their bits are such
 
 private:
     using circulant = ldpc_circulants::circulant;
@@ -93,6 +99,8 @@ private:
     void mark_late();
     void place_words(int shared_at, int shared_bytes_a_block);
     void list_places(const ldpc_decoding&);
+    void list_sources();
+    void list_info_columns(const ldpc_code&);
     std::vector<std::array<int, groups>> d_pairs;    //!< of rows
     std::vector<int> d_order;                        //!< of rows
     std::vector<std::vector<const circulant*>> d_of; //!< each block column, in order

@@ -65,19 +65,22 @@ void ldpc_cuda_folded_writer::begin()
     d_zero = b32("xor.b32", "%s, 0x38383838", d_upper);
 }
 
-//! All L, one word after the other; several at a time, to hide latencies.
+//! All L, in the order of the received values; several at a time, to hide latencies.
 void ldpc_cuda_folded_writer::receive()
 {
-    constexpr int at_once = 8;
+    using plan = ldpc_cuda_folded_plan;
+    constexpr int at_once = 10;
+    constexpr unsigned source_mask = (1u << plan::source_bits) - 1;
     const int words = static_cast<int>(d_plan.sources.size()) / 2;
     const int threads = workers();
     const name again = label(), goes_on = p();
     const name number = b32("mov.b32", "%s", d_worker);
-    const name table = d(), to = b32("mad.lo.u32", "%s, 4, %s", d_worker, d_memory);
+    const name table = d(), first_value = d();
     say("mad.wide.u32 %s, %s, 8, %s;", table, d_worker, d_sources);
+    say("add.u64 %s, %s, %d;", first_value, d_word_received, -2 * llr_bytes());
     say("%s:", again);
     struct arrival {
-        name exists, source[2], value[2];
+        name exists, entry[2], source[2], value[2];
     };
     std::vector<arrival> all(at_once);
     for (int i = 0; i < at_once; ++i) {
@@ -86,10 +89,10 @@ void ldpc_cuda_folded_writer::receive()
         const name which = b32("add.u32", "%s, %d", number, i * threads);
         say("setp.lt.u32 %s, %s, %d;", one.exists, which, words);
         for (int half = 0; half < 2; ++half) {
-            one.source[half] = b32("mov.b32", "%d", ldpc_decoding::punctured);
+            one.entry[half] = b32("mov.b32", "%d", ldpc_decoding::punctured + 2);
             say("@%s ld.global.nc.b32 %s, [%s+%d];",
                 one.exists,
-                one.source[half],
+                one.entry[half],
                 table,
                 8 * i * threads + 4 * half);
         }
@@ -97,17 +100,17 @@ void ldpc_cuda_folded_writer::receive()
     for (auto& one : all) {
         for (int half = 0; half < 2; ++half) {
             const name is_received = p(), address = d();
-            say("setp.ge.s32 %s, %s, 0;", is_received, one.source[half]);
-            say("mad.wide.s32 %s, %s, %d, %s;",
+            one.source[half] = b32("and.b32", "%s, 0x%x", one.entry[half], source_mask);
+            say("setp.ge.u32 %s, %s, 2;", is_received, one.source[half]);
+            say("mad.wide.u32 %s, %s, %d, %s;",
                 address,
                 one.source[half],
                 llr_bytes(),
-                d_word_received);
+                first_value);
             one.value[half] = received_value(is_received, address, 0);
         }
     }
-    for (int i = 0; i < at_once; ++i) {
-        auto& one = all[i];
+    for (const auto& one : all) {
         name both = received_pair(one.value); // punctured: 0
         if (!d_code.shortened().empty()) {
             for (int half = 0; half < 2; ++half) {
@@ -115,18 +118,26 @@ void ldpc_cuda_folded_writer::receive()
                 const unsigned mine = half == 0 ? 0xffffu : 0xffff0000u;
                 const name others = b32("and.b32", "%s, 0x%x", both, ~mine);
                 const name filled = b32("or.b32", "%s, 0x%x", others, 0x3c003c00u & mine);
-                say("setp.eq.s32 %s, %s, %d;",
+                say("setp.eq.u32 %s, %s, %d;",
                     is,
                     one.source[half],
-                    ldpc_decoding::shortened);
+                    ldpc_decoding::shortened + 2);
                 say("selp.b32 %s, %s, %s, %s;", kept, filled, both, is);
                 both = kept;
             }
         }
-        say("@%s st.shared.b32 [%s+%d], %s;", one.exists, to, 4 * i * threads, both);
+        const name low = b32("shr.u32", "%s, %d", one.entry[0], 32 - plan::word_bits);
+        const name high = b32("bfe.u32", "%s, %d, 8", one.entry[1], plan::source_bits);
+        const name word =
+            b32("mad.lo.u32", "%s, %d, %s", high, 1 << plan::word_bits, low);
+        const name to = b32("mad.lo.u32", "%s, 4, %s", word, d_memory);
+        const name has_copy = p();
+        say("setp.lt.s32 %s, %s, 0;", has_copy, one.entry[1]);
+        const name copy = b32("prmt.b32", "%s, 0, 0x1032", both);
+        say("@%s st.shared.b32 [%s], %s;", one.exists, to, both);
+        say("@%s st.shared.b32 [%s+%d], %s;", has_copy, to, 4 * d_plan.half, copy);
     }
     say("add.u32 %s, %s, %d;", number, number, at_once * threads);
-    say("add.u32 %s, %s, %d;", to, to, 4 * at_once * threads);
     say("add.u64 %s, %s, %d;", table, table, 8 * at_once * threads);
     say("setp.lt.u32 %s, %s, %d;", goes_on, number, words);
     say("@%s bra %s;", goes_on, again);
@@ -150,15 +161,10 @@ void ldpc_cuda_folded_writer::iterate()
     shorten();
     for_groups([&](int group) { visit_all(group); });
     const name last = count_iteration();
-    if (watches()) {
-        const name signs = b32("and.b32", "%s, 0x80008000", d_odd);
-        const name odd = p(), goes_on = p();
-        say("setp.ne.b32 %s, %s, 0;", odd, signs);
-        if (!d_active.empty()) {
-            say("and.pred %s, %s, %s;", odd, odd, d_active);
-        }
+    if (d_parameters.early_stop && !has_crc()) {
+        const name goes_on = p();
         say("not.pred %s, %s;", goes_on, last);
-        say("and.pred %s, %s, %s;", goes_on, goes_on, any(odd));
+        say("and.pred %s, %s, %s;", goes_on, goes_on, any(check_rows(first_looks)));
         say("@%s bra %s;", goes_on, again);
     } else if (!d_parameters.early_stop) {
         say("@!%s bra %s;", last, again);

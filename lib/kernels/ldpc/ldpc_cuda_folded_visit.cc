@@ -164,18 +164,6 @@ void ldpc_cuda_folded_writer::give_least(size_t row, in_hand& now)
     now.passes.clear();
 }
 
-void ldpc_cuda_folded_writer::add_parity(name& parity, const name& l, int missing)
-{
-    name value = sub(l, d_center);
-    if (missing >= 0) {
-        const name others = b32("and.b32", "%s, 0x%x", value, ~half_of(missing));
-        const name kept = r();
-        say("selp.b32 %s, %s, %s, %s;", kept, others, value, is_missing(missing));
-        value = kept;
-    }
-    parity = parity.empty() ? value : b32("xor.b32", "%s, %s", parity, value);
-}
-
 //! A new L, in the order of checks, back to where it came from.
 void ldpc_cuda_folded_writer::store(const ldpc_cuda_folded_plan::edge& edge,
                                     const name& l,
@@ -222,7 +210,6 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
     const auto& row = d_plan.steps[number];
     const auto& edges = row.edges[group];
     const int n = static_cast<int>(edges.size());
-    const bool wants_parity = watches() && row.tells[group];
     const name theirs =
         d_plan.in_pairs ? d_most : less(load(d_partner, least_at(number)), d_most);
     std::vector<name> least(n), message(n);
@@ -236,9 +223,6 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
             continue;
         }
         const name l = saturated_sum(now.q[e], message[e]);
-        if (wants_parity) {
-            add_parity(now.parity, l, edge.missing);
-        }
         d_own.erase(edge.column);
         if (hands_on(number, group, edge)) {
             d_own[edge.column] = l;
@@ -247,7 +231,7 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
         }
     }
     for (int turn = 1; turn < row.turns; ++turn) {
-        say("bar.sync 0;");
+        meet();
         for (int e = 0; e < n; ++e) {
             const auto& edge = edges[e];
             if (edge.turn == turn) {
@@ -255,21 +239,10 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
                 const name l = saturated_sum(turned(edge, now.l[e], now),
                                              sub(message[e], now.old[e]));
                 store(edge, l, e, now);
-                if (wants_parity) {
-                    add_parity(now.parity, l, edge.missing);
-                }
             }
         }
     }
     keep_messages(number, group, message);
-    if (wants_parity && d_plan.in_pairs) {
-        say("or.b32 %s, %s, %s;", d_odd, d_odd, now.parity);
-    } else if (wants_parity && group != last_group) {
-        say("st.shared.b32 [%s+%d], %s;",
-            d_t4,
-            parity_at(number),
-            now.parity.empty() ? b32("mov.b32", "0") : now.parity);
-    }
 }
 
 //! A word may hold messages of two rows; then it goes back behind the second one.
@@ -342,12 +315,10 @@ void ldpc_cuda_folded_writer::visit_all(int group)
         fetch_words_ahead(r, group);
     }
     in_hand now;
-    const bool watches_others = watches() && !d_plan.in_pairs && group == last_group;
     fetch(0, group, false, now);
     take(0, group, false, now);
     give_least(0, now);
-    say("bar.sync 0;");
-    name before; // parity of the row before
+    meet();
     for (size_t r = 0; r < count; ++r) {
         in_hand next;
         fetch_words_ahead(r + ahead, group);
@@ -355,16 +326,12 @@ void ldpc_cuda_folded_writer::visit_all(int group)
             fetch(r + 1, group, false, next);
         }
         finish(r, group, now);
-        if (watches_others && r > 0 && d_plan.steps[r - 1].tells[group]) {
-            note_parity(r - 1, before);
-        }
-        before = now.parity;
         if (r + 1 < count) {
             take(r + 1, group, false, next);
             const bool has_late = d_plan.steps[r + 1].has_late;
             if (has_late || d_plan.in_pairs) {
                 next.passes.clear();
-                say("bar.sync 0;");
+                meet();
             }
             if (has_late) {
                 fetch(r + 1, group, true, next);
@@ -374,21 +341,10 @@ void ldpc_cuda_folded_writer::visit_all(int group)
         }
         // All must have read before one writes what is another one's.
         if (!d_plan.in_pairs || r + 1 == count || moves_late(r + 1)) {
-            say("bar.sync 0;");
+            meet();
         }
         now = std::move(next);
     }
-    if (watches_others && d_plan.steps[count - 1].tells[group]) {
-        note_parity(count - 1, before);
-    }
-}
-
-//! Notes where a row's checks are odd: this group's bits and the other's together.
-void ldpc_cuda_folded_writer::note_parity(size_t row, const name& mine)
-{
-    const name theirs = load(d_t4, parity_at(row));
-    const name both = mine.empty() ? theirs : b32("xor.b32", "%s, %s", theirs, mine);
-    say("or.b32 %s, %s, %s;", d_odd, d_odd, both);
 }
 
 //! Bits that are known to be 0 before each iteration. Their columns begin with bit 0.
@@ -411,7 +367,7 @@ void ldpc_cuda_folded_writer::shorten()
 void ldpc_cuda_folded_writer::fill_shortened(int first, int part)
 {
     const auto is_shortened = [&](int i) {
-        return d_plan.sources[2 * (first + i) + part] == ldpc_decoding::shortened;
+        return d_plan.source_of[2 * (first + i) + part] == ldpc_decoding::shortened;
     };
     for (int begin = 0, end; begin < d_plan.half; begin = end + 1) {
         end = begin;

@@ -25,6 +25,8 @@ public:
 
 private:
     static constexpr int last_group = ldpc_cuda_folded_plan::groups - 1;
+    static constexpr size_t first_looks = 2; // steps whose checks are odd, as a rule,
+                                             // until a codeword is decoded
 
     // The frame.
 
@@ -47,6 +49,10 @@ private:
         say("%s:", past);
     }
 
+    //! A barrier in one group's part: the groups come there from different places of the
+    //! program, and a part of a warp may have left.
+    void meet() { say("barrier.sync 0;"); }
+
     // An iteration.
 
     //! What a thread has in hand of its part of a row.
@@ -56,7 +62,6 @@ private:
         std::map<int, name> passes;           //!< predicate: the address wrapped
         std::vector<int> early, late;
         std::unique_ptr<node> early_tree, all;
-        name parity;
     };
     void visit_all(int group);
     void fetch(size_t row, int group, bool late, in_hand& now);
@@ -64,7 +69,6 @@ private:
     void give_least(size_t row, in_hand& now);
     void finish(size_t row, int group, in_hand& now);
     void keep_messages(size_t row, int group, const std::vector<name>& message);
-    void note_parity(size_t row, const name& mine);
     void fetch_words_ahead(size_t row, int group);
     void shorten();
     void fill_shortened(int first, int part);
@@ -94,22 +98,18 @@ private:
     {
         return d_plan.idle_leave() ? d_plan.half / 32 * 32 : d_plan.group_threads;
     }
-    bool watches() const { return d_parameters.early_stop && !has_crc(); }
     int column_at(int column) const { return 4 * d_plan.first_word[column]; }
     int least_at(size_t row) const
     {
         return d_plan.least_at + (row % 2) * 4 * d_plan.threads();
     }
-    int parity_at(size_t row) const
-    {
-        return d_plan.parity_at + (row % 2) * 4 * d_plan.group_threads;
-    }
 
     // Who is done, and what goes out.
 
-    name check_all();
+    name check_rows(size_t most);
     name find_bad();
     name look_at_information();
+    name least_of_columns();
     name any(const name& here); //!< predicate of the block, of one of each thread
     void put_out(const name& bad);
     void put_bits();

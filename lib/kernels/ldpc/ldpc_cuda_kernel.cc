@@ -70,4 +70,12 @@ bool ldpc_cuda_kernel::is_for(const ldpc_decoding& decoding, int shared_bytes_a_
            choice(decoding, shared_bytes_a_block) == form::folded;
 }
 
+bool ldpc_cuda_kernel::folds_few(const ldpc_decoding& decoding, int shared_bytes_a_block)
+{
+    // In whole warps, or idle lanes would take back what it gains.
+    return decoding.code->circulants().lifting_size % 64 == 0 &&
+           choice(decoding, shared_bytes_a_block) == form::pairs &&
+           plan_of<ldpc_cuda_folded_plan>(decoding, shared_bytes_a_block);
+}
+
 } // namespace gr::cudaphy::kernels

@@ -16,8 +16,9 @@ struct ldpc_cuda_arguments {
     float* soft;            //!< or null
     const uint32_t* scales; //!< 0x38383838, then a pair of equal binary16 an
                             //!< iteration
-    const int* sources;   //!< (variables): codeword bit of each column, -1, -2; by blocks
-    const int* outputs;   //!< place among the blocks' columns of each bit that goes out
+    const int* sources; //!< (variables): codeword bit of each column, -1, -2; by blocks;
+                        //!< where folded, as ldpc_cuda_folded_plan::sources
+    const int* outputs; //!< place among the blocks' columns of each bit that goes out
     const uint32_t* info; //!< of each information bit its place and what a one there
                           //!< adds to stop_crc's remainder, (k, 2)
     uint32_t batch;

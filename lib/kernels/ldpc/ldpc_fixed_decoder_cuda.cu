@@ -67,8 +67,8 @@ uint32_t slots_for(const ldpc_cuda_kernel& kernel, int device)
 class cuda_tables
 {
 public:
-    cuda_tables(const ldpc_decoding& decoding, int device)
-        : d_kernel(decoding, shared_bytes_a_block(device)),
+    cuda_tables(const ldpc_decoding& decoding, int device, ldpc_cuda_kernel::form form)
+        : d_kernel(decoding, shared_bytes_a_block(device), form),
           d_slot_count(slots_for(d_kernel, device)), d_scales(factors(decoding.scales)),
           d_sources(d_kernel.sources), d_outputs(d_kernel.outputs),
           d_info(info_table(decoding, d_kernel.info)),
@@ -123,11 +123,17 @@ public:
         : d_decoding(decoding), d_device(device)
     {
         const cuda_device_scope scope(device);
-        d_tables = std::make_unique<cuda_tables>(decoding, device);
+        using form = ldpc_cuda_kernel::form;
+        d_tables = std::make_unique<cuda_tables>(decoding, device, form::chosen);
+        if (ldpc_cuda_kernel::folds_few(decoding, shared_bytes_a_block(device))) {
+            d_for_few = std::make_unique<cuda_tables>(decoding, device, form::folded);
+            d_few = attribute(cudaDevAttrMultiProcessorCount, device);
+        }
     }
     ~ldpc_fixed_decoder_cuda() override
     {
         const cuda_device_scope scope(d_device);
+        d_for_few.reset();
         d_tables.reset();
     }
 
@@ -135,16 +141,19 @@ public:
 
     void run(const received& llr, const results& to, queue& queue) override
     {
-        if (d_decoding.batch(llr, to) > 0) {
+        const size_t words = d_decoding.batch(llr, to);
+        if (words > 0) {
             const cuda_device_scope scope(d_device);
-            d_tables->launch(llr, to, d_decoding.parameters, stream_of(queue));
+            const auto& tables = words <= d_few ? d_for_few : d_tables;
+            tables->launch(llr, to, d_decoding.parameters, stream_of(queue));
         }
     }
 
 private:
     ldpc_decoding d_decoding;
     int d_device;
-    std::unique_ptr<cuda_tables> d_tables;
+    size_t d_few = 0; //!< codewords that `d_for_few` takes at most; 0: there is none
+    std::unique_ptr<cuda_tables> d_tables, d_for_few;
 };
 
 } // namespace

@@ -75,7 +75,8 @@ private:
             for (const int group : d_order) {
                 even &= update(group, d_messages[iteration]);
             }
-            if (p.early_stop && (even || p.stop_crc.bits > 0) && is_done()) {
+            const bool counts = d_limits.watches_visits && p.stop_crc.bits == 0;
+            if (p.early_stop && (even || !counts) && is_done()) {
                 return iteration + 1;
             }
         }

@@ -21,6 +21,9 @@ struct ldpc_fixed_limits {
     //! too little.
     bool keeps_change;
     bool pairs_rows; //!< whether block rows are visited as ldpc_row_pairs() says
+    //! Whether decoding stops only once each telling check's visit in an iteration left
+    //! its bits with even parity, too: CPU cores see that at no cost.
+    bool watches_visits;
 
     /*!
      * Whatever L saturates by, q = L - r fits a byte, and a message can outweigh every
@@ -34,12 +37,12 @@ struct ldpc_fixed_limits {
      */
     static constexpr ldpc_fixed_limits cpu()
     {
-        return { 63, -63, 63, 63, 0.25, true, false };
+        return { 63, -63, 63, 63, 0.25, true, false, true };
     }
     //! L keeps within the binary16 numbers of one exponent.
     static constexpr ldpc_fixed_limits cuda()
     {
-        return { 127, -1152, 896, 127, 0.5, false, true };
+        return { 127, -1152, 896, 127, 0.5, false, true, false };
     }
 };
 

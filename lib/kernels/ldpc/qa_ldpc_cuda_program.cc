@@ -222,6 +222,8 @@ BOOST_AUTO_TEST_CASE(both_forms_of_codes_of_every_structure)
                               ldpc_code::wifi(648, "1/2"),
                               ldpc_code::wifi(1944, "5/6"),
                               ldpc_code::nr5g(2, 36, 14, 20),
+                              ldpc_code::nr5g(2, 64, 12),
+                              ldpc_code::nr5g(1, 64, 46),
                               ldpc_code::dvbs2("short", "8/9"),
                               ldpc_code::dvbs2x("short", "1/5 VL-SNR SF2") }) {
         const size_t words = code->n() > 5000 ? 1 : 5;

@@ -176,6 +176,14 @@ BOOST_AUTO_TEST_CASE(batches_of_every_odd_size)
     }
 }
 
+BOOST_AUTO_TEST_CASE(batches_that_leave_multiprocessors_idle)
+{
+    const auto code = ldpc_code::nr5g(2, 64, 12);
+    for (const size_t words : { 1, 7, 200 }) { // a GPU has another program for few
+        check(code, fixed_point(), noisy(code, words, 1.8));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(every_type_of_llr_and_form_of_output)
 {
     const auto code = ldpc_code::wifi(648, "2/3");

@@ -53,9 +53,9 @@ namespace gr::cudaphy::kernels {
  *   received values, messages and L to ±63 steps, round ⌊|r| + 1/4⌋, and keep of a
  * message only what it changed L by;
  * - shortened bits are set to the greatest L before every iteration;
- * - at least one iteration runs; without `stop_crc`, decoding stops after the first in
- *   which each telling check's visit left its bits with even parity, and whose end finds
- *   the word decoded.
+ * - at least one iteration runs; decoding stops after the first whose end finds the word
+ *   decoded; on CPU and reference, without `stop_crc`, each telling check's visit in it
+ *   must have left its bits with even parity, too.
  */
 class CUDAPHY_API ldpc_decoder
 {
