@@ -41,18 +41,16 @@ struct choice {
     int threads;
 };
 
-//! For a system of many tiles a block. The shapes are what was fastest on an H200: with
-//! long pieces five blocks of 8 warps, 378 us a step of 256 cells cubed beside 402; with
-//! short ones, where a tenth of the rows have their own values, two blocks of 16, 451 us
-//! a step of 192 cells cubed beside 480.
+//! For a system of many tiles a block. The shapes are what was fastest on an H200.
 template <typename T>
-choice<T> large_kernel_for(const fdtd_plan<T>& plan)
+choice<T> large_kernel_for(sparse_format format)
 {
-    if (plan.piece_rows == plan.long_piece) {
-        constexpr int blocks = sizeof(T) == 4 ? 5 : 4;
-        return { run_large_steps<T, plan.long_piece / fdtd_slice, 8, blocks>, 256 };
+    constexpr int slices = fdtd_plan<T>::piece_rows / fdtd_slice;
+    constexpr int blocks = sizeof(T) == 4 ? 5 : 4;
+    if (format == sparse_format::subdivided_crs) {
+        return { run_large_steps<T, slices, true, 8, 4>, 256 };
     }
-    return { run_large_steps<T, plan.short_piece / fdtd_slice, 16, 2>, 512 };
+    return { run_large_steps<T, slices, false, 8, blocks>, 256 };
 }
 
 //! How many blocks the current device holds at once.
@@ -188,11 +186,10 @@ public:
         const cuda_device_scope scope(d_device);
         int most = resident_blocks(d_kernel, d_device);
         const auto rows = most_rows(system);
-        // Subdivided rows, which are read once, gain nothing from pieces: 2271 us a step
-        // of 256 cells cubed, where tile by tile takes 1501.
-        const bool large = rows > int64_t(most) * most_tile_rows &&
-                           p.format == sparse_format::dictionary;
-        const auto plan =
+        const bool subdivided = p.format == sparse_format::subdivided_crs ||
+                                p.format == sparse_format::dictionary;
+        const bool large = rows > int64_t(most) * most_tile_rows && subdivided;
+        auto plan =
             large ? fdtd_plan<T>::make(system,
                                        p.format,
                                        large_tile_rows_of(rows, most),
@@ -200,20 +197,22 @@ public:
                   : fdtd_plan<T>::make(
                         system, p.format, tile_rows_of(rows, most), fdtd_units::words);
         if (large) {
-            d_kernel = large_kernel_for(plan);
+            d_kernel = large_kernel_for<T>(p.format);
             most = resident_blocks(d_kernel, d_device);
         }
         d_phases = int(plan.tables.phases.size());
         d_matrix_bytes = plan.matrix_bytes;
         d_blocks = std::clamp(plan.most_tiles, 1, most);
+        if (!large && subdivided) {
+            d_onchip = onchip_system<T>::make(system, plan, d_device);
+        }
         fdtd_neighbours neighbours;
-        if (!large && plan.most_tiles <= d_blocks && d_blocks <= threads) {
+        if (d_onchip) {
+            plan = {}; // it has tables of its own
+        } else if (!large && plan.most_tiles <= d_blocks && d_blocks <= threads) {
             neighbours = fdtd_neighbours::find(system, plan, d_blocks);
         }
         d_there = std::make_unique<resident<T>>(plan, d_size, d_blocks, neighbours);
-        if (!large && p.format == sparse_format::dictionary) {
-            d_onchip = onchip_system<T>::make(system, plan, d_device);
-        }
         clear_all(cudaStreamLegacy);
         // What was copied from pageable memory may still be on its way.
         cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "fdtd_stepper: clear");

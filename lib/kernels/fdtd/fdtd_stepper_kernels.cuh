@@ -7,12 +7,13 @@
 // One launch does all time steps of a call; all its blocks are resident at once
 // (cooperative launch) and wait for each other between updates.
 //
-// This kernel is for compressed and subdivided rows and diagonals of any size, and for
-// what of a dictionary neither stays on the chip (fdtd_stepper_onchip.cuh) nor is beyond
-// all caches (fdtd_stepper_large.cuh). A block fetches what it needs of the matrix before
-// it waits. It waits at a counter, once an update; or, where every block has one tile at
-// most of an update, so that waiting is all that counts, for its neighbours alone: flags
-// in L2, about 1 us from one block's last store to another's first load.
+// This kernel is for compressed rows and diagonals of any size, and for what of a
+// dictionary or subdivided rows neither stays on the chip (fdtd_stepper_onchip.cuh) nor
+// is beyond all caches (fdtd_stepper_large.cuh). A block fetches what it needs of the
+// matrix before it waits. It waits at a counter, once an update; or, where every block
+// has one tile at most of an update, so that waiting is all that counts, for its
+// neighbours alone: flags in L2, about 1 us from one block's last store to another's
+// first load.
 
 namespace gr::cudaphy::kernels {
 namespace {

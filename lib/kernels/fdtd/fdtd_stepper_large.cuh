@@ -20,14 +20,14 @@ __device__ __forceinline__ void wait_for_all(const unsigned* counter, unsigned t
     __syncthreads();
 }
 
-template <typename T, int Slices, int Warps, int BlocksAMultiprocessor>
+template <typename T, int Slices, bool OwnValues, int Warps, int BlocksAMultiprocessor>
 __global__ void __launch_bounds__(Warps * 32, BlocksAMultiprocessor)
     run_large_steps(const __grid_constant__ arguments<T> a)
 {
     if (a.kept->status >= 0) {
         return; // all blocks do
     }
-    const fdtd_large_lane<T, Slices> lane(
+    const fdtd_large_lane<T, Slices, OwnValues> lane(
         a.tables, threadIdx.x / 32, Warps, threadIdx.x % 32);
     auto* const counter = a.arrived.flags + size_t(gridDim.x) * flag_stride;
     for (unsigned s = 0; s < a.steps; ++s) {
@@ -41,6 +41,12 @@ __global__ void __launch_bounds__(Warps * 32, BlocksAMultiprocessor)
         };
         for (int p = 0; p < a.phases; ++p) {
             const auto& phase = a.tables.phases[p];
+            const int first = phase.tiles + int(blockIdx.x);
+            const int end = phase.tiles_end;
+            typename fdtd_large_lane<T, Slices, OwnValues>::cursor cursor{};
+            if (first < end) {
+                cursor = lane.begin(first);
+            }
             // Counts past 2^32, as the difference above allows.
             wait_for_all(counter, (s * unsigned(a.phases) + unsigned(p)) * gridDim.x);
             if (phase.between) {
@@ -48,15 +54,14 @@ __global__ void __launch_bounds__(Warps * 32, BlocksAMultiprocessor)
                     fdtd_lane<T, sparse_format::crs, 1>(a.tables, 0, 1, 0, nullptr)
                         .between(phase, step(), threadIdx.x, Warps * 32, not_finite);
                 }
-            } else {
-                for (auto t = phase.tiles + int(blockIdx.x); t < phase.tiles_end;
-                     t += int(gridDim.x)) {
-                    lane.update(t, a.first.state);
-                    const auto tile = fdtd_load_16<fdtd_tile>(a.tables.tiles + t);
-                    if (tile.rows & fdtd_marked) {
-                        __syncthreads();
-                        lane.visit_marks(phase, tile, step(), not_finite);
-                    }
+            }
+            for (auto t = first; t < end; t += int(gridDim.x)) {
+                const int coming = t + int(gridDim.x);
+                lane.update(cursor, coming < end ? coming : -1, a.first.state);
+                const auto tile = fdtd_load_16<fdtd_tile>(a.tables.tiles + t);
+                if (tile.rows & fdtd_marked) {
+                    __syncthreads();
+                    lane.visit_marks(phase, tile, step(), not_finite);
                 }
             }
             __syncthreads();

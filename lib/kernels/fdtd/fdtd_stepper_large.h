@@ -3,40 +3,57 @@
 
 #include "kernels/fdtd/fdtd_stepper_lane.h"
 
-// What a lane does of a large system in a dictionary, whose state is beyond the caches;
-// plain C++ too.
+// What a lane does of a large system in a dictionary or subdivided rows, whose state is
+// beyond the caches; plain C++ too.
 //
 // Here loads under way and instructions a row are what counts. A warp takes rows of one
-// pattern slice by slice of 32 but together: the pattern's entries and an entry's address
-// are found once for all, and all elements are asked for before the first is used.
+// pattern, or with columns at the same distances, slice by slice of 32 but together:
+// entries and an entry's address are found once for all, and all elements are asked for
+// before the first is used. Where a tile's pieces are is asked for while the tile before
+// is summed.
 // Sources and probes come after the rows of their tile, which no row of the update reads.
 
 namespace gr::cudaphy::kernels {
 
 //! \tparam Slices  of a piece at most
-template <typename T, int Slices>
+//! \tparam OwnValues  rows of a piece have values of their own (subdivided rows)
+template <typename T, int Slices, bool OwnValues>
 class fdtd_large_lane
 {
 public:
     using tables = fdtd_tables<T, fdtd_pointer>;
+
+    //! A tile whose tables are on their way.
+    struct cursor {
+        int32_t pieces, pieces_end, blocks, blocks_end; //!< the warp's first, the ends
+        fdtd_piece piece;
+    };
 
     CUDAPHY_LANE fdtd_large_lane(const tables& t, int warp, int warps, int lane)
         : d_tables(t), d_warp(warp), d_warps(warps), d_lane(lane)
     {
     }
 
-    //! The lane's rows of a tile.
-    CUDAPHY_LANE void update(int32_t tile, T* state) const
+    CUDAPHY_LANE cursor begin(int32_t tile) const
     {
-        const auto here = fdtd_load_16<fdtd_tile>(d_tables.tiles + tile);
-        const auto next = fdtd_load_16<fdtd_tile>(d_tables.tiles + tile + 1);
-        add_pieces(here.words, next.words, state);
-        // The warps that had a piece less begin.
-        const int pieces = next.words - here.words;
-        const int shift = (d_warp + d_warps - pieces % d_warps) % d_warps;
-        for (auto b = here.blocks + shift; b < next.blocks; b += d_warps) {
-            add_block(fdtd_load_16<fdtd_block>(d_tables.blocks + b), state);
+        cursor c{};
+        read_tile(c, tile);
+        read_piece(c);
+        return c;
+    }
+
+    //! The lane's rows of a tile; leaves the cursor at tile `coming`, -1: at none.
+    CUDAPHY_LANE void update(cursor& c, int32_t coming, T* state) const
+    {
+        const auto here = c;
+        if (coming >= 0) {
+            read_tile(c, coming);
         }
+        add_pieces(here, state);
+        if (coming >= 0) {
+            read_piece(c);
+        }
+        add_blocks(here.blocks, here.blocks_end, state);
     }
 
     //! What sources and probes do in a tile when all its rows are done.
@@ -63,38 +80,86 @@ private:
     struct some_entries {
         fdtd_entry<T> entry[entries_together];
     };
+    //! A piece's rows, taken apart.
+    struct extent {
+        int begin, end;
+        const T* values; //!< of row 0 of the piece, which need not exist
+        int stride;
+    };
+    static constexpr int ahead = 6; //!< entries of a block's row that are fetched
+    struct strip {
+        int32_t element; //!< -1: none
+        int32_t count;
+        int32_t column[ahead];
+        T value[ahead];
+    };
 
-    CUDAPHY_LANE void add_pieces(int32_t begin, int32_t end, T* state) const
+    CUDAPHY_LANE void read_tile(cursor& c, int32_t tile) const
     {
-        begin += d_warp;
-        fdtd_piece next{};
-        if (begin < end) {
-            next = fdtd_load_16<fdtd_piece>(d_tables.pieces + begin);
+        const auto here = fdtd_load_16<fdtd_tile>(d_tables.tiles + tile);
+        const auto next = fdtd_load_16<fdtd_tile>(d_tables.tiles + tile + 1);
+        // The warps that have a piece less begin with the blocks.
+        const int shift = (d_warp + d_warps - (next.words - here.words) % d_warps);
+        c.pieces = here.words + d_warp;
+        c.pieces_end = next.words;
+        c.blocks = here.blocks + shift % d_warps;
+        c.blocks_end = next.blocks;
+    }
+
+    CUDAPHY_LANE void read_piece(cursor& c) const
+    {
+        if (c.pieces < c.pieces_end) {
+            c.piece = fdtd_load_16<fdtd_piece>(d_tables.pieces + c.pieces);
         }
-        for (; begin < end; begin += d_warps) {
+    }
+
+    CUDAPHY_LANE extent extent_of(const fdtd_piece& piece) const
+    {
+        extent e{ int(piece.rows & 255), int(piece.rows >> 8 & 255), nullptr, 0 };
+        if constexpr (OwnValues) {
+            constexpr int apart = fdtd_piece::values_apart;
+            e.values = d_tables.values +
+                       (int64_t(piece.values) * apart - e.begin / apart * apart);
+            e.stride = int(piece.rows >> 16) * apart;
+        }
+        return e;
+    }
+
+    CUDAPHY_LANE void add_pieces(const cursor& c, T* state) const
+    {
+        auto next = c.piece;
+        for (auto p = c.pieces; p < c.pieces_end; p += d_warps) {
             const auto piece = next;
-            if (begin + d_warps < end) {
-                next = fdtd_load_16<fdtd_piece>(d_tables.pieces + begin + d_warps);
+            if (p + d_warps < c.pieces_end) {
+                next = fdtd_load_16<fdtd_piece>(d_tables.pieces + p + d_warps);
             }
+            const auto rows = extent_of(piece);
             const auto* entries = d_tables.pattern_entries + size_t(piece.code >> 8) * 2;
             const int count = piece.code & fdtd_pattern_entries;
             if (count == 4) { // the curl of a field
-                add_slices<4, Slices>(piece, entries, state);
+                add_slices<4, Slices>(piece.first, rows, entries, state);
             } else if (count == 5) { // in what conducts
-                add_slices<5, Slices>(piece, entries, state);
+                add_slices<5, Slices>(piece.first, rows, entries, state);
             } else if (count) {
                 CUDAPHY_UNROLL_BY(1)
-                for (int i = d_lane; i < piece.end; i += fdtd_slice) {
-                    if (i >= piece.begin) {
-                        add_row(piece.first + i, entries, count, state);
+                for (int i = d_lane; i < rows.end; i += fdtd_slice) {
+                    if (i >= rows.begin) {
+                        add_row(piece.first + i,
+                                entries,
+                                count,
+                                rows.values + i,
+                                rows.stride,
+                                state);
                     }
                 }
-            } else {
+            } else if constexpr (!OwnValues) {
                 const auto one = d_tables.singles[piece.first + d_lane];
                 if (one.element >= 0) {
                     add_row(one.element,
                             d_tables.pattern_entries + size_t(one.code >> 8) * 2,
                             int(one.code & fdtd_pattern_entries),
+                            nullptr,
+                            0,
                             state);
                 }
             }
@@ -103,23 +168,38 @@ private:
 
     //! A piece of `Used` slices or fewer.
     template <int Entries, int Used>
-    CUDAPHY_LANE void
-    add_slices(const fdtd_piece& piece, const fdtd_entry<T>* entries, T* state) const
+    CUDAPHY_LANE void add_slices(int32_t first,
+                                 const extent& rows,
+                                 const fdtd_entry<T>* entries,
+                                 T* state) const
     {
         if constexpr (Used > 1) {
-            if (piece.end <= fdtd_slice * (Used - 1)) {
-                add_slices<Entries, Used - 1>(piece, entries, state);
+            if (rows.end <= fdtd_slice * (Used - 1)) {
+                add_slices<Entries, Used - 1>(first, rows, entries, state);
                 return;
             }
         }
-        T* const own = state + piece.first + d_lane;
-        const bool in_first = d_lane >= piece.begin,
-                   in_last = d_lane < piece.end - fdtd_slice * (Used - 1);
+        T* const own = state + first + d_lane;
+        const bool in_first = d_lane >= rows.begin,
+                   in_last = d_lane < rows.end - fdtd_slice * (Used - 1);
         const auto is_in = [&](int r) {
             return (r > 0 || in_first) && (r < Used - 1 || in_last);
         };
         // Zeros where a lane has no row: no registers are kept from piece to piece.
-        T sum[Used]{}, x[Entries][Used]{}, value[Entries];
+        constexpr int columns = OwnValues ? Used : 1;
+        T sum[Used]{}, x[Entries][Used]{}, value[Entries][columns]{};
+        if constexpr (OwnValues) {
+            CUDAPHY_UNROLL
+            for (int j = 0; j < Entries; ++j) {
+                const T* const from = rows.values + (j * rows.stride + d_lane);
+                CUDAPHY_UNROLL
+                for (int r = 0; r < Used; ++r) {
+                    if (is_in(r)) {
+                        value[j][r] = fdtd_load_once(from + r * fdtd_slice);
+                    }
+                }
+            }
+        }
         CUDAPHY_UNROLL
         for (int r = 0; r < Used; ++r) {
             if (is_in(r)) {
@@ -127,16 +207,18 @@ private:
             }
         }
         CUDAPHY_UNROLL
-        for (int first = 0; first < Entries; first += entries_together) {
-            const auto some = fdtd_load_16<some_entries>(entries + first);
+        for (int j = 0; j < Entries; j += entries_together) {
+            const auto some = fdtd_load_16<some_entries>(entries + j);
             CUDAPHY_UNROLL
-            for (int i = 0; i < entries_together && first + i < Entries; ++i) {
+            for (int i = 0; i < entries_together && j + i < Entries; ++i) {
                 const T* const from = own + some.entry[i].offset;
-                value[first + i] = some.entry[i].value;
+                if constexpr (!OwnValues) {
+                    value[j + i][0] = some.entry[i].value;
+                }
                 CUDAPHY_UNROLL
                 for (int r = 0; r < Used; ++r) {
                     if (is_in(r)) {
-                        x[first + i][r] = from[r * fdtd_slice];
+                        x[j + i][r] = from[r * fdtd_slice];
                     }
                 }
             }
@@ -146,42 +228,94 @@ private:
             if (is_in(r)) {
                 CUDAPHY_UNROLL
                 for (int j = 0; j < Entries; ++j) {
-                    sum[r] = fdtd_fused(value[j], x[j][r], sum[r]);
+                    sum[r] = fdtd_fused(value[j][r % columns], x[j][r], sum[r]);
                 }
                 own[r * fdtd_slice] = fdtd_settled(sum[r]);
             }
         }
     }
 
-    CUDAPHY_LANE void
-    add_row(int32_t element, const fdtd_entry<T>* entries, int count, T* state) const
+    CUDAPHY_LANE void add_row(int32_t element,
+                              const fdtd_entry<T>* entries,
+                              int count,
+                              const T* values,
+                              int stride,
+                              T* state) const
     {
         T* const own = state + element;
         T sum = *own;
         CUDAPHY_UNROLL_BY(4)
         for (int j = 0; j < count; ++j) {
             const auto entry = entries[j];
-            sum = fdtd_fused(entry.value, own[entry.offset], sum);
+            const T value = OwnValues ? fdtd_load_once(values + j * stride) : entry.value;
+            sum = fdtd_fused(value, own[entry.offset], sum);
         }
         *own = fdtd_settled(sum);
     }
 
-    CUDAPHY_LANE void add_block(const fdtd_block& block, T* state) const
+    //! What a block's row needs of the matrix.
+    CUDAPHY_LANE void fetch(const fdtd_block& block, strip& s) const
     {
         const fdtd_block_shape shape(block);
+        s.element = -1;
+        s.count = shape.entries;
         if (d_lane >= shape.rows) {
             return;
         }
         fdtd_block_row<T> row(d_tables, block, shape, d_lane);
-        T sum = state[row.element];
-        CUDAPHY_UNROLL_BY(6)
-        for (int j = 0; j < shape.entries; ++j) {
+        s.element = row.element;
+        CUDAPHY_UNROLL
+        for (int j = 0; j < ahead; ++j) {
+            if (j < shape.entries) {
+                row.read(s.column[j], s.value[j]);
+            }
+        }
+    }
+
+    //! Every d_warps-th block.
+    CUDAPHY_LANE void add_blocks(int32_t b, int32_t end, T* state) const
+    {
+        for (; b < end; b += d_warps) {
+            strip s{};
+            fetch(fdtd_load_16<fdtd_block>(d_tables.blocks + b), s);
+            T sum = 0, x[ahead]{};
+            if (s.element >= 0) {
+                sum = state[s.element];
+                CUDAPHY_UNROLL
+                for (int j = 0; j < ahead; ++j) {
+                    if (j < s.count) {
+                        x[j] = state[s.column[j]];
+                    }
+                }
+            }
+            if (s.element >= 0) {
+                CUDAPHY_UNROLL
+                for (int j = 0; j < ahead; ++j) {
+                    if (j < s.count) {
+                        sum = fdtd_fused(s.value[j], x[j], sum);
+                    }
+                }
+                state[s.element] =
+                    fdtd_settled(s.count > ahead ? add_rest(b, sum, state) : sum);
+            }
+        }
+    }
+
+    //! The entries of a block's row beyond those that were fetched.
+    CUDAPHY_LANE T add_rest(int32_t number, T sum, const T* state) const
+    {
+        const auto block = fdtd_load_16<fdtd_block>(d_tables.blocks + number);
+        const fdtd_block_shape shape(block);
+        fdtd_block_row<T> row(d_tables, block, shape, d_lane);
+        row.skip(ahead);
+        CUDAPHY_UNROLL_BY(4)
+        for (int j = ahead; j < shape.entries; ++j) {
             int32_t column;
             T value;
             row.read(column, value);
             sum = fdtd_fused(value, state[column], sum);
         }
-        state[row.element] = fdtd_settled(sum);
+        return sum;
     }
 
     const tables& d_tables;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/fdtd/fdtd_stepper_plan.h"
+#include "kernels/fdtd/fdtd_stepper_pieces.h"
 #include "kernels/fdtd/row_patterns.h"
 #include <algorithm>
 #include <limits>
@@ -153,15 +153,14 @@ private:
             // 0 and `none` are both 0.
             patterns = row_patterns<T>::find(a, 32, row_patterns<T>::none - 1);
             number = patterns.of_rows();
-            if (d_units == fdtd_units::pieces && d_plan.piece_rows == 0) {
-                d_plan.piece_rows = int64_t(patterns.explicit_rows.size()) * 20 > a.rows
-                                        ? d_plan.short_piece
-                                        : d_plan.long_piece;
-            }
             add_codes(patterns, int32_t(update.first));
             for (auto& each : number) {
                 each = uint16_t(each + 1);
                 each = t.codes[phase.codes + each] ? each : 0;
+            }
+        } else if (d_format == sparse_format::subdivided_crs) {
+            if (d_units == fdtd_units::pieces) {
+                number.resize(size_t(a.rows));
             }
         } else if (d_format == sparse_format::crs) {
             phase.entries = int64_t(t.row_start.size());
@@ -191,6 +190,8 @@ private:
                 } else {
                     add_runs(phase, number, begin, end);
                 }
+            } else if (d_units == fdtd_units::pieces) {
+                d_pieces.add(update, number, begin, end);
             }
             if (d_format == sparse_format::dictionary ||
                 d_format == sparse_format::subdivided_crs) {
@@ -211,7 +212,7 @@ private:
                 t.pattern_entries.resize((t.pattern_entries.size() + 2) / 2 * 2);
             }
             const auto place = t.pattern_entries.size() / 2;
-            if (count > fdtd_pattern_entries || place >= size_t{ 1 } << 22) {
+            if (count > fdtd_pattern_entries || place >= fdtd_most_patterns) {
                 t.codes.push_back(0);
                 continue;
             }
@@ -264,7 +265,7 @@ private:
             if (d_units == fdtd_units::runs) {
                 t.runs.push_back({ first, last - first, code });
             } else if (last - first >= fdtd_short_run) {
-                add_pieces(first, last, code);
+                d_pieces.add(first, last, code);
             } else {
                 for (auto element = first; element < last; ++element) {
                     singles.push_back({ element, code });
@@ -277,17 +278,6 @@ private:
         t.singles.insert(t.singles.end(), singles.begin(), singles.end());
         t.singles.resize((t.singles.size() + fdtd_slice - 1) / fdtd_slice * fdtd_slice,
                          { -1, 0 });
-    }
-
-    void add_pieces(int32_t first, int32_t last, uint32_t code)
-    {
-        while (first < last) {
-            const auto base = first / fdtd_slice * fdtd_slice;
-            const auto end =
-                int32_t(std::min<int64_t>(last, int64_t(base) + d_plan.piece_rows));
-            d_plan.tables.pieces.push_back({ base, code, first - base, end - base });
-            first = end;
-        }
     }
 
     //! The rows that have no pattern, by their number of entries. Rows without entries
@@ -350,8 +340,8 @@ private:
                                             std::to_string(entries) +
                                             " entries, 2^19 - 1 at most");
             }
-            const auto values = align(t.values, fdtd_block::values_apart);
-            const auto columns = align(t.columns, fdtd_block::columns_apart);
+            const auto values = fdtd_align(t.values, fdtd_block::values_apart);
+            const auto columns = fdtd_align(t.columns, fdtd_block::columns_apart);
             uint32_t distances = 0;
             for (int64_t e = 0; e < entries; ++e) {
                 const auto column = [&](size_t j) {
@@ -378,15 +368,6 @@ private:
                                  values,
                                  columns });
         }
-    }
-
-    //! Fills up to a multiple of `apart`, and returns which.
-    template <typename Item>
-    static uint32_t align(std::vector<Item>& items, size_t apart)
-    {
-        const auto place = (items.size() + apart - 1) / apart;
-        items.resize(place * apart);
-        return uint32_t(place);
     }
 
     //! Values diagonal by diagonal, NaN where the matrix has no entry.
@@ -423,6 +404,7 @@ private:
     const sparse_format d_format;
     const fdtd_units d_units;
     fdtd_plan<T> d_plan;
+    fdtd_pieces<T> d_pieces{ d_plan };
 };
 
 } // namespace

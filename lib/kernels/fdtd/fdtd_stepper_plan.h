@@ -12,10 +12,10 @@
 //
 // Of a dictionary a tile has words for CUDA, one for every 32 of its rows in their
 // natural order, or runs of rows of one pattern for the CPU, or, of a large system for
-// CUDA, pieces of such runs. All other rows stand in
-// blocks of up to 32 with the same number of entries, each a dense matrix, entry by
-// entry: source 5's subdivision, tile by tile, which keeps together what reads the same
-// elements.
+// CUDA, pieces of such runs. Of subdivided rows it has in a large system for CUDA pieces
+// of runs whose columns have the same distances. All other rows stand in blocks of up to
+// 32 with the same number of entries, each a dense matrix, entry by entry: source 5's
+// subdivision, tile by tile, which keeps together what reads the same elements.
 
 namespace gr::cudaphy::kernels {
 
@@ -61,11 +61,21 @@ struct fdtd_run {
     uint32_t code;
 };
 
-//! The part of a run that a warp does together; or 32 rows of short runs.
+//! The part of a run that a warp does together; or 32 rows of short runs. In subdivided
+//! rows a run's have the same distances alone: the values of its code are of no meaning,
+//! and its own stand entry by entry, each for all rows of the run.
 struct fdtd_piece {
-    int32_t first;      //!< a multiple of 32, up to 31 elements before its first row
-    uint32_t code;      //!< 0: of short runs; `first` is the place of 32 single rows
-    int32_t begin, end; //!< its rows, counted from `first`
+    int32_t first;   //!< a multiple of 32, up to 31 elements before its first row
+    uint32_t code;   //!< 0: of short runs; `first` is the place of 32 single rows
+    uint32_t rows;   //!< begin and end, counted from `first`; apart from entry to entry
+    uint32_t values; //!< place of row values_begin()'s first, divided by values_apart
+
+    static constexpr int32_t values_apart = 8;
+    static constexpr uint32_t rows_of(int32_t begin, int32_t end, int32_t stride)
+    {
+        return uint32_t(begin) | uint32_t(end) << 8 |
+               uint32_t(stride / values_apart) << 16;
+    }
 };
 
 struct fdtd_single {
@@ -155,12 +165,10 @@ template <typename T>
 struct fdtd_plan {
     fdtd_tables<T, fdtd_on_host> tables;
     int32_t tile_rows = 0;   //!< a multiple of 32
-    int32_t piece_rows = 0;  //!< of a piece at most, one of the two below
     size_t matrix_bytes = 0; //!< what the matrices take of the tables
     int32_t most_tiles = 0;  //!< of a phase
 
-    //! Pieces are short where many rows, each with its values, need a warp's loads, too.
-    static constexpr int32_t short_piece = 256 / sizeof(T), long_piece = 512 / sizeof(T);
+    static constexpr int32_t piece_rows = 512 / sizeof(T); //!< of a piece at most
 
     //! \throws std::invalid_argument if the format does not suit a matrix.
     static fdtd_plan make(const fdtd_system<T>& system,

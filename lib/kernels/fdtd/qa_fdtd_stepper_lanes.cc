@@ -98,25 +98,33 @@ struct emulated {
     }
 
     //! Large systems' way.
-    template <int Slices>
+    template <bool OwnValues>
     void run_large_block(int block, size_t steps, fdtd_step<T> step)
     {
+        using lane_type = fdtd_large_lane<T, fdtd_plan<T>::piece_rows / 32, OwnValues>;
         const auto ignore = [] {};
-        const auto for_lanes = [&](const auto& work) {
-            for (int l = 0; l < warps * 32; ++l) {
-                work(fdtd_large_lane<T, Slices>(tables, l / 32, warps, l % 32));
-            }
-        };
+        std::vector<lane_type> lanes;
+        for (int l = 0; l < warps * 32; ++l) {
+            lanes.emplace_back(tables, l / 32, warps, l % 32);
+        }
+        std::vector<typename lane_type::cursor> cursors(lanes.size());
         unsigned done = 0;
         for (; step.number < steps; ++step.number) {
             for (const auto& phase : plan.tables.phases) {
+                const auto first = phase.tiles + block;
+                for (size_t l = 0; first < phase.tiles_end && l < lanes.size(); ++l) {
+                    cursors[l] = lanes[l].begin(first);
+                }
                 wait(block, done);
-                for (auto t = phase.tiles + block; t < phase.tiles_end; t += blocks) {
-                    for_lanes([&](const auto& lane) { lane.update(t, step.state); });
+                for (auto t = first; t < phase.tiles_end; t += blocks) {
+                    const auto coming = t + blocks < phase.tiles_end ? t + blocks : -1;
+                    for (size_t l = 0; l < lanes.size(); ++l) {
+                        lanes[l].update(cursors[l], coming, step.state);
+                    }
                     if (plan.tables.tiles[t].rows & fdtd_marked) {
-                        for_lanes([&](const auto& lane) {
+                        for (const auto& lane : lanes) {
                             lane.visit_marks(phase, plan.tables.tiles[t], step, ignore);
-                        });
+                        }
                     }
                 }
                 if (phase.between && block == 0) {
@@ -128,15 +136,14 @@ struct emulated {
         }
     }
 
-    void run_large(size_t steps, const fdtd_step<T>& step)
+    void run_large(sparse_format format, size_t steps, const fdtd_step<T>& step)
     {
+        const auto run = format == sparse_format::subdivided_crs
+                             ? &emulated::run_large_block<true>
+                             : &emulated::run_large_block<false>;
         std::vector<std::thread> threads;
         for (int block = 0; block < blocks; ++block) {
-            threads.emplace_back([&, block] {
-                plan.piece_rows == plan.long_piece
-                    ? run_large_block<plan.long_piece / 32>(block, steps, step)
-                    : run_large_block<plan.short_piece / 32>(block, steps, step);
-            });
+            threads.emplace_back([=] { (this->*run)(block, steps, step); });
         }
         for (auto& thread : threads) {
             thread.join();
@@ -195,11 +202,13 @@ void check(const fdtd_system<T>& system, sparse_format format, size_t steps)
             check(machine,
                   [&](auto& m, const auto& step) { m.run(format, steps, step); });
         }
-        if (format == sparse_format::dictionary) {
+        if (format == sparse_format::dictionary ||
+            format == sparse_format::subdivided_crs) {
             const auto pieces =
                 fdtd_plan<T>::make(system, format, tile_rows, fdtd_units::pieces);
             emulated<T> machine(system, pieces, 3, false);
-            check(machine, [&](auto& m, const auto& step) { m.run_large(steps, step); });
+            check(machine,
+                  [&](auto& m, const auto& step) { m.run_large(format, steps, step); });
         }
     }
 }
