@@ -12,7 +12,7 @@
 #include "kernels/linalg/bench_inverse_cublas.h"
 #endif
 
-// bench_inverse [BACKEND...] [small|large|types|deals|all]
+// bench_inverse [BACKEND...] [small|large|types|all]
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -269,37 +269,12 @@ void measure_large(queue& q,
     }
 }
 
-#ifdef CUDAPHY_HAVE_CUDA
-//! Where a matrix is dealt out to several lanes: its columns or its rows.
-template <typename T>
-void measure_deals(queue& q, double bandwidth, std::initializer_list<int> orders)
-{
-    for (const int order : orders) {
-        const size_t batch = (size_t{ 1 } << 28) / sizeof(T) / order / order;
-        candidates<T> c(q, order, batch);
-        const double bound = 2.0 * sizeof(T) * order * order * batch / bandwidth;
-        for (const auto pivot : { pivoting::full, pivoting::partial }) {
-            const auto seconds =
-                benchmarks::seconds_by_deal(q, order, pivot, c.a, c.x, c.status);
-            print_cells({ name_of_type(T()),
-                          cell("%.0f", order),
-                          cell("%.0f", batch),
-                          pivot == pivoting::full ? "full" : "partial",
-                          cell("%.1f", 1e6 * seconds.columns),
-                          cell("%.1f %%", 100 * bound / seconds.columns),
-                          cell("%.1f", 1e6 * seconds.rows),
-                          cell("%.1f %%", 100 * bound / seconds.rows) });
-        }
-    }
-}
-#endif
-
 } // namespace
 
 int main(int argc, char** argv)
 {
     std::string part = "all";
-    for (const auto known : { "small", "large", "types", "deals", "all" }) {
+    for (const auto known : { "small", "large", "types", "all" }) {
         if (argc > 1 && !std::strcmp(argv[argc - 1], known)) {
             part = known;
             --argc;
@@ -318,24 +293,6 @@ int main(int argc, char** argv)
             measure_small(*q, bandwidth);
         }
         if (part == "small") {
-            continue;
-        }
-#ifdef CUDAPHY_HAVE_CUDA
-        if (asked("deals") && where == backend::cuda) {
-            std::printf("\nSeveral lanes a matrix: its columns or its rows dealt out\n");
-            print_cells({ "type",
-                          "order",
-                          "batch",
-                          "pivoting",
-                          "columns us",
-                          "of bound",
-                          "rows us",
-                          "of bound" });
-            measure_deals<complex64>(*q, bandwidth, { 14, 16 });
-            measure_deals<complex128>(*q, bandwidth, { 7, 8 });
-        }
-#endif
-        if (part == "deals") {
             continue;
         }
         std::printf("\nLarge batches. cuBLAS pivots partially; getrf+i is less the copy "

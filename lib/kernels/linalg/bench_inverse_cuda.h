@@ -16,24 +16,4 @@ double seconds_within_graph(queue& q, const std::function<void()>& run);
 
 void launch_empty_kernel(queue& q);
 
-//! Seconds a call of the kernel that deals out a matrix's columns to lanes and of the one
-//! that deals out its rows, which has orders 14 and 16 of complex64, 7 and 8 of
-//! complex128.
-struct dealt_seconds {
-    double columns;
-    double rows;
-};
-dealt_seconds seconds_by_deal(queue& q,
-                              int order,
-                              kernels::pivoting pivot,
-                              view<const complex64> a,
-                              view<complex64> x,
-                              view<int> status);
-dealt_seconds seconds_by_deal(queue& q,
-                              int order,
-                              kernels::pivoting pivot,
-                              view<const std::complex<double>> a,
-                              view<std::complex<double>> x,
-                              view<int> status);
-
 } // namespace gr::cudaphy::benchmarks

@@ -136,9 +136,12 @@ private:
             launch_inverse_latency(batch, how);
         } else if (n <= most_thread_order<element> && lean && !small) {
             launch_inverse_thread(batch, how);
-        } else if (n <= 16 && lean && rows_take_fewer<element>(n, how.pivot)) {
-            launch_inverse_rows(batch, how);
         } else if (n <= 16 && lean) {
+            if constexpr (std::is_same_v<element, float2>) {
+                if (rows_are_faster<element>(n, how.pivot)) {
+                    return launch_inverse_rows(batch, how);
+                }
+            }
             launch_inverse_split(batch, how);
         } else if (n > 16 && n <= 32) {
             launch_inverse_warp(batch, how);

@@ -26,12 +26,12 @@ void launch_inverse_thread(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders up to 8, row-major: for small batches.
 template <typename T>
 void launch_inverse_latency(const batch_of<T>& batch, const inverse_launch& how);
-//! Orders 7 to 16, row-major; no determinant.
+//! Orders 9 (complex128: 7) to 16 but for those of launch_inverse_rows(), row-major; no
+//! determinant.
 template <typename T>
 void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how);
-//! The same where has_rows_kernel<T>(order).
-template <typename T>
-void launch_inverse_rows(const batch_of<T>& batch, const inverse_launch& how);
+//! The same where rows_are_faster<float2>().
+void launch_inverse_rows(const batch_of<float2>& batch, const inverse_launch& how);
 //! Orders 17 to 32, row-major.
 template <typename T>
 void launch_inverse_warp(const batch_of<T>& batch, const inverse_launch& how);
@@ -51,19 +51,11 @@ constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
                                   : std::is_same_v<T, double> ? 9
                                                               : 6;
 
+//! Whether rows dealt out to lanes take less time than columns (docs/performance.md).
 template <typename T>
-constexpr bool has_rows_kernel(int order)
+constexpr bool rows_are_faster(int order, pivoting pivot)
 {
-    return std::is_same_v<T, float2>    ? order == 14 || order == 16
-           : std::is_same_v<T, double2> ? order == 7 || order == 8
-                                        : false;
-}
-//! Whether it takes fewer instructions than columns dealt out (docs/performance.md).
-template <typename T>
-constexpr bool rows_take_fewer(int order, pivoting pivot)
-{
-    return has_rows_kernel<T>(order) &&
-           (std::is_same_v<T, double2> || pivot != pivoting::full);
+    return std::is_same_v<T, float2> && order == 16 && pivot != pivoting::full;
 }
 
 //! Calls `use` with the order as a constant.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/linalg/inverse_steps.cuh"
+#include "kernels/linalg/inverse_finish.cuh"
 
 // L lanes of a warp a matrix, whole rows in registers: R rows a lane (16 x 16 complex, 8
 // lanes: 2 rows, 64 registers). A row never moves: which lane and register holds the
@@ -333,19 +333,8 @@ __global__ void __launch_bounds__(rows_kernel_threads)
             }
         }
     }
-    const bool finite = largest_of_lanes<L>(!(x_finite == 0)) == 0;
-    const bool a_was_finite = largest_of_lanes<L>(!(a_finite == 0)) == 0;
-    if (!finite && !(so_far.zero && a_was_finite)) {
-        so_far.state = -1;
-    }
-    so_far.zero = so_far.zero || so_far.state == -1;
-    __syncwarp();
-    if (so_far.zero && matrix < count) {
-        for (int e = lane; e < N * deal::apart; e += L) {
-            own[e] = make_element<T>(0);
-        }
-    }
-    __syncwarp();
+    finish<L>(
+        so_far, a_finite, x_finite, own, matrix < count ? N * deal::apart : 0, lane);
     write_rows<deal, N>(tile, batch.x + first * (N * N), thread, batch.aligned, count);
     if (lane == 0 && matrix < count) {
         report(batch, first + matrix, so_far, false);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/linalg/inverse_finish.cuh"
 #include "kernels/linalg/inverse_thread.cuh"
+#include <limits>
 
 // L lanes of a warp a matrix, C columns a lane, all rows in registers (16 x 16 complex, 4
 // lanes: 128 registers). Registers can't be indexed at run time, which decides the rest:
@@ -30,7 +32,15 @@ struct split {
                                 : most >= 2 && N % 2 == 0 && N / L >= 2 ? 2
                                                                         : 1;
     static constexpr int columns = (N + L * side - 1) / (L * side) * side; //!< a lane
-    static constexpr int rows_in_column = (N + 1) / 2 * 2;
+    //! Columns in shared memory are 16-byte pieces, not a multiple of 64 bytes apart:
+    //! matrices that were 128 bytes apart would all ask the same banks.
+    static constexpr int pieces = (N * sizeof(T) + 15) / 16;
+    static constexpr int rows_in_column =
+        (pieces % 4 == 0 ? pieces + 1 : pieces) * 16 / sizeof(T);
+
+    //! Whether the pivot's column becomes 0 where it is stored for the other lanes: as
+    //! measured, faster for doubles, slower for floats.
+    static constexpr bool zeroed_when_sent = sizeof(real_of<T>) == 8;
 
     __device__ static int column(int c, int lane)
     {
@@ -40,6 +50,14 @@ struct split {
 };
 
 constexpr int split_kernel_threads = 64;
+
+//! A row's number with this is less than every key: the row is done.
+constexpr int row_is_done = std::numeric_limits<int>::min();
+
+//! What orders sizes, as numbers without a sign: the hardware's NaN of double has one,
+//! fabs or not.
+__device__ inline unsigned high_word(float a) { return __float_as_uint(a); }
+__device__ inline unsigned high_word(double a) { return __double2hiint(a); }
 
 template <typename T, int N, int L, pivoting pivot>
 __global__ void __launch_bounds__(split_kernel_threads)
@@ -129,17 +147,17 @@ __global__ void __launch_bounds__(split_kernel_threads)
             if (i % 4 == 0 && i >= rest) {
                 break;
             }
-            int size = 0;
+            unsigned size = 0;
 #pragma unroll
             for (int c = 0; c < C; ++c) {
                 const bool looked_at = pivot == pivoting::full
                                            ? left[c]
                                            : column[c] == inverse_pivot::index_mask - k;
-                size = looked_at ? max(size, bits_of(size_of(m[i][c]))) : size;
+                size = looked_at ? max(size, high_word(size_of(m[i][c]))) : size;
             }
-            // Keys are at least 0.
-            const int key = key_of(size, row[i]);
-            best = i == 0 ? key : i < rest ? max(best, key) : best;
+            const int key =
+                key_of(size & inverse_pivot::limits<float>::sign_free, row[i]);
+            best = i == 0 ? key : max(best, key);
         }
         best = largest_of_lanes<L>(best) & inverse_pivot::index_mask;
         if (pivot == pivoting::none) {
@@ -164,7 +182,7 @@ __global__ void __launch_bounds__(split_kernel_threads)
             }
             row[i] = here ? row[0] : row[i];
         }
-        row[0] = best;
+        row[0] = best | row_is_done;
 
         int of_column = inverse_pivot::index_mask - k;
         if (pivot == pivoting::full) {
@@ -186,6 +204,9 @@ __global__ void __launch_bounds__(split_kernel_threads)
 #pragma unroll
                 for (int i = 1; i < N; ++i) {
                     pivot_column[i] = m[i][c];
+                    if constexpr (deal::zeroed_when_sent) {
+                        m[i][c] = make_element<T>(0);
+                    }
                 }
                 to[c] = inverse_pivot::index_mask - best;
                 left[c] = false;
@@ -206,8 +227,9 @@ __global__ void __launch_bounds__(split_kernel_threads)
             const T factor = pivot_column[i];
 #pragma unroll
             for (int c = 0; c < C; ++c) {
+                const bool zero = has[c] && !deal::zeroed_when_sent;
                 m[i - 1][c] = subtract_product(
-                    select(has[c], make_element<T>(0), m[i][c]), factor, t[c]);
+                    select(zero, make_element<T>(0), m[i][c]), factor, t[c]);
             }
         }
 #pragma unroll
@@ -233,19 +255,7 @@ __global__ void __launch_bounds__(split_kernel_threads)
             }
         }
     }
-    const bool finite = largest_of_lanes<L>(!(x_finite == 0)) == 0;
-    const bool a_was_finite = largest_of_lanes<L>(!(a_finite == 0)) == 0;
-    if (!finite && !(so_far.zero && a_was_finite)) {
-        so_far.state = -1;
-    }
-    so_far.zero = so_far.zero || so_far.state == -1;
-    __syncwarp();
-    if (so_far.zero) {
-        for (int e = lane; e < N * N; e += L) {
-            own[e] = make_element<T>(0);
-        }
-    }
-    __syncwarp();
+    finish<L>(so_far, a_finite, x_finite, own, matrix < count ? N * N : 0, lane);
     tile_type::write(shared[warp],
                      batch.x + first * (N * N),
                      threadIdx.x % 32,

@@ -24,16 +24,19 @@ constexpr int lanes_of_order()
 template <typename T>
 void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how)
 {
-    with_order<7, 16>(how.order, [&](auto order) {
+    constexpr int least = std::is_same_v<T, double2> ? 7 : 9;
+    with_order<least, 16>(how.order, [&](auto order) {
         with_pivoting(how.pivot, [&](auto pivot) {
             constexpr int N = order;
-            constexpr int L = lanes_of_order<T, N>();
             constexpr pivoting P = pivot;
-            const int threads =
-                threads_a_block(batch.size * L, split_kernel_threads, how);
-            const size_t matrices = threads / L;
-            const auto grid = unsigned((batch.size + matrices - 1) / matrices);
-            gauss_jordan_split<T, N, L, P><<<grid, threads, 0, how.stream>>>(batch);
+            if constexpr (!rows_are_faster<T>(N, P)) {
+                constexpr int L = lanes_of_order<T, N>();
+                const int threads =
+                    threads_a_block(batch.size * L, split_kernel_threads, how);
+                const size_t matrices = threads / L;
+                const auto grid = unsigned((batch.size + matrices - 1) / matrices);
+                gauss_jordan_split<T, N, L, P><<<grid, threads, 0, how.stream>>>(batch);
+            }
         });
     });
     cuda_check_launch("inverse: gauss_jordan_split");

@@ -195,13 +195,12 @@ void check_inverses(const parameters<T>& p, const std::vector<T>& a)
         const T* x = &result.x[item * elements];
         BOOST_REQUIRE_EQUAL(result.status[item], 0);
         BOOST_REQUIRE_LT(residual_ratio<T>(p, &a[item * elements], x), 30.0);
+        int wrong = 0; // one check an item: Boost takes longer for one than the rest does
         for (int e = 0; e < elements; ++e) {
-            if (!in_triangle<T>(p, e)) {
-                BOOST_REQUIRE(x[e] == T(0));
-            } else if (p.unit_diagonal && !is_read<T>(p, e)) {
-                BOOST_REQUIRE(x[e] == T(1));
-            }
+            wrong +=
+                !in_triangle<T>(p, e) ? x[e] != T(0) : !is_read<T>(p, e) && x[e] != T(1);
         }
+        BOOST_REQUIRE_EQUAL(wrong, 0);
     }
 }
 
