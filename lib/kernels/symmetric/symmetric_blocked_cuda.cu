@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/symmetric/symmetric_blocked.cuh"
 #include "kernels/symmetric/symmetric_butterfly_tables.cuh"
-#include "kernels/symmetric/symmetric_factors.cuh"
-#include "kernels/symmetric/symmetric_judge.cuh"
+#include "kernels/symmetric/symmetric_repair.cuh"
 #include "kernels/symmetric/symmetric_steps.cuh"
 #include <algorithm>
 
@@ -10,17 +9,11 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int draws = 2;
-constexpr int newton_steps = 2;
 constexpr int many_order = 1024; //!< to this one, a batch is inverted side by side
 
 //! Below this product of the largest elements of a definite matrix and of its inverse
 //! nothing that counts can be lost.
 constexpr double well_conditioned = 100;
-
-__global__ void set_to_one(unsigned long long* size)
-{
-    *size = static_cast<unsigned long long>(__double_as_longlong(1.0));
-}
 
 /*!
  * T in arithmetic of W's precision: of float32 that is float64's where the device
@@ -200,7 +193,7 @@ private:
                        "cudaMemsetAsync");
         }
         if (judged) {
-            tell(0, count, residual, nullptr, 0);
+            d_own->judge.tell(0, count, residual, nullptr, 0);
         }
         if (improves && !judged && any_ill_conditioned(x, count)) {
             if (!kept) {
@@ -231,13 +224,25 @@ private:
     void improve_all(device_matrix<E> x, int count, real* residual, int* refined)
     {
         const auto verdicts = d_own->judge.read(0, count);
+        const symmetric_repair<E, W> repair{ n,       d_own->judge, *d_own->factors,
+                                             d_kept,  d_exponents,  d_largest,
+                                             d_stream };
         for (int item = 0; item < count; ++item) {
             const auto& verdict = verdicts[item];
             const bool sure = !d_shifts || !d_own->judge.may_be_singular(verdict);
-            if (verdict.state != input_not_finite && !(is_good(verdict) && sure)) {
-                d_positive ? replace(item, x, residual, refined)
-                           : improve(item, x, verdict, residual, refined);
+            if (verdict.state == input_not_finite ||
+                (d_own->judge.is_good(verdict) && sure)) {
+                continue;
             }
+            int taken = 0;
+            if (d_positive) {
+                repair.replace(item, x, taken);
+            } else {
+                repair.improve(item, x, verdict, taken, [&](int again) {
+                    invert_mixed(again, x, 1, 1);
+                });
+            }
+            d_own->judge.tell(item, 1, residual, refined, taken);
         }
     }
 
@@ -293,10 +298,10 @@ private:
             d_own->steps.keep_shifts(d_own->factors->no_shifts());
         }
         const int sign = eliminate(item, count);
-        both<W, W>(constant(work), m, work, sign, false, nullptr, count);
         if (d_shifts) {
-            d_own->factors->take_shifts_back(work);
+            d_own->factors->take_shifts_back(work, sign);
         }
+        both<W, W>(constant(work), m, work, sign, false, nullptr, count);
         unscramble<W, E><<<tiles_of(m / 4, m / 4, count), tile_block(), 0, d_stream>>>(
             constant(work), n, item_of(x, item), u, d_largest + item);
         cuda_check_launch("symmetric_inverse: unscramble");
@@ -314,128 +319,6 @@ private:
     {
         d_own->judge.judge(
             constant(item_of(d_kept, item)), constant(item_of(all, item)), item, count);
-    }
-
-    bool is_good(const probe_verdict& v) const { return d_own->judge.is_good(v); }
-    bool is_singular(const probe_verdict& v) const { return d_own->judge.is_singular(v); }
-    void set(int item, unsigned state) { d_own->judge.set(item, state); }
-    void tell(int item, int count, real* residual, int* refined, int taken)
-    {
-        d_own->judge.tell(item, count, residual, refined, taken);
-    }
-
-    /*!
-     * What is done where a first inverse is not good enough: Newton steps where they
-     * converge; then, of the equilibrated matrix, another draw, and at last
-     * factorisations, which alone tell that a matrix is singular: of a sparse one, a
-     * butterfly's leading minors may vanish draw after draw.
-     */
-    void
-    improve(int item, device_matrix<E> x, probe_verdict v, real* residual, int* refined)
-    {
-        int taken = 0;
-        if (is_good(v)) { // but nearly singular
-            v = by_factors_and_judged(item, x);
-        } else {
-            taken = refine(item, x, v);
-        }
-        if (!is_good(v) && v.state != unsigned(n)) {
-            equilibrate(item);
-            set(item, good_state);
-            invert_mixed(item, x, 1, 1);
-            v = judged_again(item, x);
-            taken = refine(item, x, v);
-            if (!is_good(v)) {
-                v = by_factors_and_judged(item, x);
-                taken = 0;
-            }
-            v = scaled_back(item, x, v);
-        }
-        tell(item, 1, residual, refined, taken);
-    }
-
-    //! The inverse of a badly conditioned definite matrix, by Cholesky's factors, which
-    //! alone tell that it is not definite.
-    void replace(int item, device_matrix<E> x, real* residual, int* refined)
-    {
-        set(item, good_state);
-        const int failed = d_own->factors->definite(
-            kept(item), item_of(x, item), d_own->judge.states(item));
-        if (failed) {
-            set(item, failed);
-        }
-        judged_again(item, x);
-        tell(item, 1, residual, refined, 0);
-    }
-
-    //! By LU factors, and where one triangle of what they give is not enough, by
-    //! eigenvectors.
-    probe_verdict by_factors_and_judged(int item, device_matrix<E> x)
-    {
-        auto& factors = *d_own->factors;
-        set(item, good_state);
-        const bool factored =
-            factors.general(kept(item), item_of(x, item), d_own->judge.states(item));
-        auto v = judged_again(item, x);
-        if (factored && !is_good(v) && factors.has_eigenvectors()) {
-            set(item, good_state);
-            factors.by_eigenvectors(
-                kept(item), item_of(x, item), d_own->judge.states(item));
-            v = judged_again(item, x);
-        }
-        if (!factored || is_singular(v)) {
-            set(item, n);
-            v.state = n;
-        }
-        return v;
-    }
-
-    //! The kept matrix becomes D A D.
-    void equilibrate(int item)
-    {
-        find_exponents(kept(item), n, d_exponents, d_stream);
-        times_exponents<E><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(
-            single(item_of(d_kept, item)), n, d_exponents, 1, nullptr);
-        set_to_one<<<1, 1, 0, d_stream>>>(d_largest + item);
-        cuda_check_launch("symmetric_inverse: times_exponents");
-    }
-
-    //! Of D A D and its inverse A and its inverse, judged, where there is one.
-    probe_verdict scaled_back(int item, device_matrix<E> x, probe_verdict v)
-    {
-        times_exponents<E><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(
-            single(item_of(d_kept, item)), n, d_exponents, -1, nullptr);
-        times_exponents<E><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(
-            single(item_of(x, item)), n, d_exponents, 1, d_own->judge.states(item));
-        cuda_check_launch("symmetric_inverse: times_exponents");
-        return v.state == good_state ? judged_again(item, x) : v;
-    }
-
-    device_matrix<const E> kept(int item) const
-    {
-        return constant(single(item_of(d_kept, item)));
-    }
-
-    //! Returns how many Newton steps it took.
-    int refine(int item, device_matrix<E> x, probe_verdict& v)
-    {
-        int taken = 0;
-        if constexpr (std::is_same_v<E, W>) {
-            while (taken < newton_steps && v.state == good_state && !is_good(v) &&
-                   v.defect < 0.5) {
-                d_own->factors->take_newton_step(
-                    kept(item), single(item_of(x, item)), d_own->judge.states(item));
-                v = judged_again(item, x);
-                ++taken;
-            }
-        }
-        return taken;
-    }
-
-    probe_verdict judged_again(int item, device_matrix<E> x)
-    {
-        judge_inverse(item, x, 1);
-        return *d_own->judge.read(item, 1);
     }
 
     template <typename From, typename To>
@@ -461,8 +344,10 @@ private:
     const bool d_small;  //!< a thread block a matrix
     const bool d_many;   //!< one launch for all matrices of a batch
     const int d_at_once; //!< matrices of a batch
-    //! Where no digits are to spare, small pivots are not taken as they are.
-    const bool d_shifts = !d_positive && !d_small && !d_many && std::is_same_v<E, W>;
+    //! Where no digits are to spare, small pivots are not taken as they are; of complex
+    //! matrices they cost more than there are.
+    const bool d_shifts =
+        !d_positive && !d_small && !d_many && (std::is_same_v<E, W> || is_complex<E>);
     std::unique_ptr<owned> d_own;
 
     cudaStream_t d_stream = nullptr;

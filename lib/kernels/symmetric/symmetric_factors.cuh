@@ -4,6 +4,7 @@
 #include "kernels/common/cuda_blas.cuh"
 #include "kernels/common/cuda_solver.cuh"
 #include "kernels/symmetric/symmetric_passes.cuh"
+#include "kernels/symmetric/symmetric_schedule.h"
 #include "kernels/symmetric/symmetric_shifts.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <algorithm>
@@ -110,8 +111,9 @@ public:
         return d_shifts;
     }
 
-    //! Takes them back from the inverse x of order m, of which both triangles are there.
-    void take_shifts_back(device_matrix<W> x)
+    //! Takes them back from the inverse of order m, which x is times `sign`; the lower
+    //! triangle.
+    void take_shifts_back(device_matrix<W> x, int sign)
     {
         const int shifts = std::min(read(d_shifts.count), d_shifts.most);
         if (shifts <= 0) {
@@ -124,7 +126,7 @@ public:
         const device_matrix<W> small{ d_spare.data + 2 * rows, shifts };
         const device_matrix<W> inverse{ d_spare.data + 2 * rows + square, shifts };
         gather_shifted<W><<<tiles_of(shifts, m), tile_block(), 0, d_stream>>>(
-            { x.data, x.stride }, m, d_shifts.rows, shifts, parts);
+            { x.data, x.stride }, m, sign, d_shifts.rows, shifts, parts);
         cuda_check_launch("symmetric_inverse: gather_shifted");
         weigh_shifted<W><<<tiles_of(shifts, shifts), tile_block(), 0, d_stream>>>(
             { parts.data, m }, d_shifts, shifts, small, inverse);
@@ -148,16 +150,21 @@ public:
                             shifts,
                             m,
                             shifts);
-        d_blas->multiply<W>(-1,
-                            { parts.data, m },
-                            cuda_blas::as::adjoint,
-                            { weighed.data, m },
-                            stored,
-                            1,
-                            { x.data, x.stride },
-                            m,
-                            m,
-                            shifts);
+        cover_triangle(m, std::max(512, m / 8), 16, [&](const triangle_squares& s) {
+            const auto to_next = size_t(s.to_next);
+            W* to = x.data + size_t(s.row) * x.stride + s.column;
+            d_blas->multiply<W>(-sign,
+                                { parts.data + s.row, m, to_next },
+                                cuda_blas::as::adjoint,
+                                { weighed.data + s.column, m, to_next },
+                                stored,
+                                1,
+                                { to, x.stride, to_next * (x.stride + 1) },
+                                s.rows,
+                                s.columns,
+                                shifts,
+                                s.count);
+        });
     }
 
 private:

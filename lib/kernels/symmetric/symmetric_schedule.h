@@ -38,11 +38,14 @@ struct symmetric_panel {
  *     void correct(first, half, order);       A11 -= A12 A21, lower triangle
  *     void gather(which, first, order, panel) panel `which` = A_k, all of its rows
  *     void invert_block(which, panel, aside)  P of that panel = its own rows' inverse
+ *     bool look_ahead(which, first, panel, next) begins P of `next` aside, if it can, by
+ *                                             A -= A_k P A_k^H of its own rows alone
  *     void await_block()                      what was begun aside is there
  *     void weigh(which, order, panel)         W = A_k P
  *     void advance(which, panel, next)        panel of `next` -= W (A_k)^H, its rows
  *                                             `panel` being those of W
- *     void update(which, first, order, panel) A -= W A_k^H, lower triangle
+ *     void update(which, first, order, panel, next) A -= W A_k^H, lower triangle; rows
+ *                                             and columns of both panels may be left out
  *     void scatter(which, first, order, panel) W and -P to A's row and column k
  *     void done(flops);                       that many more are submitted
  */
@@ -97,14 +100,17 @@ private:
         while (true) {
             const int next_at = panel.first + panel.columns;
             const bool last = next_at >= order;
+            const auto next = panel_from(std::min(next_at, order));
+            const bool begun = !last && d_steps.look_ahead(which, first, panel, next);
             d_steps.weigh(which, order, panel);
             if (!last) {
-                const auto next = panel_from(next_at);
                 d_steps.gather(1 - which, first, order, next);
                 d_steps.advance(which, order, panel, next);
-                d_steps.invert_block(1 - which, first, next, true);
+                if (!begun) {
+                    d_steps.invert_block(1 - which, first, next, true);
+                }
             }
-            d_steps.update(which, first, order, panel);
+            d_steps.update(which, first, order, panel, next);
             d_steps.scatter(which, first, order, panel);
             d_steps.done(1. * order * order * panel.columns);
             if (last) {

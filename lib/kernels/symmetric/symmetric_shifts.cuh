@@ -29,10 +29,12 @@ struct pivot_shifts {
     static int most_of(int m) { return m / 4; }
 };
 
-//! `parts` = rows of `from` that were shifted. blockIdx = tile of (shifts, order)
+//! `parts` = sign times the rows of `from`, a lower triangle, that were shifted. blockIdx
+//! = tile of (shifts, order)
 template <typename W>
 __global__ void gather_shifted(device_matrix<const W> from,
                                int order,
+                               int sign,
                                const int* rows,
                                int shifts,
                                device_matrix<W> parts)
@@ -41,8 +43,10 @@ __global__ void gather_shifted(device_matrix<const W> from,
     for (int t = 0; t < tile_side; t += tile_threads_down) {
         const int i = blockIdx.y * tile_side + t + threadIdx.y;
         if (i < shifts && j < order) {
+            const int row = rows[i];
+            const W there = from.data[size_t(max(row, j)) * from.stride + min(row, j)];
             parts.data[size_t(i) * parts.stride + j] =
-                from.data[size_t(rows[i]) * from.stride + j];
+                scaled(row < j ? conjugate(there) : there, real_of<W>(sign));
         }
     }
 }

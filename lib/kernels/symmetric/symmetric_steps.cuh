@@ -2,8 +2,10 @@
 #pragma once
 
 #include "kernels/common/cuda_blas.cuh"
+#include "kernels/symmetric/symmetric_block.cuh"
 #include "kernels/symmetric/symmetric_panels.cuh"
 #include "kernels/symmetric/symmetric_small_unknown.cuh"
+#include "kernels/symmetric/symmetric_tensor.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <functional>
 #include <limits>
@@ -16,7 +18,9 @@ namespace {
  * batch of medium ones of which a thread block each inverts the leaves.
  *
  * A large one's next block is inverted on a stream of its own, before the update that it
- * runs beside is submitted, so that it finds its multiprocessors free. Nothing is
+ * runs beside is submitted, so that it finds its multiprocessors free. Where tensor cores
+ * take W, the rows of that block alone are brought up to date there too, so that all else
+ * is beside it, and the update leaves out what the next panel overwrites. Nothing is
  * captured in a graph: at the orders where that would count, kernels are few, and above,
  * a step of the device takes several times what its dozen launches take the host.
  */
@@ -30,7 +34,6 @@ public:
     //! that where shifts are kept it is panels throughout.
     static constexpr int most_by_panels = 4608;
     static constexpr int order_multiple = 16;
-    static constexpr int widest_panel = sizeof(W) == 16 ? 128 : 256;
 
     cuda_steps(int device, bool many, bool positive, bool by_panels)
         : d_many(many), d_positive(positive),
@@ -39,27 +42,18 @@ public:
         if (many) {
             return;
         }
-        int most = 0;
-        cuda_check(cudaDeviceGetAttribute(
-                       &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
-                   "cudaDeviceGetAttribute");
-        d_columns = widest_panel;
-        while (block_shared_bytes<W>(d_columns) > size_t(most)) {
-            d_columns /= 2;
+        d_blocks.prepare(device);
+        d_columns = d_blocks.columns();
+        if constexpr (has_tensors) {
+            d_by_tensors = d_tensors.prepare(device);
         }
-        with_parts(d_columns, [](auto kernel, int parts) {
-            cuda_check(cudaFuncSetAttribute(kernel,
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            int(block_shared_bytes<W>(32 * parts))),
-                       "cudaFuncSetAttribute");
-        });
         int least = 0, greatest = 0;
         cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
                    "cudaDeviceGetStreamPriorityRange");
         cuda_check(
             cudaStreamCreateWithPriority(&d_aside, cudaStreamNonBlocking, greatest),
             "cudaStreamCreateWithPriority");
-        for (auto* event : { &d_ready, &d_inverted }) {
+        for (auto* event : { &d_ready, &d_begun, &d_inverted }) {
             cuda_check(cudaEventCreateWithFlags(event, cudaEventDisableTiming),
                        "cudaEventCreate");
         }
@@ -68,6 +62,7 @@ public:
     {
         if (!d_many) {
             cudaEventDestroy(d_ready);
+            cudaEventDestroy(d_begun);
             cudaEventDestroy(d_inverted);
             cudaStreamDestroy(d_aside);
             cudaGetLastError();
@@ -90,7 +85,10 @@ public:
         for (auto& inverse : d_inverses) {
             inverse = { pieces.take<W>(size_t(d_columns) * d_columns), d_columns };
         }
-        d_exchange = pieces.take<W>(2 * size_t(d_columns) * d_columns);
+        for (auto& corner : d_ahead) {
+            corner = { pieces.take<W>(size_t(d_columns) * d_columns), d_columns };
+        }
+        d_blocks.take(pieces);
     }
 
     //! Small pivots of panels are shifted from now on, and kept there.
@@ -201,48 +199,47 @@ public:
 
     void invert_block(int which, int first, symmetric_panel panel, bool aside)
     {
-        const cudaStream_t stream = aside ? d_aside : d_stream;
         if (aside) {
-            cuda_check(cudaEventRecord(d_ready, d_stream), "cudaEventRecord");
-            cuda_check(cudaStreamWaitEvent(stream, d_ready, 0), "cudaStreamWaitEvent");
+            go_aside();
         }
-        int columns = block_rows;
-        while (columns < panel.columns) {
-            columns *= 2;
+        const auto rows = part(d_panels[which], panel.first, 0);
+        invert(rows.data, which, first, panel, aside ? d_aside : d_stream);
+        if (aside) {
+            cuda_check(cudaEventRecord(d_inverted, d_aside), "cudaEventRecord");
         }
-        const W* rows = d_panels[which].data + size_t(panel.first) * d_columns;
-        const auto tiny = d_positive ? real_of<W>(0) : unit_roundoff<real_of<W>>;
-        with_parts(columns, [&](auto kernel, int parts) {
-            if (32 * parts != columns) {
-                return;
-            }
-            cudaLaunchAttribute cooperative;
-            cooperative.id = cudaLaunchAttributeCooperative;
-            cooperative.val.cooperative = 1;
-            cudaLaunchConfig_t config = {};
-            config.gridDim = dim3(parts);
-            config.blockDim = dim3(block_threads);
-            config.dynamicSmemBytes = block_shared_bytes<W>(columns);
-            config.stream = stream;
-            config.attrs = &cooperative;
-            config.numAttrs = 1;
-            cuda_check(cudaLaunchKernelEx(&config,
-                                          kernel,
+    }
+    bool look_ahead(int which, int first, symmetric_panel panel, symmetric_panel next)
+    {
+        if constexpr (has_tensors) {
+            if (d_by_tensors) {
+                go_aside();
+                const int at = first + next.first;
+                const auto rows = constant(part(d_panels[which], next.first, 0));
+                d_tensors.multiply_corner(1,
                                           rows,
+                                          constant(d_inverses[which]),
+                                          {},
+                                          d_ahead[0],
+                                          next.columns,
                                           panel.columns,
-                                          d_inverses[which].data,
-                                          d_exchange,
-                                          d_columns,
-                                          d_positive,
-                                          tiny,
-                                          first + panel.first,
-                                          d_states,
-                                          d_shifts),
-                       "symmetric_inverse: invert_block");
-        });
-        if (aside) {
-            cuda_check(cudaEventRecord(d_inverted, stream), "cudaEventRecord");
+                                          panel.columns,
+                                          d_aside);
+                d_tensors.multiply_corner(-1,
+                                          constant(d_ahead[0]),
+                                          rows,
+                                          constant(block(at, at)),
+                                          d_ahead[1],
+                                          next.columns,
+                                          next.columns,
+                                          panel.columns,
+                                          d_aside);
+                cuda_check(cudaEventRecord(d_begun, d_aside), "cudaEventRecord");
+                invert(d_ahead[1].data, 1 - which, first, next, d_aside);
+                cuda_check(cudaEventRecord(d_inverted, d_aside), "cudaEventRecord");
+                return true;
+            }
         }
+        return false;
     }
     void await_block()
     {
@@ -251,6 +248,20 @@ public:
 
     void weigh(int which, int order, symmetric_panel panel)
     {
+        if constexpr (has_tensors) {
+            if (d_by_tensors) {
+                // P is its own transpose.
+                return d_tensors.multiply_strip(1,
+                                                constant(d_panels[which]),
+                                                constant(d_inverses[which]),
+                                                {},
+                                                d_weighed,
+                                                order,
+                                                panel.columns,
+                                                panel.columns,
+                                                d_stream);
+            }
+        }
         multiply(1,
                  d_panels[which],
                  as::stored,
@@ -264,16 +275,33 @@ public:
     }
     void advance(int which, int order, symmetric_panel panel, symmetric_panel next)
     {
-        multiply(-1,
-                 d_weighed,
-                 as::stored,
-                 part(d_panels[which], next.first, 0),
-                 as::adjoint,
-                 1,
-                 d_panels[1 - which],
-                 order,
-                 next.columns,
-                 panel.columns);
+        const auto rows = part(d_panels[which], next.first, 0);
+        const auto to = d_panels[1 - which];
+        if constexpr (has_tensors) {
+            if (d_by_tensors) {
+                d_tensors.multiply_strip(-1,
+                                         constant(d_weighed),
+                                         constant(rows),
+                                         constant(to),
+                                         to,
+                                         order,
+                                         next.columns,
+                                         panel.columns,
+                                         d_stream);
+            }
+        }
+        if (!d_by_tensors) {
+            multiply(-1,
+                     d_weighed,
+                     as::stored,
+                     rows,
+                     as::adjoint,
+                     1,
+                     to,
+                     order,
+                     next.columns,
+                     panel.columns);
+        }
         transpose<W>
             <<<tiles_of(panel.columns, next.columns), tile_block(), 0, d_stream>>>(
                 constant(part(d_weighed, next.first, 0)),
@@ -282,8 +310,23 @@ public:
                 part(d_panels[1 - which], panel.first, 0));
         cuda_check_launch("symmetric_inverse: transpose");
     }
-    void update(int which, int first, int order, symmetric_panel panel)
+    void
+    update(int which, int first, int order, symmetric_panel panel, symmetric_panel next)
     {
+        if constexpr (has_tensors) {
+            if (d_by_tensors) {
+                cuda_check(cudaStreamWaitEvent(d_stream, d_begun, 0),
+                           "cudaStreamWaitEvent");
+                return d_tensors.subtract_triangle(
+                    constant(d_weighed),
+                    constant(d_panels[which]),
+                    block(first, first),
+                    order,
+                    panel.columns,
+                    { panel.first, next.first + next.columns },
+                    d_stream);
+            }
+        }
         subtract(d_weighed,
                  d_panels[which],
                  as::adjoint,
@@ -367,6 +410,27 @@ public:
 
 private:
     using as = cuda_blas::as;
+    static constexpr bool has_tensors = std::is_same_v<W, double>;
+
+    //! What is submitted aside from now on waits for what was submitted before.
+    void go_aside()
+    {
+        cuda_check(cudaEventRecord(d_ready, d_stream), "cudaEventRecord");
+        cuda_check(cudaStreamWaitEvent(d_aside, d_ready, 0), "cudaStreamWaitEvent");
+    }
+    //! P of that panel, whose own rows are given.
+    void invert(
+        const W* rows, int which, int first, symmetric_panel panel, cudaStream_t stream)
+    {
+        d_blocks.invert(rows,
+                        panel.columns,
+                        d_inverses[which].data,
+                        d_positive,
+                        first + panel.first,
+                        d_states,
+                        d_shifts,
+                        stream);
+    }
 
     static cuda_blas::matrix<W> blas(device_matrix<W> m)
     {
@@ -381,36 +445,22 @@ private:
         return part(d_work, row, column);
     }
 
-    //! Calls `use` with the kernels for panels up to that many columns.
-    template <typename Use>
-    static void with_parts(int columns, const Use& use)
-    {
-        use(kernels::invert_block<W, 1>, 1);
-        if (columns >= 64) {
-            use(kernels::invert_block<W, 2>, 2);
-        }
-        if (columns >= 128) {
-            use(kernels::invert_block<W, 4>, 4);
-        }
-        if constexpr (widest_panel >= 256) {
-            if (columns >= 256) {
-                use(kernels::invert_block<W, 8>, 8);
-            }
-        }
-    }
-
     const bool d_many;
     const bool d_positive;
     const int d_most_by_panels;
+    block_inverter<W> d_blocks;
+    tensor_products d_tensors;
+    bool d_by_tensors = false;
     int d_columns = 0; //!< of a panel
     cudaStream_t d_aside = nullptr;
     cudaEvent_t d_ready = nullptr;
+    cudaEvent_t d_begun = nullptr; //!< aside, just before a block is inverted
     cudaEvent_t d_inverted = nullptr;
 
     device_matrix<W> d_panels[2] = {};
     device_matrix<W> d_weighed = {};
     device_matrix<W> d_inverses[2] = {};
-    W* d_exchange = nullptr;
+    device_matrix<W> d_ahead[2] = {}; //!< the next block's W, and that block
     pivot_shifts<W> d_shifts = {};
 
     cuda_blas* d_blas = nullptr;

@@ -76,7 +76,7 @@ public:
         //!< X = 0, (batch)
         view<int> refinements = {};
         //!< what the residual asked for: Newton steps X <- X (2 I - A X), other random
-        //!< draws, the same in double, (batch)
+        //!< draws, factors, the same in double, (batch)
     };
 
     //! \throws std::invalid_argument if a parameter is out of range; backend_unavailable
