@@ -109,8 +109,7 @@ void batch_block::make_jobs()
         for (size_t kind = 0; kind < d_kinds.size(); ++kind) {
             made->jobs.push_back(make_job_of_kind(*made->line, static_cast<int>(kind)));
         }
-        made->host_status = make_locked_memory(
-            std::max<size_t>(1, frames * d_status_words) * sizeof(int));
+        made->end = std::make_unique<batch_end>(*made->line, frames * d_status_words);
         if (on_device) {
             for (size_t p = 0; p < d_inputs.size(); ++p) {
                 made->in.emplace_back(*made->line, batch_in[p] * d_inputs[p].item_bytes);

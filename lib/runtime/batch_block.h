@@ -16,6 +16,8 @@
 
 namespace gr::cudaphy {
 
+class batch_end;
+
 //! What every block of this module lets its user set.
 struct batch_options {
     std::string length_tag_key; //!< empty: a plain stream without packets
@@ -134,6 +136,8 @@ protected:
 
     //! Where a slot's batches are submitted.
     virtual std::unique_ptr<queue> make_queue();
+    //! Whether the batch that was submitted last to `line` with this end is done.
+    virtual bool is_done(queue& line, const batch_end& end) const;
     //! How long a block with nothing under way lets room gather for a whole batch, for
     //! the sake of readers that wait for more than there is.
     std::chrono::microseconds d_room_patience{ 10000 };
@@ -181,6 +185,7 @@ private:
     int frames_to_submit(const gr_vector_int& ninput_items);
     void wait_for_room();
     bool wait_for_oldest();
+    bool is_done(const slot& busy) const;
     bool is_announced();
     void wait_for_announced();
     void announce();

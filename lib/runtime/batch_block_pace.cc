@@ -116,41 +116,46 @@ bool batch_block::wait_for_oldest()
     if (!oldest) {
         return true;
     }
-    if (d_free.empty() || !d_problem.empty()) {
-        oldest->line->synchronize();
-        return true;
-    }
     using std::chrono::steady_clock, std::chrono::microseconds;
+    const bool may_submit = !d_free.empty() && d_problem.empty();
     const auto begin = steady_clock::now();
     auto& threads = detail()->d_tpb;
-    const auto something_came = [&] {
-        return threads.input_changed || (d_short_of_room && threads.output_changed);
-    };
-    while (!oldest->line->idle()) {
-        const auto asked = steady_clock::now();
-        const auto so_far = std::chrono::duration_cast<microseconds>(asked - begin);
-        // A batch that takes long may be noticed a little late, to spare the processor.
-        if (so_far > std::chrono::milliseconds(1)) {
+    while (!is_done(*oldest)) {
+        const auto looked = steady_clock::now();
+        const auto so_far = std::chrono::duration_cast<microseconds>(looked - begin);
+        const bool takes_long = so_far > std::chrono::milliseconds(1);
+        {
             gr::thread::scoped_lock guard(threads.mutex);
-            if (something_came()) {
+            if (may_submit &&
+                (threads.input_changed || (d_short_of_room && threads.output_changed))) {
                 return false;
             }
-            threads.input_cond.timed_wait(
-                guard, boost::posix_time::microseconds(so_far.count() / 16));
+            // It may be noticed a little late, to spare the processor.
+            if (takes_long) {
+                const auto nap = std::min<int64_t>(so_far.count() / 16, 100000);
+                threads.input_cond.timed_wait(guard,
+                                              boost::posix_time::microseconds(nap));
+            }
+        }
+        if (takes_long) {
+            oldest->line->idle(); // throws where the device is lost
             continue;
         }
-        // Asking the driver holds up the threads that submit.
-        do {
-            gr::thread::scoped_lock guard(threads.mutex);
-            if (something_came()) {
-                return false;
-            }
-            guard.unlock();
+        // Others take the mutex to notify, and sleep if they find it taken.
+        while (!is_done(*oldest) && steady_clock::now() - looked < microseconds(4)) {
             std::this_thread::yield();
-        } while (steady_clock::now() - asked < microseconds(4));
+        }
     }
     return true;
 }
+
+bool batch_block::is_done(const slot& busy) const
+{
+    return is_done(*busy.line, *busy.end);
+}
+
+//! On the host a batch is done when it is submitted.
+bool batch_block::is_done(queue&, const batch_end& end) const { return end.done(); }
 
 //! Whether the block before is about to put items out that are not there yet.
 bool batch_block::is_announced()

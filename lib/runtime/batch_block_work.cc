@@ -67,7 +67,7 @@ int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
         do {
             collect(rings);
         } while (!d_in_flight.empty() &&
-                 (!d_in_flight.front().busy || d_in_flight.front().busy->line->idle()));
+                 (!d_in_flight.front().busy || is_done(*d_in_flight.front().busy)));
         return WORK_CALLED_PRODUCE;
     }
     if (!d_problem.empty()) {
@@ -219,10 +219,10 @@ void batch_block::submit(const rings& rings, int number, int frames)
     }
     d_in_flight.push_back(std::move(under_way));
     // After the blocks behind were told: none of them waits for it.
-    if (own_memory && d_status_words) {
-        line.copy_out(
-            free->statuses(), free->status.data(), sizeof(int) * frames * d_status_words);
-    }
+    free->end->submit(line,
+                      work.status,
+                      size_t(frames) * d_status_words,
+                      reports_zeros() || drops_frames());
     d_counters.queued(d_in_flight.size());
 }
 
@@ -302,6 +302,9 @@ void batch_block::report_all(const flight& done, const kept_frames& kept_before)
 {
     const batch_status status{ done.busy->statuses(), done.frames };
     const uint64_t items = d_kinds[done.kind].out[0];
+    if (!done.busy->end->any_words()) {
+        return;
+    }
     const bool all = reports_zeros();
     constexpr int at_once = 64;
     for (int first = 0; d_status_words && first < done.frames; first += at_once) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/batch_block.h"
+#include "runtime/batch_end.h"
 #include "runtime/stopwatch.h"
 
 namespace gr::cudaphy {
@@ -10,15 +11,15 @@ namespace gr::cudaphy {
 //! device buffers there.
 struct batch_block::slot {
     std::unique_ptr<queue> line;
+    std::unique_ptr<batch_end> end;
     std::unique_ptr<stopwatch> watch;             //!< of the kernels, without the copies
     bool timed = false;                           //!< the batch under way
     std::vector<std::unique_ptr<batch_job>> jobs; //!< one a kind
     //! Empty where the job works in GNU Radio's own rings.
     std::vector<array<char>> in, out;
     array<int> status;
-    std::shared_ptr<void> host_status;
 
-    int* statuses() const { return static_cast<int*>(host_status.get()); }
+    int* statuses() const { return end->words(); }
 };
 
 } // namespace gr::cudaphy

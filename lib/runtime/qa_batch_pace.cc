@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE batch_pace
 #include "kernels/common/testing.h"
 #include "runtime/batch_block.h"
+#include "runtime/batch_end.h"
 #include <algorithm>
 #include <gnuradio/blocks/vector_sink.h>
 #include <gnuradio/blocks/vector_source.h>
@@ -74,10 +75,11 @@ public:
     }
     void synchronize() override
     {
-        d_made.waits_while_busy += number && d_busy(number);
+        d_made.waits_while_busy += busy();
         d_real->synchronize();
     }
-    bool idle() override { return !(number && d_busy(number)) && d_real->idle(); }
+    bool idle() override { return !busy() && d_real->idle(); }
+    bool busy() const { return number && d_busy(number); }
 
 private:
     calls& d_made;
@@ -151,6 +153,11 @@ private:
         return made;
     }
     bool has_own_memory() const override { return true; }
+    bool is_done(queue& line, const batch_end& end) const override
+    {
+        return !dynamic_cast<watched_queue&>(line).busy() &&
+               batch_block::is_done(line, end);
+    }
     std::unique_ptr<queue> make_queue() override
     {
         return std::make_unique<watched_queue>(
@@ -358,6 +365,38 @@ BOOST_AUTO_TEST_CASE(between_blocks_on_a_device_a_batch_costs_one_copy_of_its_st
     BOOST_TEST(calls(1).copies_out == batches(1));
     BOOST_TEST(calls(2).copies_in == 0);
     BOOST_TEST(calls(2).copies_out == 2 * batches(2));
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_batch_brings_its_status_words)
+{
+    const auto line = queue::make(tested_backend());
+    constexpr int most = 40000;
+    batch_end end(*line, most);
+    BOOST_TEST(end.done());
+    // A few are copied; of many a GPU brings none where all are 0.
+    for (const int count : { 0, 1, 3, 1024, 4096, 4097, 4102, 20481, most }) {
+        const bool brought = count > 4096 && line->where() == backend::cuda;
+        for (const int at :
+             { -1, 0, count / 2, count - 1 }) { // of the word that is not 0
+            std::vector<int> words(count);
+            const bool any = at >= 0 && at < count;
+            if (any) {
+                words[at] = count + 1;
+            }
+            array<int> status(*line, view<const int>(words.data(), words.size()));
+            for (const bool zeros_too : { false, true }) {
+                std::fill_n(end.words(), most, -7);
+                end.submit(*line, status.data(), count, zeros_too);
+                line->synchronize();
+                BOOST_TEST(end.done());
+                const bool come = any || zeros_too || !brought;
+                BOOST_TEST((count == 0 || end.any_words() == come));
+                const auto expected = come ? words : std::vector<int>(count, -7);
+                BOOST_TEST(std::equal(expected.begin(), expected.end(), end.words()));
+                BOOST_TEST((count == most || end.words()[count] == -7));
+            }
+        }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(readers_wait_for_the_queues_that_write_what_they_read_and_no_other)
