@@ -3,6 +3,7 @@
 #include "kernels/common/testing.h"
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
 
 using namespace gr::cudaphy;
@@ -26,7 +27,74 @@ symbols noisy_symbols(size_t count)
     return made;
 }
 
+//! LLRs of the first `count` symbols from element `offset` of memory on; what stands
+//! around them must stay.
+template <typename T>
+std::vector<T> demap_at(queue& q,
+                        soft_demapper& plan,
+                        const symbols& in,
+                        size_t count,
+                        int bits,
+                        size_t offset)
+{
+    array<complex64> x(q, view<const complex64>(in.x));
+    array<float> noise(q, view<const float>(in.noise));
+    const size_t llrs = count * bits;
+    auto room = poisoned<T>(q, offset + llrs + 9);
+    const auto before = room.to_host();
+    plan.run(x.all().part(0, count),
+             noise.all().part(0, count),
+             room.all().part(offset, llrs),
+             q);
+    const auto after = room.to_host();
+    const auto same = [&](size_t first, size_t last) {
+        return std::memcmp(&before[first], &after[first], (last - first) * sizeof(T)) ==
+               0;
+    };
+    BOOST_TEST(same(0, offset));
+    BOOST_TEST(same(offset + llrs, room.size()));
+    return { after.begin() + offset, after.begin() + offset + llrs };
+}
+
+template <typename T>
+void check_places_and_sizes(const std::string& name, bool max_log)
+{
+    const auto q = queue::make(tested_backend());
+    const auto points = constellation::make(name);
+    const auto plan = soft_demapper::make({ points, max_log, 0 }, tested_backend());
+    const auto in = noisy_symbols(1025);
+    const auto all = demap_at<T>(*q, *plan, in, in.x.size(), points.bits, 0);
+    for (const size_t count : { 0, 1, 191, 192, 257, 385, 513, 641, 1024 }) {
+        for (const size_t offset : { 0, 1, 2, 3 }) {
+            const auto some = demap_at<T>(*q, *plan, in, count, points.bits, offset);
+            const bool equal =
+                std::memcmp(some.data(), all.data(), some.size() * sizeof(T)) == 0;
+            BOOST_TEST(equal,
+                       name << ", " << count << " symbols, from element " << offset);
+        }
+    }
+}
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(numbers_depend_neither_on_their_place_nor_on_how_many_they_are)
+{
+    if (tested_backend() == backend::reference) {
+        return; // one symbol at a time, and slow
+    }
+    for (const char* name : { "bpsk",
+                              "qpsk",
+                              "dvbs2_8psk",
+                              "qam16",
+                              "dvbs2_32apsk_3/4",
+                              "qam64",
+                              "qam256",
+                              "qam1024" }) {
+        check_places_and_sizes<float>(name, true);
+        check_places_and_sizes<float16>(name, true);
+        check_places_and_sizes<int8_t>(name, true);
+    }
+}
 
 BOOST_AUTO_TEST_CASE(int8_and_float16_are_the_floats_rounded)
 {

@@ -41,6 +41,8 @@ struct demapping {
 #define LANE_ROLLED _Pragma("GCC unroll 1")
 #endif
 #define LANE_FUNCTION HWY_INLINE
+#define LANE_LAMBDA HWY_ATTR
+#define LANE_RARE_FUNCTION HWY_NOINLINE
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -49,9 +51,6 @@ namespace {
 namespace HWY_NAMESPACE {
 
 using namespace hwy::HWY_NAMESPACE;
-
-// To base 2, where the exponential's whole part is an exponent's bits.
-constexpr float log_unit = 1.44269504f;
 
 //! A polynomial with the last coefficient first.
 template <typename D, typename V>
@@ -66,40 +65,65 @@ HWY_INLINE V polynomial(D d, V x, V sum, float next, Rest... rest)
     return polynomial(d, x, MulAdd(sum, x, Set(d, next)), rest...);
 }
 
-// It is the sum's absolute error that counts, so that polynomials serve for 2^-f with f
-// in 0 to 1 and for log2(1 + e) / e with e in 0 to 1: least-maximum fits, each off by
-// less than 1.7e-7 with its roundings.
+constexpr int least_shared_bits = 4;
+constexpr int most_exponent = 62;
+
+// Least-maximum fits of 2^-f with f in 0 to 1 and of log2(1 + e) / e with e in 0 to 1,
+// each off by less than 1.7e-7 with its roundings.
 template <typename D, typename V>
-HWY_INLINE V LogSum(D d, V a, V b)
+HWY_INLINE V Power(D d, V x)
 {
     const Rebind<int32_t, D> d_int;
-    // 2^-120 adds nothing, and is not yet subnormal, which would cost much time.
-    const V distance = Min(Abs(a - b), Set(d, 120.0f));
-    const auto whole = ConvertTo(d_int, distance);
-    const V fraction = distance - ConvertTo(d, whole);
-    const V power = BitCast(d, ShiftLeft<23>(Set(d_int, 127) - whole));
-    const V e = power * polynomial(d,
-                                   fraction,
-                                   Set(d, -0.000948230620f),
-                                   0.00921256747f,
-                                   -0.0553010851f,
-                                   0.240180016f,
-                                   -0.693143249f,
-                                   0.999999940f);
-    const V log = e * polynomial(d,
-                                 e,
-                                 Set(d, -0.00930917170f),
-                                 0.0520589612f,
-                                 -0.137521163f,
-                                 0.241864488f,
-                                 -0.347300887f,
-                                 0.478683621f,
-                                 -0.721165776f,
-                                 1.44268990f);
-    return Max(a, b) + log;
+    // 2^-125 is not yet subnormal, whatever the rounding; that would cost much time.
+    const V below = Min(Set(d, most_exponent) - x, Set(d, most_exponent + 125));
+    const auto whole = ConvertTo(d_int, below);
+    const V fraction = below - ConvertTo(d, whole);
+    const V power = BitCast(d, ShiftLeft<23>(Set(d_int, 127 + most_exponent) - whole));
+    return power * polynomial(d,
+                              fraction,
+                              Set(d, -0.000948230620f),
+                              0.00921256747f,
+                              -0.0553010851f,
+                              0.240180016f,
+                              -0.693143249f,
+                              0.999999940f);
+}
+
+template <typename D, typename V>
+HWY_INLINE V LogarithmOfOneAnd(D d, V e)
+{
+    return e * polynomial(d,
+                          e,
+                          Set(d, -0.00930917170f),
+                          0.0520589612f,
+                          -0.137521163f,
+                          0.241864488f,
+                          -0.347300887f,
+                          0.478683621f,
+                          -0.721165776f,
+                          1.44268990f);
+}
+
+template <typename D, typename V>
+HWY_INLINE V Logarithm(D d, V x)
+{
+    const Rebind<int32_t, D> d_int;
+    const auto bits = BitCast(d_int, x);
+    const auto one = Set(d_int, 127 << 23);
+    const V whole = ConvertTo(d, ShiftRight<23>(bits) - Set(d_int, 127));
+    const V e = BitCast(d, Or(And(bits, Set(d_int, (1 << 23) - 1)), one)) - Set(d, 1.0f);
+    return whole + LogarithmOfOneAnd(d, e);
+}
+
+template <typename M, typename V, typename Other>
+HWY_INLINE V WhereNot(M yes, V a, const Other& other)
+{
+    const DFromV<V> d;
+    return HWY_LIKELY(AllTrue(d, yes)) ? a : IfThenElse(yes, a, other());
 }
 
 #include "kernels/mimo/soft_demapper_lanes-inl.h"
+static_assert(raised == most_exponent);
 
 //! Writes one vector of each bit so that a symbol's bits stand side by side.
 template <int Bits, typename D>

@@ -10,6 +10,8 @@
 #define LANE_FUNCTION __device__ __forceinline__
 #define LANE_UNROLL _Pragma("unroll 16")
 #define LANE_ROLLED _Pragma("unroll 1")
+#define LANE_LAMBDA
+#define LANE_RARE_FUNCTION LANE_FUNCTION
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -28,13 +30,34 @@ LANE_FUNCTION bool Gt(float a, float b) { return a > b; }
 LANE_FUNCTION bool And(bool a, bool b) { return a && b; }
 LANE_FUNCTION float IfThenElseZero(bool yes, float a) { return yes ? a : 0.0f; }
 
-// To base 2, whose exponential and logarithm are single instructions of the GPU beside
-// their care for subnormal numbers.
-constexpr float log_unit = 1.44269504f;
+LANE_FUNCTION float Sqrt(float a) { return __fsqrt_rn(a); }
+LANE_FUNCTION float NegMulAdd(float a, float b, float c) { return __fmaf_rn(-a, b, c); }
 
-LANE_FUNCTION float LogSum(one_lane, float a, float b)
+constexpr int least_shared_bits = 2;
+
+// Single instructions, off by 2^-22, which flush subnormal numbers.
+LANE_FUNCTION float Power(one_lane, float x)
 {
-    return fmaxf(a, b) + log2f(1.0f + exp2f(-fabsf(a - b)));
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+LANE_FUNCTION float Logarithm(one_lane, float x)
+{
+    float log;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log) : "f"(x));
+    return log;
+}
+
+[[maybe_unused]] LANE_FUNCTION float LogarithmOfOneAnd(one_lane d, float e)
+{
+    return Logarithm(d, 1.0f + e);
+}
+
+template <typename Other>
+LANE_FUNCTION float WhereNot(bool yes, float a, const Other& other)
+{
+    return yes ? a : other();
 }
 
 #include "kernels/mimo/soft_demapper_lanes-inl.h"
@@ -46,16 +69,17 @@ constexpr int block_symbols = Bits % 3 == 0   ? 192
                               : Bits % 7 == 0 ? 224
                                               : 256;
 
-// One symbol a thread: 8 + 4 bytes in and 4 a bit out, 44 for 256-QAM. At 4.2 TB/s a
-// quarter of a multiprocessor has 310 cycles for a warp's symbols, in which it can issue
-// 310 operations, but only 155 that compare, select or compute addresses: of these the
-// axes take about 50 where they fold. The points are a kernel parameter, so that each
+// 8 + 4 bytes in and 4 a bit out, 44 for 256-QAM. At 4.2 TB/s a quarter of a
+// multiprocessor has 310 cycles for a warp's symbols, in which it can issue 310
+// operations, but only 155 that compare, select or compute addresses (of these the axes
+// take about 50 where they fold), and only 39 powers and logarithms. A thread asks for
+// the symbols of its tiles before it works on the first: with one alone, too little is on
+// its way from memory. The points are a kernel parameter, so that each
 // stands in the instruction as a constant operand. LLRs go through shared memory, whose
 // rows hold one bit, so that whole warps write whole lines; `row` puts the bits of the
 // symbols that a warp reads into different banks.
 struct as_float32 {
     using type = float;
-    static __device__ float of(float llr, float) { return llr; }
 };
 struct as_float16 {
     using type = __half;
@@ -73,7 +97,7 @@ struct as_int8 {
     }
 };
 
-template <typename Number, bool MaxLog, int Bits, typename Table>
+template <typename Number, bool MaxLog, int Bits, int Tiles, typename Table>
 __global__ void __launch_bounds__(block_symbols<Bits>)
     soft_demapper_kernel(const __grid_constant__ Table table,
                          const float2* __restrict__ x,
@@ -84,45 +108,95 @@ __global__ void __launch_bounds__(block_symbols<Bits>)
                          float sign,
                          float steps)
 {
+    using number = typename Number::type;
     constexpr int threads = block_symbols<Bits>;
     constexpr int row = threads + (32 + Bits - 1) / Bits;
-    __shared__ float by_bit[Bits * row];
+    // Short numbers stand here as they will there, to leave by words.
+    constexpr bool is_short = sizeof(number) < sizeof(float);
+    constexpr int words = threads * Bits * int(sizeof(number)) / 4;
+    __shared__ unsigned kept[is_short ? words : Bits * row];
+    float* const by_bit = reinterpret_cast<float*>(kept);
+    number* const by_symbol = reinterpret_cast<number*>(kept);
 
-    const size_t first = size_t{ blockIdx.x } * threads;
-    const size_t i = first + threadIdx.x;
-    if (i < symbols) {
-        const float2 symbol = x[i];
-        const float variance = noise[i * noise_step];
-        float of_bit[Bits];
-        demap<MaxLog, Bits>(
-            one_lane{}, table, symbol.x, symbol.y, variance, sign, of_bit);
-        LANE_UNROLL
-        for (int bit = 0; bit < Bits; ++bit) {
-            int place = bit;
-            if constexpr (std::is_same_v<Table, square_table>) {
-                place = table.place[bit];
-            }
-            by_bit[place * row + threadIdx.x] = of_bit[bit];
+    const size_t begin = size_t{ blockIdx.x } * (threads * Tiles);
+    float2 symbol[Tiles];
+    float variance[Tiles];
+    LANE_UNROLL
+    for (int tile = 0; tile < Tiles; ++tile) {
+        const size_t i = begin + tile * threads + threadIdx.x;
+        if (i < symbols) {
+            symbol[tile] = x[i];
+            variance[tile] = noise[i * noise_step];
         }
     }
-    __syncthreads();
-
-    const size_t left = symbols - first;
-    // From one pass to the next the bit stays the same, and the symbol moves on by so
-    // many.
-    constexpr int step = threads / Bits;
-    const float* const from = by_bit + threadIdx.x % Bits * row + threadIdx.x / Bits;
-    auto* const out = llr + first * Bits + threadIdx.x;
-    if (left >= threads) {
-        LANE_UNROLL
-        for (int pass = 0; pass < Bits; ++pass) {
-            out[pass * threads] = Number::of(from[pass * step], steps);
+    LANE_UNROLL
+    for (int tile = 0; tile < Tiles; ++tile) {
+        const size_t first = begin + tile * threads;
+        if (first >= symbols) {
+            return;
         }
-    } else {
-        const int count = Bits * int(left) - int(threadIdx.x);
-        LANE_ROLLED
-        for (int pass = 0; pass * threads < count; ++pass) {
-            out[pass * threads] = Number::of(from[pass * step], steps);
+        if (tile > 0) {
+            __syncthreads();
+        }
+        if (first + threadIdx.x < symbols) {
+            float of_bit[Bits];
+            demap<MaxLog, Bits>(one_lane{},
+                                table,
+                                symbol[tile].x,
+                                symbol[tile].y,
+                                variance[tile],
+                                sign,
+                                of_bit);
+            LANE_UNROLL
+            for (int bit = 0; bit < Bits; ++bit) {
+                int place = bit;
+                if constexpr (std::is_same_v<Table, square_table>) {
+                    place = table.place[bit];
+                }
+                if constexpr (is_short) {
+                    by_symbol[threadIdx.x * Bits + place] =
+                        Number::of(of_bit[bit], steps);
+                } else {
+                    by_bit[place * row + threadIdx.x] = of_bit[bit];
+                }
+            }
+        }
+        __syncthreads();
+
+        const size_t left = symbols - first;
+        number* const to = llr + first * Bits;
+        if constexpr (is_short) {
+            if (left >= threads && reinterpret_cast<uintptr_t>(to) % 4 == 0) {
+                LANE_UNROLL
+                for (int at = threadIdx.x; at < words; at += threads) {
+                    reinterpret_cast<unsigned*>(to)[at] = kept[at];
+                }
+            } else {
+                const int count = Bits * int(left < threads ? left : threads);
+                LANE_ROLLED
+                for (int at = threadIdx.x; at < count; at += threads) {
+                    to[at] = by_symbol[at];
+                }
+            }
+        } else {
+            // From one pass to the next the bit stays the same, and the symbol moves on
+            // by so many.
+            constexpr int step = threads / Bits;
+            const float* const from =
+                by_bit + threadIdx.x % Bits * row + threadIdx.x / Bits;
+            number* const out = to + threadIdx.x;
+            if (left >= threads) {
+                LANE_UNROLL
+                for (int pass = 0; pass < Bits; ++pass) {
+                    out[pass * threads] = from[pass * step];
+                }
+            } else {
+                const int count = Bits * int(left) - int(threadIdx.x);
+                LANE_ROLLED
+                for (int pass = 0; pass * threads < count; ++pass) {
+                    out[pass * threads] = from[pass * step];
+                }
+            }
         }
     }
 }
@@ -141,8 +215,9 @@ template <typename Number, bool MaxLog, int Bits, typename Table>
 void launch(const Table& table, const run_arguments& run)
 {
     constexpr int threads = block_symbols<Bits>;
-    const size_t blocks = (run.symbols + threads - 1) / threads;
-    soft_demapper_kernel<Number, MaxLog, Bits>
+    constexpr int tiles = MaxLog || Bits <= 4 ? 2 : 1;
+    const size_t blocks = (run.symbols + threads * tiles - 1) / (threads * tiles);
+    soft_demapper_kernel<Number, MaxLog, Bits, tiles>
         <<<unsigned(blocks), threads, 0, run.stream>>>(
             table,
             run.x,

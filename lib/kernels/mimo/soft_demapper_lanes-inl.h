@@ -2,14 +2,27 @@
 
 // The demapper's arithmetic, written once for a vector of symbols and for a GPU thread,
 // which is a vector of one lane. Included inside a namespace, once for each instruction
-// set, where these exist: LANE_FUNCTION (how a function begins), LANE_UNROLL (a
-// loop up to 16 times), LANE_ROLLED, the operations named as Highway names them, and
-// LogSum(d, a, b) = log(e^a + e^b) with exponentials and logarithm to a base of its own,
-// ln(base) = 1 / log_unit. No multiply and add is fused, so that max-log LLRs are the
-// same bits everywhere.
+// set, where these exist: LANE_FUNCTION (how a function begins), LANE_UNROLL (a loop up
+// to 16 times), LANE_ROLLED; LANE_LAMBDA (what stands before a lambda's body);
+// LANE_RARE_FUNCTION, of what is seldom come to; least_shared_bits, of a point or level,
+// from which on sums that serve all bits pay; the operations named as Highway names them;
+// and
+//
+//   Power(d, x)               2^x of x up to `raised`, or 2^-125 and less below that
+//   Logarithm(d, x)           to base 2, of x from 2^-126 up
+//   LogarithmOfOneAnd(d, x)   of 1 + x, x in 0 to 1
+//   WhereNot(yes, a, other)   a, but where `yes` is false what other() gives
+//
+// No multiply and add of max-log LLRs is fused, so that they are the same bits
+// everywhere.
 
-// Below every metric, above -infinity.
-constexpr float lowest_metric = -1e30f;
+constexpr float log2_e = 1.44269504f;
+constexpr float ln_2 = 0.693147181f;
+
+// Of exact LLRs: likelihoods are 2^raised times themselves, so that sums of them reach
+// down to 2^-160, or LLRs up to 111, without care.
+constexpr float raised = 62.0f;
+constexpr float least_sum = 0x1p-98f;
 
 // Symbols beyond this are taken as if they stood there: no metric overflows.
 constexpr float largest_symbol = 1e18f;
@@ -40,23 +53,41 @@ struct plane_metric {
     }
 };
 
-//! A metric as a log-likelihood relative to the best point's, which is 0.
-template <typename D, typename V, typename Metric>
-struct scaled_metric {
+//! A level's or point's likelihood, raised: x and the halved step of the tables are times
+//! sqrt(log2(e) / N), so that it takes two fused operations and the power.
+template <typename D, typename V>
+struct axis_likelihood {
     D d;
-    const Metric& metric;
-    V best;
-    V scale;
+    V x;
+    V half;
+    const axis_table& table;
 
-    LANE_FUNCTION V operator()(int label) const
+    LANE_FUNCTION V operator()(int level) const
     {
-        return Max((metric(label) - best) * scale, Set(d, lowest_metric));
+        const V away = NegMulAdd(half, Set(d, table.twice[level]), x);
+        return Power(d, NegMulAdd(away, away, Set(d, raised)));
     }
 };
 
-template <typename D>
-struct largest_term {
+template <typename D, typename V, typename Table>
+struct plane_likelihood {
     D d;
+    V re;
+    V im;
+    V half;
+    const Table& table;
+
+    LANE_FUNCTION V operator()(int label) const
+    {
+        const V across = NegMulAdd(half, Set(d, table.twice_re[label]), re);
+        const V along = NegMulAdd(half, Set(d, table.twice_im[label]), im);
+        return Power(d,
+                     NegMulAdd(along, along, NegMulAdd(across, across, Set(d, raised))));
+    }
+};
+
+struct largest_term {
+    static constexpr float none = -1e30f; //!< below every metric
 
     template <typename V>
     LANE_FUNCTION V operator()(V a, V b) const
@@ -65,14 +96,41 @@ struct largest_term {
     }
 };
 
+struct sum_of_terms {
+    static constexpr float none = 0.0f;
+
+    template <typename V>
+    LANE_FUNCTION V operator()(V a, V b) const
+    {
+        return a + b;
+    }
+};
+
+//! log2(2^a + 2^b)
 template <typename D>
 struct log_of_sum {
+    static constexpr float none = -1e30f;
     D d;
 
     template <typename V>
     LANE_FUNCTION V operator()(V a, V b) const
     {
-        return LogSum(d, a, b);
+        const V power = Power(d, Set(d, 0.0f) - Abs(a - b));
+        return Max(a, b) + LogarithmOfOneAnd(d, power);
+    }
+};
+
+//! A metric as a log-likelihood to base 2, relative to the best point's, which is 0.
+template <typename D, typename V, typename Metric>
+struct scaled_metric {
+    D d;
+    const Metric& metric;
+    V best;
+    V steep;
+
+    LANE_FUNCTION V operator()(int label) const
+    {
+        return Max((metric(label) - best) * steep, Set(d, largest_term::none));
     }
 };
 
@@ -122,7 +180,7 @@ LANE_FUNCTION void totals_by_bit(D d, const Terms& term, const Sum& sum, V* zero
     } else {
         LANE_UNROLL
         for (int bit = 0; bit < Bits; ++bit) {
-            zero[bit] = one[bit] = Set(d, lowest_metric);
+            zero[bit] = one[bit] = Set(d, Sum::none);
         }
         LANE_ROLLED
         for (int above = 0; above < 1 << high; ++above) {
@@ -176,7 +234,7 @@ LANE_FUNCTION void folded_llrs(D d, const axis_table& table, V x, V scale, V* ll
     } else {
         V zero[Bits - 1];
         V one[Bits - 1];
-        totals_by_bit<Bits - 1>(d, metric, largest_term<D>{ d }, zero, one);
+        totals_by_bit<Bits - 1>(d, metric, largest_term{}, zero, one);
         best = Max(zero[0], one[0]);
         LANE_UNROLL
         for (int bit = 1; bit < Bits; ++bit) {
@@ -188,32 +246,106 @@ LANE_FUNCTION void folded_llrs(D d, const axis_table& table, V x, V scale, V* ll
     llr[0] = within_largest_llr(d, first * scale);
 }
 
-//! LLRs of Bits bits, most significant first; `inverse` is 1 / N.
-template <bool MaxLog, int Bits, typename D, typename V, typename Metric>
-LANE_FUNCTION void bit_llrs(D d, const Metric& metric, V inverse, float sign, V* llr)
+//! Max-log LLRs of Bits bits, most significant first.
+template <int Bits, typename D, typename V, typename Metric>
+LANE_FUNCTION void nearest_llrs(D d, const Metric& metric, V scale, V* llr)
 {
     V zero[Bits];
     V one[Bits];
-    V scale;
-    if constexpr (MaxLog) {
-        totals_by_bit<Bits>(d, metric, largest_term<D>{ d }, zero, one);
-        scale = inverse * Set(d, sign);
-    } else {
-        // Relative to the best point, so that 1 / N meets small numbers only.
-        V best = metric(0);
-        LANE_UNROLL
-        for (int label = 1; label < 1 << Bits; ++label) {
-            best = Max(best, metric(label));
-        }
-        const scaled_metric<D, V, Metric> scaled{
-            d, metric, best, inverse * Set(d, log_unit)
-        };
-        totals_by_bit<Bits>(d, scaled, log_of_sum<D>{ d }, zero, one);
-        scale = Set(d, sign / log_unit);
-    }
+    totals_by_bit<Bits>(d, metric, largest_term{}, zero, one);
     LANE_UNROLL
     for (int bit = 0; bit < Bits; ++bit) {
         llr[bit] = within_largest_llr(d, (zero[bit] - one[bit]) * scale);
+    }
+}
+
+//! The best metric of the labels whose bit `bit` is `value`, and to base 2 the logarithm
+//! of their likelihoods' sum beside its own.
+template <int Bits, typename D, typename V, typename Metric>
+LANE_FUNCTION void
+beside_best(D d, const Metric& metric, V steep, int bit, int value, V& best, V& rest)
+{
+    const int below = Bits - 1 - bit;
+    const auto label_of = [&](int index) {
+        return (((index >> below) * 2 + value) << below) + (index & ((1 << below) - 1));
+    };
+    best = metric(label_of(0));
+    LANE_UNROLL
+    for (int index = 1; index < 1 << (Bits - 1); ++index) {
+        best = Max(best, metric(label_of(index)));
+    }
+    V sum = Set(d, 0.0f);
+    LANE_UNROLL
+    for (int index = 0; index < 1 << (Bits - 1); ++index) {
+        sum = sum + Power(d, (metric(label_of(index)) - best) * steep);
+    }
+    rest = Logarithm(d, sum);
+}
+
+//! One bit's exact LLR, to base 2, whatever its size: each sum beside its own best label.
+template <int Bits, typename D, typename V, typename Metric>
+LANE_RARE_FUNCTION void
+far_llr(D d, const Metric& metric, const V& steep, int bit, V& llr)
+{
+    V best[2];
+    V rest[2];
+    beside_best<Bits>(d, metric, steep, bit, 0, best[0], rest[0]);
+    beside_best<Bits>(d, metric, steep, bit, 1, best[1], rest[1]);
+    llr = (best[0] - best[1]) * steep + (rest[0] - rest[1]);
+}
+
+//! Exact LLRs by sums of two logarithms, whatever their size.
+template <int Bits, typename D, typename V, typename Metric>
+LANE_FUNCTION void
+logarithmic_llrs(D d, const Metric& metric, V inverse, float sign, V* llr)
+{
+    V best = metric(0);
+    LANE_UNROLL
+    for (int label = 1; label < 1 << Bits; ++label) {
+        best = Max(best, metric(label));
+    }
+    const V steep = inverse * Set(d, log2_e);
+    const scaled_metric<D, V, Metric> scaled{ d, metric, best, steep };
+    V zero[Bits];
+    V one[Bits];
+    totals_by_bit<Bits>(d, scaled, log_of_sum<D>{ d }, zero, one);
+    const V scale = Set(d, sign * ln_2);
+    LANE_UNROLL
+    for (int bit = 0; bit < Bits; ++bit) {
+        llr[bit] = within_largest_llr(d, (zero[bit] - one[bit]) * scale);
+    }
+}
+
+/*!
+ * Exact LLRs, by sums of likelihoods that serve all bits: one power of 2 a label and two
+ * logarithms a bit. Where a sum is too small for that, or x too far from all points, that
+ * bit is taken again.
+ */
+template <int Bits, typename D, typename V, typename Metric, typename Likelihood>
+LANE_FUNCTION void exact_llrs(D d,
+                              const Metric& metric,
+                              const Likelihood& likelihood,
+                              V inverse,
+                              float sign,
+                              V* llr)
+{
+    if constexpr (Bits < least_shared_bits) {
+        return logarithmic_llrs<Bits>(d, metric, inverse, sign, llr);
+    }
+    V zero[Bits];
+    V one[Bits];
+    totals_by_bit<Bits>(d, likelihood, sum_of_terms{}, zero, one);
+    const V scale = Set(d, sign * ln_2);
+    LANE_UNROLL
+    for (int bit = 0; bit < Bits; ++bit) {
+        const V near = Logarithm(d, zero[bit]) - Logarithm(d, one[bit]);
+        const auto known = Gt(Min(zero[bit], one[bit]), Set(d, least_sum));
+        llr[bit] = WhereNot(known, near * scale, [&]() LANE_LAMBDA {
+            V far;
+            const V steep = inverse * Set(d, log2_e);
+            far_llr<Bits>(d, metric, steep, bit, far);
+            return within_largest_llr(d, far * scale);
+        });
     }
 }
 
@@ -231,20 +363,36 @@ LANE_FUNCTION void demap(D d, const Table& table, V re, V im, V noise, float sig
     // Finite even for the smallest subnormal N, or 0 times it would be NaN. At 0 all
     // LLRs are.
     const V inverse = IfThenElseZero(usable, Min(Set(d, 1.0f) / noise, Set(d, 1e38f)));
+    const V scale = inverse * Set(d, sign);
+    const V fine = Sqrt(inverse * Set(d, log2_e));
+    const V half_fine = fine * Set(d, 0.5f);
     if constexpr (std::is_same_v<Table, square_table>) {
         constexpr int half = Bits / 2;
-        if (MaxLog && table.folds) {
-            const V scale = inverse * Set(d, sign);
+        if ((MaxLog || half == 1) && table.folds) {
             folded_llrs<half>(d, table.axis[0], re, scale, llr);
             folded_llrs<half>(d, table.axis[1], im, scale, llr + half);
+            return;
+        }
+        const axis_metric<D, V> metric_i{ d, re, table.axis[0] };
+        const axis_metric<D, V> metric_q{ d, im, table.axis[1] };
+        if constexpr (MaxLog || half == 1) {
+            nearest_llrs<half>(d, metric_i, scale, llr);
+            nearest_llrs<half>(d, metric_q, scale, llr + half);
         } else {
-            const axis_metric<D, V> metric_i{ d, re, table.axis[0] };
-            bit_llrs<MaxLog, half>(d, metric_i, inverse, sign, llr);
-            const axis_metric<D, V> metric_q{ d, im, table.axis[1] };
-            bit_llrs<MaxLog, half>(d, metric_q, inverse, sign, llr + half);
+            const axis_likelihood<D, V> of_i{ d, re * fine, half_fine, table.axis[0] };
+            exact_llrs<half>(d, metric_i, of_i, inverse, sign, llr);
+            const axis_likelihood<D, V> of_q{ d, im * fine, half_fine, table.axis[1] };
+            exact_llrs<half>(d, metric_q, of_q, inverse, sign, llr + half);
         }
     } else {
         const plane_metric<D, V, Table> metric{ d, re, im, table };
-        bit_llrs<MaxLog, Bits>(d, metric, inverse, sign, llr);
+        if constexpr (MaxLog || Bits == 1) {
+            nearest_llrs<Bits>(d, metric, scale, llr);
+        } else {
+            const plane_likelihood<D, V, Table> likelihood{
+                d, re * fine, im * fine, half_fine, table
+            };
+            exact_llrs<Bits>(d, metric, likelihood, inverse, sign, llr);
+        }
     }
 }
