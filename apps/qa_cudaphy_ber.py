@@ -78,9 +78,7 @@ class qa_cudaphy_ber(unittest.TestCase):
         self.assertEqual([float(row["eb_n0_db"]) for row in rows], [1.0, 1.5, 2.0])
         for row, published in zip(rows, (0.479, 0.117, 0.0094)):
             self.assertGreaterEqual(int(row["frame_errors"]), 100)
-            low, high = (
-                float(row[f"frame_error_rate_{end}"]) for end in ("low", "high")
-            )
+            low, high = (float(row[f"frame_error_rate_{end}"]) for end in ("low", "high"))
             self.assertTrue(low < float(row["frame_error_rate"]) < high)
             self.assertLess(low, 1.15 * published)
             self.assertGreater(high, 0.6 * published)
