@@ -349,6 +349,9 @@ void solve_each(const equalizer_job& job, size_t first, size_t last)
                 whiten(size, whitener, q[t]);
             }
         }
+        for (auto& layer : layers) {
+            layer = { constant(0.0f), constant(0.0f) };
+        }
         solve<Mmse>(
             size,
             method_of(job.p),
