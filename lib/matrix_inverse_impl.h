@@ -22,6 +22,7 @@ private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
     bool reports_zeros() const override { return false; }
+    bool passes_once() const override { return true; }
 
     const int d_order;
     const kernels::pivoting d_pivoting;

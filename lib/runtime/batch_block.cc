@@ -205,6 +205,7 @@ bool batch_block::start()
                           detail()->input(0)->buffer()->link()->alias());
     }
     d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
+    d_reaches_rings = false;
     find_edges();
     if (d_backend.where == backend::cuda) {
         lock_rings();
@@ -271,6 +272,16 @@ void batch_block::lock_rings()
         d_logger->warn("a stream buffer can't be page-locked: copies to and from the GPU "
                        "go through the driver's "
                        "staging memory, at about a fifth of the speed (see ulimit -l)");
+    }
+    const auto is_reached = [&](const void* memory) {
+        return is_reached_by_gpu(memory, d_backend.device);
+    };
+    d_reaches_rings = all_locked && d_slots.size() > 0;
+    for (const auto& lock : d_locks) {
+        d_reaches_rings = d_reaches_rings && is_reached(lock.get());
+    }
+    for (const auto& each : d_slots) {
+        d_reaches_rings = d_reaches_rings && is_reached(each->statuses());
     }
 }
 

@@ -134,6 +134,11 @@ protected:
     virtual bool keeps(const batch_status& status, int frame) const;
     virtual bool drops_frames() const { return false; }
 
+    //! Whether its kernels read every input and write every output and status word once,
+    //! side by side. A small batch then stays in GNU Radio's rings, which the GPU reaches
+    //! over the bus: nothing is copied, so that less is submitted and waited for.
+    virtual bool passes_once() const { return false; }
+
     //! Where a slot's batches are submitted.
     virtual std::unique_ptr<queue> make_queue();
     //! Whether the batch that was submitted last to `line` with this end is done.
@@ -193,6 +198,7 @@ private:
     bool holds_back(int waiting);
     bool at_known_packet(const gr_vector_int& ninput_items);
     int frames_in_packets(int frames);
+    bool stays_in_rings(const batch_kind& kind, int frames) const;
     packet_cutter::label label_at(uint64_t item);
     bool pass_over(const gr_vector_int& ninput_items);
     void submit(const rings& rings, int kind, int frames);
@@ -222,6 +228,7 @@ private:
     std::deque<flight> d_in_flight;
     std::vector<slot*> d_free;
     std::vector<page_lock> d_locks;
+    bool d_reaches_rings = false; //!< the device does, at their own addresses
 
     // One a port, null where the stream goes through the host. Kept after stop(): the
     // block behind may not have read all.

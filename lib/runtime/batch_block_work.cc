@@ -144,6 +144,31 @@ bool batch_block::pass_over(const gr_vector_int& ninput_items)
     return true;
 }
 
+//! Whether a batch is computed where it lies, in GNU Radio's rings. Copies carry large
+//! batches faster, 1.05 MB of matrices by a fifth, but only while another one is
+//! computed.
+bool batch_block::stays_in_rings(const batch_kind& kind, int frames) const
+{
+    constexpr size_t small = 320 << 10, alone = 1 << 20; // bytes
+    if (!d_reaches_rings || !passes_once()) {
+        return false;
+    }
+    size_t most = 0;
+    for (size_t p = 0; p < d_inputs.size(); ++p) {
+        most = std::max(most, size_t(frames) * kind.in[p] * d_inputs[p].item_bytes);
+        if (d_edges_in[p]) {
+            return false;
+        }
+    }
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        most = std::max(most, size_t(frames) * kind.out[p] * d_outputs[p].item_bytes);
+        if (d_edges_out[p]) {
+            return false;
+        }
+    }
+    return most <= (d_in_flight.empty() ? alone : small);
+}
+
 void batch_block::submit(const rings& rings, int number, int frames)
 {
     announce();
@@ -151,7 +176,7 @@ void batch_block::submit(const rings& rings, int number, int frames)
     auto& line = *free->line;
     const auto& kind = d_kinds[number];
     batch work{ frames, {}, {}, free->statuses() };
-    const bool own_memory = !free->in.empty();
+    const bool own_memory = !free->in.empty() && !stays_in_rings(kind, frames);
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         const auto bytes = d_inputs[p].item_bytes;
         const auto items = size_t(frames) * kind.in[p];

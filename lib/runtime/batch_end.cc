@@ -39,8 +39,9 @@ void batch_end::submit(queue& line, const int* status, size_t count, bool zeros_
     if (d_mark) {
         auto* mark = static_cast<unsigned*>(d_mark.get());
         d_number = (d_number + 1) % (1u << 31);
-        if (count <= most_copied) {
-            if (count) {
+        const bool in_place = status == words();
+        if (in_place || count <= most_copied) {
+            if (!in_place && count) {
                 line.copy_out(words(), status, count * sizeof(int));
             }
             if (submit_mark(line, mark, 2 * d_number + 1)) {

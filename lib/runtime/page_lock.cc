@@ -52,6 +52,19 @@ page_lock lock_pages(const void* base, size_t bytes)
     return made;
 }
 
+bool is_reached_by_gpu(const void* memory, int device)
+{
+    cudaPointerAttributes found{};
+    int same_addresses = 0;
+    const bool known =
+        cudaPointerGetAttributes(&found, memory) == cudaSuccess &&
+        cudaDeviceGetAttribute(&same_addresses,
+                               cudaDevAttrCanUseHostPointerForRegisteredMem,
+                               device) == cudaSuccess;
+    cudaGetLastError();
+    return known && same_addresses && found.type == cudaMemoryTypeHost;
+}
+
 std::shared_ptr<void> make_locked_memory(size_t bytes)
 {
     void* memory = nullptr;
@@ -68,6 +81,7 @@ std::shared_ptr<void> make_locked_memory(size_t bytes)
 #else
 
 page_lock lock_pages(const void*, size_t) { return nullptr; }
+bool is_reached_by_gpu(const void*, int) { return false; }
 std::shared_ptr<void> make_locked_memory(size_t bytes) { return ordinary_memory(bytes); }
 
 #endif

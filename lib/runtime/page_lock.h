@@ -18,6 +18,10 @@ using page_lock = std::shared_ptr<void>;
 
 page_lock lock_pages(const void* base, size_t bytes);
 
+//! Whether a GPU reads and writes memory that is page-locked like this at the host's own
+//! addresses, over the bus.
+bool is_reached_by_gpu(const void* memory, int device);
+
 //! Page-locked memory of its own; ordinary memory in a build without CUDA or where
 //! locking fails.
 std::shared_ptr<void> make_locked_memory(size_t bytes);
