@@ -193,6 +193,7 @@ void ldpc_cuda_base_writer::begin_iterations(const name& again)
     say("mov.b32 %s, %s;", d_scale, next_scale);
     say("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
     say("add.u64 %s, %s, 4;", scale_at, scale_at);
+    say("mov.b32 %s, 0;", d_odd);
 }
 
 ldpc_cuda_base_writer::name ldpc_cuda_base_writer::count_iteration()

@@ -70,10 +70,18 @@ bool ldpc_cuda_kernel::is_for(const ldpc_decoding& decoding, int shared_bytes_a_
            choice(decoding, shared_bytes_a_block) == form::folded;
 }
 
+bool ldpc_cuda_kernel::is_one_a_block(const ldpc_decoding& decoding,
+                                      int shared_bytes_a_block)
+{
+    return choice(decoding, shared_bytes_a_block) == form::folded;
+}
+
 bool ldpc_cuda_kernel::folds_few(const ldpc_decoding& decoding, int shared_bytes_a_block)
 {
-    // In whole warps, or idle lanes would take back what it gains.
+    // In whole warps, or idle lanes would take back what it gains; and not where it would
+    // stop after another iteration.
     return decoding.code->circulants().lifting_size % 64 == 0 &&
+           (!decoding.parameters.early_stop || decoding.parameters.stop_crc.bits > 0) &&
            choice(decoding, shared_bytes_a_block) == form::pairs &&
            plan_of<ldpc_cuda_folded_plan>(decoding, shared_bytes_a_block);
 }

@@ -21,6 +21,8 @@ struct ldpc_cuda_kernel {
 
     //! Whether there is a form for it.
     static bool is_for(const ldpc_decoding&, int shared_bytes_a_block);
+    //! Whether the chosen form is form::folded.
+    static bool is_one_a_block(const ldpc_decoding&, int shared_bytes_a_block);
     //! Whether form::folded, which takes half as long for one codeword, serves besides
     //! the chosen one: for batches that leave multiprocessors idle.
     static bool folds_few(const ldpc_decoding&, int shared_bytes_a_block);

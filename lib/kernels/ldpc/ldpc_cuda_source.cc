@@ -75,11 +75,8 @@ void kernel_writer::iterate()
         say("bar.sync 0;");
         say("mov.b32 %s, %s;", open, d_running);
     } else if (d_parameters.early_stop) {
-        // Some check of one row is odd, as a rule, until a codeword is decoded. Three
-        // words take turns: one is voted in, the next one is cleared, and the one before
-        // may still be read.
-        say("bar.sync 0;");
-        check_rows(1);
+        // Three words take turns: one is voted in, the next one is cleared, and the one
+        // before may still be read.
         raise(d_flag, 0, signs_of(d_odd));
         const name following = b32("add.u32", "%s, 4", d_flag);
         const name wraps = p(), clears = p();

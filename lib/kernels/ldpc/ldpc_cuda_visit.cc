@@ -60,6 +60,7 @@ void kernel_writer::visit(size_t number, in_hand now)
 {
     const auto& row = d_plan.rows[number];
     const int n = static_cast<int>(row.edges.size());
+    const bool watches = d_parameters.early_stop && !has_crc() && row.own.column < 0;
     std::vector<int> late;
     for (int e = 0; e < n; ++e) {
         if (now.q[e].empty()) {
@@ -89,6 +90,7 @@ void kernel_writer::visit(size_t number, in_hand now)
             for_own = less(least_of(*all), d_most);
         }
     }
+    name parity;
     for (int e = 0; e < n; ++e) {
         message[e] = scaled(least[e]);
         const auto& edge = row.edges[e];
@@ -98,6 +100,9 @@ void kernel_writer::visit(size_t number, in_hand now)
                 keep(number, edge, l);
             } else {
                 store(now.address[e], column_at(edge.column), l, edge.missing);
+            }
+            if (watches) {
+                add_parity(parity, l, edge.missing);
             }
         }
     }
@@ -116,9 +121,13 @@ void kernel_writer::visit(size_t number, in_hand now)
                 const name l = saturated_sum(load_at_work(now.address[e], at),
                                              sub(message[e], now.old[e]));
                 store(now.address[e], at, l, edge.missing);
+                if (watches) {
+                    add_parity(parity, l, edge.missing);
+                }
             }
         }
     }
+    note_parity(parity);
     for (int w = 0; w < row.words(); ++w) {
         const name value = row.packed ? b32("prmt.b32",
                                             "%s, %s, 0x6420",

@@ -15,18 +15,20 @@ void kernel_writer::add_parity(name& parity, const name& l, int missing)
     }
     parity = parity.empty() ? value : b32("xor.b32", "%s, %s", parity, value);
 }
+void kernel_writer::note_parity(const name& parity)
+{
+    if (!parity.empty()) {
+        say("or.b32 %s, %s, %s;", d_odd, d_odd, parity);
+    }
+}
 
-//! The parity of the checks of the first `most` rows that tell into `odd`; the other rows
-//! have a column of their own.
-void kernel_writer::check_rows(size_t most)
+//! The parity of every telling check into `odd`; the others have a column of their own.
+void kernel_writer::check_all()
 {
     say("mov.b32 %s, 0;", d_odd);
     for (const auto& row : d_plan.rows) {
-        if (row.own.column >= 0 || row.edges.empty()) {
+        if (row.own.column >= 0) {
             continue;
-        }
-        if (most-- == 0) {
-            break;
         }
         name parity;
         for (const auto& edge : row.edges) {
@@ -35,7 +37,7 @@ void kernel_writer::check_rows(size_t most)
                                : load_at_work(place(edge.shift), column_at(edge.column));
             add_parity(parity, l, edge.missing);
         }
-        say("or.b32 %s, %s, %s;", d_odd, d_odd, parity);
+        note_parity(parity);
     }
 }
 
@@ -160,7 +162,7 @@ void kernel_writer::add_remainders(const name (&sums)[2])
 kernel_writer::name kernel_writer::find_bad()
 {
     if (!has_crc()) {
-        check_rows(d_plan.rows.size());
+        check_all();
         raise(d_memory, flags_at() + 4 * ldpc_cuda_plan::check, signs_of(d_odd));
     }
     look_at_information();

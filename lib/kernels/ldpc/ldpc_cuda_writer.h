@@ -113,7 +113,8 @@ private:
     // Who is done.
 
     void add_parity(name& parity, const name& l, int missing = -1);
-    void check_rows(size_t most);
+    void note_parity(const name& parity);
+    void check_all();
     name signs_of(const name& halves);
     void raise(const name& address, int offset, const name& bits);
     void look_at_information();

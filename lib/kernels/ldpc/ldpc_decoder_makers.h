@@ -19,6 +19,9 @@ std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cpu(const ldpc_decoding&,
                                                           int side_by_side = 0);
 //! Whether CUDA offers int8 arithmetic for this code.
 bool can_decode_fixed_on_cuda(const ldpc_decoding&, int device);
+//! Whether a block of threads takes one codeword, and so stops by
+//! ldpc_fixed_limits::cuda(true).
+bool is_one_a_block_on_cuda(const ldpc_decoding&, int device);
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding&,
                                                            int device);
 

@@ -164,6 +164,11 @@ bool can_decode_fixed_on_cuda(const ldpc_decoding& decoding, int device)
            ldpc_cuda_kernel::is_for(decoding, shared_bytes_a_block(device));
 }
 
+bool is_one_a_block_on_cuda(const ldpc_decoding& decoding, int device)
+{
+    return ldpc_cuda_kernel::is_one_a_block(decoding, shared_bytes_a_block(device));
+}
+
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding& decoding,
                                                            int device)
 {

@@ -22,7 +22,8 @@ struct ldpc_fixed_limits {
     bool keeps_change;
     bool pairs_rows; //!< whether block rows are visited as ldpc_row_pairs() says
     //! Whether decoding stops only once each telling check's visit in an iteration left
-    //! its bits with even parity, too: CPU cores see that at no cost.
+    //! its bits with even parity, too. That is seen at no cost, but where one codeword
+    //! fills a block of CUDA threads.
     bool watches_visits;
 
     /*!
@@ -40,9 +41,9 @@ struct ldpc_fixed_limits {
         return { 63, -63, 63, 63, 0.25, true, false, true };
     }
     //! L keeps within the binary16 numbers of one exponent.
-    static constexpr ldpc_fixed_limits cuda()
+    static constexpr ldpc_fixed_limits cuda(bool one_a_block)
     {
-        return { 127, -1152, 896, 127, 0.5, false, true, false };
+        return { 127, -1152, 896, 127, 0.5, false, true, !one_a_block };
     }
 };
 

@@ -115,7 +115,8 @@ outcome check(const ldpc_code::sptr& code,
     BOOST_TEST_CONTEXT(code->name() << (wanted == form::folded ? ", folded" : ", pairs"))
     {
         auto q = queue::make(backend::reference);
-        make_ldpc_fixed_decoder_reference(decoding, ldpc_fixed_limits::cuda())
+        make_ldpc_fixed_decoder_reference(decoding,
+                                          ldpc_fixed_limits::cuda(wanted == form::folded))
             ->run(view<const Llr>(llr),
                   { expected.bits, expected.iterations, expected.ok, expected.soft },
                   *q);

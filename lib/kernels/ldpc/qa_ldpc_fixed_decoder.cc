@@ -28,10 +28,14 @@ parameters fixed_point()
     return p;
 }
 
-ldpc_fixed_limits tested_limits()
+ldpc_fixed_limits tested_limits([[maybe_unused]] const ldpc_decoding& decoding)
 {
-    return tested_backend() == backend::cuda ? ldpc_fixed_limits::cuda()
-                                             : ldpc_fixed_limits::cpu();
+#ifdef CUDAPHY_HAVE_CUDA
+    if (tested_backend() == backend::cuda) {
+        return ldpc_fixed_limits::cuda(is_one_a_block_on_cuda(decoding, 0));
+    }
+#endif
+    return ldpc_fixed_limits::cpu();
 }
 
 struct outcome {
@@ -72,8 +76,9 @@ outcome check(const ldpc_code::sptr& code, parameters p, const std::vector<Llr>&
         const auto tested = ldpc_decoder::make(code, p, tested_backend());
         BOOST_TEST((tested->calculation() == ldpc_decoder::arithmetic::int8));
         got = decode(*tested, *code, p, llr, tested_backend());
-        const auto oracle = make_ldpc_fixed_decoder_reference(
-            { code, p, ldpc_decoding::scales_of(*code, p) }, tested_limits());
+        const ldpc_decoding decoding{ code, p, ldpc_decoding::scales_of(*code, p) };
+        const auto oracle =
+            make_ldpc_fixed_decoder_reference(decoding, tested_limits(decoding));
         const auto expected = decode(*oracle, *code, p, llr, backend::reference);
         BOOST_TEST(got.iterations == expected.iterations,
                    boost::test_tools::per_element());

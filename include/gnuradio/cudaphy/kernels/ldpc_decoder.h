@@ -54,8 +54,8 @@ namespace gr::cudaphy::kernels {
  * message only what it changed L by;
  * - shortened bits are set to the greatest L before every iteration;
  * - at least one iteration runs; decoding stops after the first whose end finds the word
- *   decoded; on CPU and reference, without `stop_crc`, each telling check's visit in it
- *   must have left its bits with even parity, too.
+ *   decoded; without `stop_crc`, each telling check's visit in it must have left its bits
+ *   with even parity, too, but on CUDA for codes so long that one codeword fills a block.
  */
 class CUDAPHY_API ldpc_decoder
 {
