@@ -284,7 +284,10 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
             for (int r = 0; r < rows_a_warp; ++r) {
 #pragma unroll
                 for (int q = 0; q < Parts; ++q) {
-                    sums[r][q] = own[(my_rows + r) * width + lane + 32 * q];
+                    // The corner's columns are the corner warp's by now.
+                    sums[r][q] = next && q == turn
+                                     ? number<W>(0)
+                                     : own[(my_rows + r) * width + lane + 32 * q];
                 }
             }
             add_product(sums, published, stride);
