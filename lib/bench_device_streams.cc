@@ -35,8 +35,10 @@
 // GNU Radio's rings, turn by turn; between two of GNU Radio's Copy blocks also. Rates are
 // counted at the sink after a warm-up, for SECONDS (0.2) a run. The bound is what copies
 // of as many bytes a batch between page-locked memory and the device reach, both ways at
-// once. Then how long a packet that comes alone takes from the source to the sink. WHAT
-// chooses among them: an order and max_batch such as 4x2048, and latency.
+// once. Then how long a packet that comes alone takes from the source to the sink, and
+// where there are several GPUs, what a branch of one flowgraph on each of them comes to
+// beside one alone. WHAT chooses among them: an order and max_batch such as 4x2048,
+// latency, and gpus.
 
 using namespace gr::cudaphy;
 using benchmarks::median, benchmarks::quantile;
@@ -273,7 +275,8 @@ struct benchmark {
                                               gr::block_sptr source,
                                               const gr::block_sptr& sink,
                                               const std::string& length_tag_key,
-                                              int max_batch) const
+                                              int max_batch,
+                                              int device = 0) const
     {
         gr::prefs::singleton()->set_bool("cudaphy", "stay_on_device", how.on_device);
         const auto append = [&](const gr::block_sptr& block) {
@@ -290,8 +293,13 @@ struct benchmark {
         }
         std::vector<matrix_inverse::sptr> row;
         for (int i = 0; i < how.blocks; ++i) {
-            row.push_back(matrix_inverse::make(
-                content.order, "full", "complex", length_tag_key, backend, 0, max_batch));
+            row.push_back(matrix_inverse::make(content.order,
+                                               "full",
+                                               "complex",
+                                               length_tag_key,
+                                               backend,
+                                               device,
+                                               max_batch));
             append(row.back());
         }
         if (how.between_copies) {
@@ -327,6 +335,29 @@ struct benchmark {
         const auto counted =
             dynamic_cast<const counting_block&>(*row.back()).statistics();
         return { sink->rate(), double(counted.frames) / double(counted.batches) };
+    }
+
+    //! Items a second of a branch on each of the GPUs to `devices`, in one flowgraph.
+    double branches(int devices, const matrices& content, int max_batch) const
+    {
+        const chain how{ "", 3, true, false };
+        const auto top = gr::make_top_block("branches");
+        std::vector<std::shared_ptr<rate_sink>> sinks;
+        std::vector<std::vector<matrix_inverse::sptr>> rows;
+        for (int device = 0; device < devices; ++device) {
+            const auto source = gnuradio::make_block_sptr<endless_source>(content);
+            sinks.push_back(
+                gnuradio::make_block_sptr<rate_sink>(content, source, run_seconds));
+            rows.push_back(
+                connect(top, how, content, source, sinks.back(), "", max_batch, device));
+        }
+        top->run();
+        double rate = 0;
+        for (size_t b = 0; b < rows.size(); ++b) {
+            check(rows[b], *sinks[b]);
+            rate += sinks[b]->rate();
+        }
+        return rate;
     }
 
     //! Seconds of each packet but the first ones.
@@ -403,6 +434,28 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
     }
 }
 
+void print_branches(const benchmark& runs, const matrices& content, int max_batch)
+{
+    const int count = int(devices().size());
+    if (runs.backend != "cuda" || count < 2) {
+        return;
+    }
+    std::vector<double> alone, together;
+    for (int turn = 0; turn < repeats; ++turn) {
+        alone.push_back(runs.branches(1, content, max_batch));
+        together.push_back(runs.branches(count, content, max_batch));
+    }
+    std::printf("3 blocks on each of %d GPUs, %d x %d, max_batch %d: %.2f M/s, %.2f x "
+                "one GPU's %.2f\n",
+                count,
+                content.order,
+                content.order,
+                max_batch,
+                1e-6 * median(together),
+                median(together) / median(alone),
+                1e-6 * median(alone));
+}
+
 void print_latencies(const benchmark& runs, const matrices& content)
 {
     const std::array<chain, 3> chains{
@@ -452,7 +505,7 @@ try {
     const auto name = [](int order, int max_batch) {
         return std::to_string(order) + "x" + std::to_string(max_batch);
     };
-    std::vector<std::string> known{ "latency" };
+    std::vector<std::string> known{ "latency", "gpus" };
     for (const int order : orders) {
         for (const int max_batch : batches) {
             known.push_back(name(order, max_batch));
@@ -482,6 +535,10 @@ try {
     }
     if (benchmarks::is_chosen(chosen, "latency")) {
         print_latencies(runs, matrices(8));
+    }
+    if (benchmarks::is_chosen(chosen, "gpus")) {
+        print_branches(runs, matrices(4), 32768);
+        print_branches(runs, matrices(8), 8192);
     }
 } catch (const std::exception& problem) {
     std::fprintf(stderr, "%s\n", problem.what());
