@@ -102,7 +102,8 @@ class qa_split_receiver(unittest.TestCase):
         self.assertEqual((end["wrong"], end["last"]), (0, 39))
 
     def test_the_front_is_killed_and_comes_back(self):
-        back = self.back()
+        # Idle for long: the second front takes a while to start on a busy machine.
+        back = self.start("back", "--idle", 30, "--every", 0.1)
         front = self.start("front")
         back.until(lambda n: n["received"] >= 30)
         front.kill()
