@@ -55,9 +55,6 @@ public:
                 (d_start[e + 1] > d_start[e] ? linked : lone).push_back(e);
             }
         }
-        for (const auto e : linked) {
-            part[e] = 0;
-        }
         cut(linked.data(), linked.data() + linked.size(), 0, parts);
         std::vector<size_t> taken(parts);
         for (const auto e : linked) {
@@ -80,13 +77,14 @@ private:
     void cut(int32_t* begin, int32_t* end, int32_t first, int32_t parts)
     {
         if (parts == 1 || begin == end) {
+            std::for_each(begin, end, [&](int32_t e) { part[e] = first; });
             return;
         }
         // Across the way between two ends; what no way leads to stays together.
         const auto one = end_of_largest_piece(begin, end);
-        clear(begin, end, d_from_one);
+        fill(begin, end, d_from_one, -1);
         const auto other = walk(one, d_from_one);
-        clear(begin, end, d_from_other);
+        fill(begin, end, d_from_other, -1);
         walk(other, d_from_other);
         const auto half = parts / 2;
         const auto middle = begin + (end - begin) * half / parts;
@@ -100,20 +98,23 @@ private:
         };
         std::nth_element(
             begin, middle, end, [&](int32_t a, int32_t b) { return key(a) < key(b); });
-        std::for_each(middle, end, [&](int32_t e) { part[e] = first + half; });
+        fill(begin, end, d_from_one, 0);
+        fill(begin, end, d_from_other, 0);
         cut(begin, middle, first, half);
         cut(middle, end, first + half, parts - half);
     }
 
-    static void
-    clear(const int32_t* begin, const int32_t* end, std::vector<int32_t>& distance)
+    static void fill(const int32_t* begin,
+                     const int32_t* end,
+                     std::vector<int32_t>& distance,
+                     int32_t value)
     {
-        std::for_each(begin, end, [&](int32_t e) { distance[e] = -1; });
+        std::for_each(begin, end, [&](int32_t e) { distance[e] = value; });
     }
 
     int32_t end_of_largest_piece(const int32_t* begin, const int32_t* end)
     {
-        clear(begin, end, d_from_one);
+        fill(begin, end, d_from_one, -1);
         auto found = *begin;
         size_t largest = 0, left = size_t(end - begin);
         for (auto e = begin; largest < left; ++e) {
@@ -130,7 +131,8 @@ private:
     }
 
     //! Finds how many rows lie between `from` and each element of its part to which there
-    //! is a way; the distances of its part are all -1. Returns the farthest element.
+    //! is a way; distances are -1 in its part and nowhere else. Returns the farthest
+    //! element.
     int32_t walk(int32_t from, std::vector<int32_t>& distance)
     {
         d_queue.clear();
@@ -143,7 +145,7 @@ private:
             const auto here = d_queue[done];
             for (auto e = d_start[here]; e < d_start[here + 1]; ++e) {
                 const auto next = d_next[e];
-                if (part[next] == part[here] && distance[next] < 0) {
+                if (distance[next] < 0) {
                     see(next, distance[here] + 1);
                 }
             }

@@ -24,6 +24,10 @@ struct version {
     {
         return std::tie(element, changed) < std::tie(other.element, other.changed);
     }
+    bool operator==(const version& other) const
+    {
+        return element == other.element && changed == other.changed;
+    }
 };
 
 template <typename T>
@@ -32,7 +36,8 @@ class onchip_maker
 public:
     onchip_maker(const fdtd_system<T>& system, const fdtd_plan<T>& plan, int32_t blocks)
         : d_system(system), d_marks(plan.tables.marks), d_changes(size_t(system.size)),
-          d_own(blocks), d_constants(blocks), d_imports(blocks)
+          d_own(blocks), d_place(d_changes.size()), d_constants(blocks),
+          d_imports(blocks), d_word(d_changes.size(), -1)
     {
         d_plan.blocks = blocks;
         d_plan.phases = int32_t(plan.tables.phases.size());
@@ -111,6 +116,7 @@ private:
         d_owner = fdtd_partition(d_system, changing, d_plan.blocks);
         for (int32_t e = 0; e < int32_t(d_owner.size()); ++e) {
             if (d_owner[e] >= 0) {
+                d_place[e] = uint16_t(d_own[d_owner[e]].size());
                 d_own[d_owner[e]].push_back(e);
             }
         }
@@ -139,26 +145,37 @@ private:
                     } else if (owner(column) != here) {
                         const auto v = found(column, p);
                         d_imports[here][v] = 0;
-                        d_readers[v.element].push_back(here);
-                        d_published[v] = 0;
+                        d_readers.push_back({ v.element, here });
+                        d_published.push_back(v);
                     }
                 }
             }
         }
         for (auto& constants : d_constants) {
-            std::sort(constants.begin(), constants.end());
-            constants.erase(std::unique(constants.begin(), constants.end()),
-                            constants.end());
+            sort(constants);
         }
+        sort(d_readers);
+        sort(d_published);
+    }
+
+    //! Each once.
+    template <typename Item>
+    static void sort(std::vector<Item>& items)
+    {
+        std::sort(items.begin(), items.end());
+        items.erase(std::unique(items.begin(), items.end()), items.end());
     }
 
     //! Words that the same blocks read stand next to each other.
     void number_words()
     {
         std::vector<std::tuple<int32_t, std::vector<int32_t>, int32_t, int32_t>> order;
-        for (auto& [element, readers] : d_readers) {
-            std::sort(readers.begin(), readers.end());
-            readers.erase(std::unique(readers.begin(), readers.end()), readers.end());
+        for (auto reader = d_readers.begin(); reader != d_readers.end();) {
+            const auto element = reader->first;
+            std::vector<int32_t> readers;
+            for (; reader != d_readers.end() && reader->first == element; ++reader) {
+                readers.push_back(reader->second);
+            }
             order.push_back(
                 { owner(element), readers, d_changes[element].front(), element });
         }
@@ -193,12 +210,13 @@ private:
     //! When a version's word is written again.
     int32_t published_next(const version& v) const
     {
-        auto next = d_published.upper_bound(v);
-        if (next != d_published.end() && next->first.element == v.element) {
-            return next->first.changed;
+        auto next = std::upper_bound(d_published.begin(), d_published.end(), v);
+        if (next != d_published.end() && next->element == v.element) {
+            return next->changed;
         }
-        next = d_published.lower_bound({ v.element, 0 });
-        return next->first.changed + d_plan.phases;
+        next = std::lower_bound(
+            d_published.begin(), d_published.end(), version{ v.element, 0 });
+        return next->changed + d_plan.phases;
     }
 
     //! Where everything lies in the blocks' memory. False if there is no room.
@@ -239,7 +257,7 @@ private:
                 std::vector<std::pair<int32_t, version>> taken;
                 for (const auto& [v, unused] : d_imports[b]) {
                     if ((v.changed + 1) % phases == p) {
-                        taken.push_back({ d_word.at(v.element), v });
+                        taken.push_back({ d_word[v.element], v });
                     }
                 }
                 std::sort(taken.begin(), taken.end());
@@ -279,15 +297,13 @@ private:
     //! Of an element that phase `phase` takes.
     uint16_t place_of(int32_t block, int32_t element, int32_t phase) const
     {
-        const auto in = [&](const std::vector<int32_t>& elements) {
-            const auto at = std::lower_bound(elements.begin(), elements.end(), element);
-            return uint16_t(at - elements.begin());
-        };
         if (constant(element)) {
-            return uint16_t(d_own[block].size() + in(d_constants[block]));
+            const auto& all = d_constants[block];
+            const auto at = std::lower_bound(all.begin(), all.end(), element);
+            return uint16_t(d_own[block].size() + size_t(at - all.begin()));
         }
         return owner(element) == block
-                   ? in(d_own[block])
+                   ? d_place[element]
                    : uint16_t(d_imports[block].at(found(element, phase)));
     }
 
@@ -342,8 +358,11 @@ private:
             out.index[j] = place_of(block, a->column[row.entries + j], phase);
         }
         out.shape = uint16_t(onchip_row::exists | few);
-        const bool published = d_published.count({ row.element, phase });
-        out.word = published ? d_word.at(row.element) : -1;
+        const bool published =
+            d_word[row.element] >= 0 && std::binary_search(d_published.begin(),
+                                                           d_published.end(),
+                                                           version{ row.element, phase });
+        out.word = published ? d_word[row.element] : -1;
         if (count > few || row.mark >= 0) {
             fdtd_onchip_special special{
                 out.word, row.mark, int32_t(t.rest.size()), 0, -1
@@ -371,11 +390,13 @@ private:
     std::vector<const sparse_matrix<T>*> d_matrices;
     std::vector<std::vector<int32_t>> d_changes; //!< the phases that change each element
     std::vector<int32_t> d_owner;
-    std::vector<std::vector<int32_t>> d_own, d_constants; //!< elements of each block
-    std::vector<std::map<version, int32_t>> d_imports;    //!< and their places
-    std::map<int32_t, std::vector<int32_t>> d_readers;    //!< of an element
-    std::map<version, int32_t> d_published;
-    std::map<int32_t, int32_t> d_word;
+    std::vector<std::vector<int32_t>> d_own;       //!< elements of each block
+    std::vector<uint16_t> d_place;                 //!< of each element in its block's own
+    std::vector<std::vector<int32_t>> d_constants; //!< that each block reads
+    std::vector<std::map<version, int32_t>> d_imports;  //!< and their places
+    std::vector<std::pair<int32_t, int32_t>> d_readers; //!< elements and blocks
+    std::vector<version> d_published;
+    std::vector<int32_t> d_word; //!< of each element, -1: none
     std::vector<wait> d_waits;
     std::vector<int32_t> d_idle; //!< each block's place without an element
 };
