@@ -10,10 +10,17 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-constexpr int orders[] = { 1, 2, 3, 4, 5, 7, 8, 11, 16, 17, 24, 31, 32, 33, 48, 64 };
+// The reference has one loop for all orders, and is slow; the others have kernels, with
+// borders between them.
+const bool is_reference = tested_backend() == backend::reference;
+const int last_order = is_reference ? 20 : inverse<float>::max_order;
+const std::vector<int> orders =
+    is_reference
+        ? std::vector<int>{ 1, 2, 3, 8, 17, 33 }
+        : std::vector<int>{ 1, 2, 3, 4, 5, 7, 8, 11, 16, 17, 24, 31, 32, 33, 48, 64 };
 
 template <typename T>
-size_t batch_of(int n, bool fast = tested_backend() != backend::reference)
+size_t batch_of(int n, bool fast = !is_reference)
 {
     return n <= 8 ? 203 : n <= 17 || fast ? 41 : 7;
 }
@@ -95,6 +102,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rcond_is_that_of_the_inverse_given_at_any_scale,
 {
     const int top = std::numeric_limits<real_of<T>>::max_exponent;
     for (const int n : { 1, 2, 5, 8, 17, 32, 64 }) {
+        if (n > last_order) {
+            break;
+        }
         for (const int eighths : { -6, -3, 0, 3, 6 }) {
             for (const auto pivot : pivotings) {
                 auto a = matrices_for<T>(pivot, 9, n);
@@ -188,7 +198,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_million_matrices_are_inverted_as_a_thousand,
                               T,
                               number_types)
 {
-    const int n = sizeof(T) > 8 ? 2 : 3;
+    const int n = is_reference ? 1 : sizeof(T) > 8 ? 2 : 3;
     const size_t period = 1009, batch = 1000003;
     const auto some = mixed_matrices<T>(pivoting::full, period, n);
     const auto expected = invert<T>({ n }, some);
@@ -290,7 +300,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(memory_need_not_be_aligned_beyond_an_element,
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_workspace_too_small_is_refused, T, number_types)
 {
     int asking = 0;
-    for (int n = 1; n <= inverse<T>::max_order; ++n) {
+    for (int n = 1; n <= last_order; ++n) {
         for (const auto layout :
              { matrix_layout::row_major, matrix_layout::interleaved }) {
             for (const auto pivot : pivotings) {
@@ -314,7 +324,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_workspace_too_small_is_refused, T, number_types)
             }
         }
     }
-    BOOST_TEST_MESSAGE(asking << " of " << 6 * inverse<T>::max_order
+    BOOST_TEST_MESSAGE(asking << " of " << 6 * last_order
                               << " kernels ask for a workspace");
 }
 
