@@ -151,7 +151,10 @@ public:
     {
         for (const float scale : decoding.scales) {
             const auto table = ldpc_fixed_messages(scale, ldpc_fixed_limits::cpu());
-            std::copy(table.begin(), table.end(), d_messages.emplace_back().of);
+            std::transform(table.begin(),
+                           table.end(),
+                           d_messages.emplace_back().of,
+                           [](int r) { return int8_t(r + fixed_zero); });
         }
     }
 
@@ -232,19 +235,24 @@ private:
             for (const auto& run : plan.before[t % 2].shortened) {
                 std::fill_n(tile.l.get() + run.at,
                             size_t{ run.count } * plan.words,
-                            int8_t{ ldpc_fixed_limits::cpu().greatest_l });
+                            int8_t(fixed_zero + ldpc_fixed_limits::cpu().greatest_l));
             }
             lane_set odd;
-            fixed_sweep(plan, order, d_messages[t], t == 0, tile, odd.of);
             const bool last = t + 1 == p.max_iterations;
+            const bool must_be_even = p.early_stop && !last && p.stop_crc.bits == 0;
+            fixed_sweep(plan,
+                        order,
+                        d_messages[t],
+                        t == 0,
+                        tile,
+                        must_be_even ? odd.of : nullptr);
             if (!p.early_stop && !last) {
                 continue;
             }
             odd.spread(plan.words);
             lane_set asked = running;
-            const bool must_be_even = !last && p.stop_crc.bits == 0;
             for (int lane = 0; lane < most_lanes; ++lane) {
-                asked.of[lane] &= must_be_even ? ~odd.of[lane] : -1;
+                asked.of[lane] &= ~odd.of[lane];
             }
             if (asked.is_empty()) {
                 continue;
@@ -280,7 +288,7 @@ private:
         const size_t stride = fixed_tile::line_stride(d_decoding);
         fixed_convert(d_decoding, llr, first, count, tile);
         for (int word = static_cast<int>(count); word < plan.words; ++word) {
-            std::fill_n(tile.lines.get() + word * stride, stride, int8_t{ 0 });
+            std::fill_n(tile.lines.get() + word * stride, stride, fixed_zero);
         }
         int8_t* l = tile.l.get();
         const size_t n = d_decoding.code->n();
@@ -294,7 +302,7 @@ private:
         }
         const int8_t* line =
             fixed_interleave(tile, stride, n, plan.words, tile.line.get());
-        std::fill_n(l, plan.l_bytes, int8_t{ 0 });
+        std::fill_n(l, plan.l_bytes, fixed_zero);
         scatter(plan.before[0].received, line, plan.words, l);
         for (const uint32_t column : plan.first_copies) {
             std::memcpy(l + column + plan.column_bytes, l + column, d_lanes);
@@ -309,8 +317,8 @@ private:
         lane_set least, zero, negative;
         fixed_least(plan, where.info, tile, least.of);
         for (int lane = 0; lane < d_lanes; ++lane) {
-            zero.of[lane] = -(least.of[lane] == 0);
-            negative.of[lane] = -(least.of[lane] < 0);
+            zero.of[lane] = -(least.of[lane] == fixed_zero);
+            negative.of[lane] = -(least.of[lane] < fixed_zero);
         }
         zero.spread(plan.words);
         negative.spread(plan.words);
@@ -342,7 +350,7 @@ private:
         const size_t k = d_decoding.code->k();
         const size_t zeros = (64 - k % 64) % 64;
         const size_t words = plan.words;
-        std::fill_n(tile.line.get(), zeros * words, int8_t{ 0 });
+        std::fill_n(tile.line.get(), zeros * words, fixed_zero);
         gather(plan.before[(t + 1) % 2].info,
                tile.l.get(),
                words,

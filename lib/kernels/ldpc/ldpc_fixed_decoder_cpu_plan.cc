@@ -160,7 +160,6 @@ private:
         row.telling = d_blocks.telling[d_blocks.all[order[0]].row];
         row.first = static_cast<uint32_t>(out.edges.size());
         row.holes.first = static_cast<uint32_t>(out.holes.size());
-        row.copies.first = static_cast<uint32_t>(out.copies.size());
         row.late.first = static_cast<uint32_t>(out.late.size());
         out.edges.resize(row.first + order.size() * d_vectors);
         for (int slot = 0; slot < row.degree; ++slot) {
@@ -181,7 +180,6 @@ private:
             }
         }
         row.holes.last = static_cast<uint32_t>(out.holes.size());
-        row.copies.last = static_cast<uint32_t>(out.copies.size());
         row.late.last = static_cast<uint32_t>(out.late.size());
         d_plan.max_degree = std::max(d_plan.max_degree, row.degree);
         d_plan.news_bytes = std::max<uint32_t>(
@@ -207,9 +205,6 @@ private:
             for (int v = 0; v < d_vectors; ++v) {
                 out.edges[row.first + v * row.degree + slot].store =
                     column.base + v * d_plan.lanes;
-            }
-            if (is_repeated(c.column)) {
-                out.copies.push_back(column.base);
             }
         }
         if (c.missing >= 0) {
@@ -240,7 +235,7 @@ private:
         late.stride = row.degree * d_plan.lanes;
         late.first = static_cast<uint32_t>(out.later.size());
         late.news = (slot - row.at_once) * d_vectors * d_plan.lanes;
-        late.copy = is_repeated(c.column) ? column.base : ldpc_fixed_plan::no_copy;
+        late.to = column.base;
         for (int v = 0; v < d_vectors; ++v) {
             out.later.push_back(
                 { meets(before, c.shift, v), column.base + v * d_plan.lanes });

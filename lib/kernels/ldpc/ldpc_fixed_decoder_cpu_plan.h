@@ -49,7 +49,7 @@ struct ldpc_fixed_plan {
     struct late_edge {
         uint32_t message, stride;
         uint32_t first, news;
-        uint32_t copy; //!< the first byte of what it wrote, or no_copy
+        uint32_t to; //!< the first byte of what it writes
     };
 
     struct range {
@@ -62,14 +62,8 @@ struct ldpc_fixed_plan {
         int vectors;    //!< of checks
         bool telling;   //!< ldpc_code::telling(), which a block row's checks share
         uint32_t first; //!< edge 0 of vector 0; the edges of a vector stand side by side
-        range holes, copies, late;
-        bool is_plain() const
-        {
-            return holes.first == holes.last && late.first == late.last;
-        }
+        range holes, late;
     };
-
-    static constexpr uint32_t no_copy = ~0u;
 
     //! One iteration's order, and where its edges' vectors stand when it has ended.
     struct iteration {
@@ -78,7 +72,6 @@ struct ldpc_fixed_plan {
         std::vector<uint32_t> ends;
         std::vector<hole> holes;
         std::vector<late_edge> late;
-        std::vector<uint32_t> copies; //!< first byte of the columns to repeat
     };
 
     //! `count` bits, one each `words` bytes from L[at]; in a line of bits at `bit`, bit +

@@ -11,6 +11,7 @@
 #include "kernels/ldpc/ldpc_fixed_point.h"
 #include <algorithm>
 #include <array>
+#include <hwy/cache_control.h>
 #include <utility>
 
 // As kernels/common/highway_targets.h, and AVX-512 with VBMI, which looks up a table of
@@ -52,17 +53,19 @@ HWY_INLINE Vector settled(Vector x)
     return x;
 }
 
-//! -r where q < 0.
-HWY_INLINE vector with_sign_of(vector q, vector r)
+//! -x where q < 0, x being as L and r stand in memory.
+HWY_INLINE vector with_sign_of(vector q, vector x)
 {
+    const auto twice_zero = hn::Set(di, int8_t(2 * fixed_zero));
 #if HWY_TARGET <= HWY_AVX3
     // A compare, because the move of signs to a mask takes the minima's port.
-    const auto zero = _mm512_setzero_si512();
     return vector{ _mm512_mask_sub_epi8(
-        r.raw, _mm512_cmplt_epi8_mask(q.raw, zero), zero, r.raw) };
+        x.raw,
+        _mm512_cmplt_epi8_mask(q.raw, _mm512_setzero_si512()),
+        twice_zero.raw,
+        x.raw) };
 #else
-    const auto sign = hn::VecFromMask(di, hn::Lt(q, hn::Zero(di)));
-    return hn::Sub(hn::Xor(r, sign), sign);
+    return hn::IfNegativeThenElse(q, hn::Sub(twice_zero, x), x);
 #endif
 }
 
@@ -130,31 +133,25 @@ private:
 //! What the first look at a check's bits leaves.
 struct minima {
     magnitudes least, second;
-    vector signs;
 
-    HWY_INLINE minima()
-        : least(hn::Set(du, ldpc_fixed_greatest_message)), second(least),
-          signs(hn::Zero(di))
+    HWY_INLINE minima() : least(hn::Set(du, ldpc_fixed_greatest_message)), second(least)
     {
     }
-    HWY_INLINE void add(vector q, magnitudes magnitude)
+    HWY_INLINE void add(magnitudes magnitude)
     {
-        signs = hn::Xor(signs, q);
         second = hn::Min(second, hn::Max(least, magnitude));
         least = hn::Min(least, magnitude);
     }
     //! The same where i bits have been added, known when this is compiled.
-    HWY_INLINE void add(size_t i, vector q, magnitudes magnitude)
+    HWY_INLINE void add(size_t i, magnitudes magnitude)
     {
         if (i == 0) {
-            signs = q;
             least = magnitude;
         } else if (i == 1) {
-            signs = hn::Xor(signs, q);
             second = hn::Max(least, magnitude);
             least = hn::Min(least, magnitude);
         } else {
-            add(q, magnitude);
+            add(magnitude);
         }
     }
 };
@@ -162,41 +159,48 @@ struct minima {
 constexpr auto limits = ldpc_fixed_limits::cpu();
 static_assert(limits.least_l == -limits.greatest_l && limits.keeps_change);
 static_assert(limits.greatest_l + limits.greatest_r <= 127); // q = L - r is a byte
+static_assert(uint8_t(fixed_zero) + limits.greatest_l == 255);
 
-//! Messages to the bit of the least magnitude and to all others, before each one's sign,
-//! and so much above them that |q| + r saturates where L does.
+//! What becomes of a check's bits, before each one's sign.
 struct answers {
-    static constexpr int above = 255 - limits.greatest_l;
-    magnitudes to_least, to_others;
+    magnitudes to_least, to_others; //!< messages, as r stands in memory
+    magnitudes of_least;            //!< L of the bits of the least magnitude
+    magnitudes least;
 
-    HWY_INLINE answers(const minima& found, const message_table& table)
-        : to_least(raised(with_sign_of(found.signs, table(found.second)))),
-          to_others(raised(with_sign_of(found.signs, table(found.least))))
+    HWY_INLINE answers(const minima& found, vector signs, const message_table& table)
+        : to_least(hn::BitCast(du, with_sign_of(signs, table(found.second)))),
+          to_others(hn::BitCast(du, with_sign_of(signs, table(found.least)))),
+          of_least(hn::SaturatedAdd(found.least, to_least)), least(found.least)
     {
     }
-    static HWY_INLINE magnitudes raised(vector r)
+    //! A message with its sign.
+    HWY_INLINE vector to(vector q, magnitudes magnitude) const
     {
-        return settled(hn::Add(hn::BitCast(du, r), hn::Set(du, above)));
+        return with_sign_of(q, hn::BitCast(di, of_lanes(magnitude, to_least, to_others)));
     }
-    static HWY_INLINE vector lowered(magnitudes r)
+    //! L = q + r, which saturates where the sum of bytes does.
+    HWY_INLINE vector sum(vector q, magnitudes magnitude) const
     {
-        return hn::BitCast(di, hn::Sub(r, hn::Set(du, above)));
+#if HWY_TARGET <= HWY_AVX3
+        const magnitudes sum{ _mm512_mask_adds_epu8(
+            of_least.raw,
+            _mm512_cmpneq_epu8_mask(magnitude.raw, least.raw),
+            magnitude.raw,
+            to_others.raw) };
+#else
+        const auto sum =
+            of_lanes(magnitude, of_least, hn::SaturatedAdd(magnitude, to_others));
+#endif
+        return with_sign_of(q, hn::BitCast(di, sum));
     }
-    HWY_INLINE magnitudes chosen(magnitudes magnitude, magnitudes least) const
+
+private:
+    HWY_INLINE magnitudes of_lanes(magnitudes magnitude,
+                                   magnitudes if_least,
+                                   magnitudes else_) const
     {
         const auto is_least = hn::Eq(hn::BitCast(di, magnitude), hn::BitCast(di, least));
-        return hn::IfThenElse(hn::RebindMask(du, is_least), to_least, to_others);
-    }
-    //! The message alone.
-    HWY_INLINE vector to(vector q, magnitudes magnitude, magnitudes least) const
-    {
-        return with_sign_of(q, lowered(chosen(magnitude, least)));
-    }
-    //! L = q + r.
-    HWY_INLINE vector sum(vector q, magnitudes magnitude, magnitudes least) const
-    {
-        return with_sign_of(
-            q, lowered(hn::SaturatedAdd(magnitude, chosen(magnitude, least))));
+        return hn::IfThenElse(hn::RebindMask(du, is_least), if_least, else_);
     }
 };
 
@@ -210,7 +214,39 @@ struct work {
     const message_table& table;
     //! The lanes whose parity counts: of a vector, then of the last one.
     const int8_t* tail;
+    uint32_t repetition; //!< where a column's first vector stands again, or 0: nowhere
+
+    //! Once all vectors of a column have been stored, `first` the first one.
+    HWY_INLINE void repeat(uint32_t first) const
+    {
+        hn::StoreU(hn::Load(di, l + first), di, l + first + repetition);
+    }
 };
+
+//! The sum of bits of `Count` vectors.
+template <size_t Count>
+HWY_INLINE vector sum_of_bits(const vector* of)
+{
+    auto sum = of[0];
+    for (size_t i = 1; i + 1 < Count; i += 2) {
+        sum = hn::Xor3(sum, of[i], of[i + 1]);
+    }
+    return Count % 2 == 0 ? hn::Xor(sum, of[Count - 1]) : sum;
+}
+
+//! What the sum of an even number of negative L and others is, `degree` in all, in
+//! fixed_sign.
+HWY_INLINE vector even(size_t degree)
+{
+    return hn::Set(di, degree % 2 == 0 ? 0 : fixed_sign);
+}
+
+//! The lanes in which that sum was another.
+HWY_INLINE vector lanes_of(vector odd)
+{
+    const auto bit = hn::Set(di, fixed_sign);
+    return hn::VecFromMask(di, hn::Eq(hn::And(odd, bit), bit));
+}
 
 HWY_INLINE vector checks_of(const work& w, int v, vector parity)
 {
@@ -218,96 +254,59 @@ HWY_INLINE vector checks_of(const work& w, int v, vector parity)
     return hn::And(parity, hn::Load(di, set));
 }
 
-// AVX-512 has 32 registers.
-constexpr size_t most_short = lanes == 64 ? 10 : 4;
 constexpr size_t most_unrolled = lanes == 64 ? 20 : 8;
-
-//! |q|, on the ports that the minima leave free.
-HWY_INLINE magnitudes magnitude_of(vector q)
-{
-#if HWY_TARGET <= HWY_AVX3
-    const auto zero = _mm512_setzero_si512();
-    return magnitudes{ _mm512_mask_sub_epi8(
-        q.raw, _mm512_test_epi8_mask(q.raw, _mm512_set1_epi8(-128)), zero, q.raw) };
-#else
-    return hn::BitCast(du, hn::Abs(q));
-#endif
-}
 
 //! q = L - r; in the first iteration nothing has been written to r.
 template <bool First>
 HWY_INLINE vector less_message(vector l, const int8_t* r)
 {
-    return First ? l : settled(hn::Sub(l, hn::Load(di, r)));
+    return settled(hn::Sub(l, First ? hn::Set(di, fixed_zero) : hn::Load(di, r)));
 }
 
-//! Rows of few edges keep q and |q| in registers.
-template <bool First, size_t... I>
-void visit_unrolled(const work& w, vector& odd, std::index_sequence<I...>)
+template <bool First, bool Watched, size_t... I>
+HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>)
 {
+    constexpr size_t degree = sizeof...(I);
     const auto* HWY_RESTRICT edge = w.edge;
     int8_t* HWY_RESTRICT l = w.l;
     int8_t* HWY_RESTRICT r = w.r;
     for (int v = 0; v < w.row.vectors; ++v) {
-        const vector q[] = { less_message<First>(hn::LoadU(di, l + edge[I].load),
-                                                 r + I * lanes)... };
-        const magnitudes magnitude[] = { hn::BitCast(du, hn::Abs(q[I]))... };
-        minima found;
-        (found.add(I, q[I], magnitude[I]), ...);
-        const answers answer(found, w.table);
-        auto parity = hn::Zero(di);
-        const auto give = [&](size_t i) INLINE_LAMBDA {
-            const auto next = answer.sum(q[i], magnitude[i], found.least);
-            hn::Store(hn::Sub(next, q[i]), di, r + i * lanes);
-            hn::Store(next, di, l + edge[i].store);
-            parity = hn::Xor(parity, next);
-        };
-        (give(I), ...);
-        odd = hn::Or(odd, checks_of(w, v, parity));
-        edge += sizeof...(I);
-        r += sizeof...(I) * lanes;
-    }
-}
-
-//! Longer ones keep q alone.
-template <bool First, size_t... I>
-void visit_unrolled_long(const work& w, vector& odd, std::index_sequence<I...>)
-{
-    const auto* HWY_RESTRICT edge = w.edge;
-    int8_t* HWY_RESTRICT l = w.l;
-    int8_t* HWY_RESTRICT r = w.r;
-    for (int v = 0; v < w.row.vectors; ++v) {
-        vector q[sizeof...(I)];
+        vector q[degree];
+        magnitudes magnitude[degree];
         minima found;
         const auto take = [&](size_t i) INLINE_LAMBDA {
+            if (First) {
+                hwy::Prefetch(r + (i + 2 * degree) * lanes); // to be written
+            }
             q[i] = less_message<First>(hn::LoadU(di, l + edge[i].load), r + i * lanes);
-            found.add(i, q[i], magnitude_of(q[i]));
+            magnitude[i] = hn::BitCast(du, hn::Abs(q[i]));
+            found.add(i, magnitude[i]);
         };
         (take(I), ...);
-        const answers answer(found, w.table);
-        auto parity = hn::Zero(di);
+        const answers answer(found, sum_of_bits<degree>(q), w.table);
+        vector next[degree];
         const auto give = [&](size_t i) INLINE_LAMBDA {
-            const auto next =
-                answer.sum(q[i], hn::BitCast(du, hn::Abs(q[i])), found.least);
-            hn::Store(hn::Sub(next, q[i]), di, r + i * lanes);
-            hn::Store(next, di, l + edge[i].store);
-            parity = hn::Xor(parity, next);
+            next[i] = answer.sum(q[i], magnitude[i]);
+            hn::Store(hn::Sub(next[i], q[i]), di, r + i * lanes);
+            hn::Store(next[i], di, l + edge[i].store);
         };
         (give(I), ...);
-        odd = hn::Or(odd, checks_of(w, v, parity));
-        edge += sizeof...(I);
-        r += sizeof...(I) * lanes;
+        if (Watched) {
+            odd = hn::Or(
+                odd, checks_of(w, v, hn::Xor(sum_of_bits<degree>(next), even(degree))));
+        }
+        edge += degree;
+        r += degree * lanes;
+    }
+    if (w.repetition > 0) {
+        (w.repeat(w.edge[I].store), ...);
     }
 }
 
-template <bool First, size_t Degree>
-void visit_few(const work& w, vector& odd)
+template <bool First, bool Watched, size_t Degree>
+void visit_unrolled(const work& w, vector& odd)
 {
-    if constexpr (Degree <= most_short) {
-        visit_unrolled<First>(w, odd, std::make_index_sequence<Degree>());
-    } else {
-        visit_unrolled_long<First>(w, odd, std::make_index_sequence<Degree>());
-    }
+    visit_each<First, Watched>(w, odd, std::make_index_sequence<Degree>());
 }
 
 //! Any row; the messages of late edges go to tile.news, and parities to tile.parity.
@@ -315,6 +314,7 @@ template <bool First, bool Late>
 void visit_many(const work& w, vector& odd)
 {
     const int degree = w.row.degree;
+    const int at_once = Late ? w.row.at_once : degree;
     const auto* HWY_RESTRICT edge = w.edge;
     int8_t* HWY_RESTRICT l = w.l;
     int8_t* HWY_RESTRICT r = w.r;
@@ -322,21 +322,22 @@ void visit_many(const work& w, vector& odd)
     int8_t* HWY_RESTRICT magnitude = q + degree * lanes;
     for (int v = 0; v < w.row.vectors; ++v) {
         minima found;
+        auto signs = hn::Zero(di);
         for (int i = 0; i < degree; ++i) {
             const auto here =
                 less_message<First>(hn::LoadU(di, l + edge[i].load), r + i * lanes);
             const auto absolute = hn::Abs(here);
-            found.add(here, hn::BitCast(du, absolute));
+            signs = hn::Xor(signs, here);
+            found.add(hn::BitCast(du, absolute));
             hn::Store(here, di, q + i * lanes);
             hn::Store(absolute, di, magnitude + i * lanes);
         }
-        const answers answer(found, w.table);
-        auto parity = hn::Zero(di);
-        const int at_once = Late ? w.row.at_once : degree;
+        const answers answer(found, signs, w.table);
+        auto parity = even(degree);
         for (int i = 0; i < at_once; ++i) {
             const auto here = hn::Load(di, q + i * lanes);
             const auto absolute = hn::Load(di, magnitude + i * lanes);
-            const auto next = answer.sum(here, hn::BitCast(du, absolute), found.least);
+            const auto next = answer.sum(here, hn::BitCast(du, absolute));
             hn::Store(hn::Sub(next, here), di, r + i * lanes);
             hn::Store(next, di, l + edge[i].store);
             parity = hn::Xor(parity, next);
@@ -345,8 +346,7 @@ void visit_many(const work& w, vector& odd)
             for (int i = at_once; i < degree; ++i) {
                 const auto message =
                     answer.to(hn::Load(di, q + i * lanes),
-                              hn::BitCast(du, hn::Load(di, magnitude + i * lanes)),
-                              found.least);
+                              hn::BitCast(du, hn::Load(di, magnitude + i * lanes)));
                 const int to = (i - at_once) * w.row.vectors + v;
                 hn::Store(message, di, w.tile.news.get() + to * lanes);
             }
@@ -356,6 +356,11 @@ void visit_many(const work& w, vector& odd)
         }
         edge += degree;
         r += degree * lanes;
+    }
+    if (w.repetition > 0) {
+        for (int i = 0; i < at_once; ++i) {
+            w.repeat(w.edge[i].store);
+        }
     }
 }
 
@@ -371,26 +376,31 @@ void visit_late(const work& w,
         const auto message = hn::Load(di, w.tile.news.get() + late.news + v * lanes);
         const auto q = less_message<First>(hn::LoadU(di, w.l + edge->load), r);
         const auto most = hn::Set(di, limits.greatest_l);
-        const auto next =
-            hn::Max(hn::Min(hn::SaturatedAdd(q, message), most), hn::Neg(most));
+        const auto zero = hn::Set(di, fixed_zero);
+        const auto after = hn::SaturatedAdd(q, hn::Sub(message, zero));
+        const auto next = hn::Add(hn::Max(hn::Min(after, most), hn::Neg(most)), zero);
         hn::Store(hn::Sub(next, q), di, r);
         hn::Store(next, di, w.l + edge->store);
         hn::Store(hn::Xor(hn::Load(di, sum), next), di, sum);
+    }
+    if (w.repetition > 0) {
+        w.repeat(late.to);
     }
 }
 
 using visit = void (*)(const work&, vector&);
 
-template <bool First, size_t... I>
+template <bool First, bool Watched, size_t... I>
 constexpr std::array<visit, sizeof...(I)> visits_of(std::index_sequence<I...>)
 {
-    return { visit_few<First, I + 1>... };
+    return { visit_unrolled<First, Watched, I + 1>... };
 }
 
-template <bool First>
-constexpr auto visits = visits_of<First>(std::make_index_sequence<most_unrolled>());
+template <bool First, bool Watched>
+constexpr auto
+    visits = visits_of<First, Watched>(std::make_index_sequence<most_unrolled>());
 
-template <bool First>
+template <bool First, bool Watched>
 void sweep(const ldpc_fixed_plan& plan,
            const ldpc_fixed_plan::iteration& order,
            const fixed_messages& messages,
@@ -409,38 +419,34 @@ void sweep(const ldpc_fixed_plan& plan,
                       tile.r.get() + size_t{ row.first } * lanes,
                       tile,
                       table,
-                      row.telling ? tail : tail + 2 * lanes };
+                      row.telling ? tail : tail + 2 * lanes,
+                      plan.words % plan.lanes == 0 ? 0 : plan.column_bytes };
         // A hole's bit stands aside, as if it were sure and had no message.
         HWY_ALIGN int8_t aside[lanes];
         const bool has_late = row.late.first != row.late.last;
         for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
             const auto& hole = order.holes[h];
             std::copy_n(l + hole.from, plan.words, aside);
-            std::fill_n(l + hole.from, plan.words, int8_t{ 127 });
-            std::fill_n(tile.r.get() + hole.message, plan.words, int8_t{ 0 });
+            std::fill_n(l + hole.from, plan.words, int8_t(127 + fixed_zero));
+            std::fill_n(tile.r.get() + hole.message, plan.words, fixed_zero);
         }
         if (has_late) {
             visit_many<First, true>(w, sum);
         } else if (row.degree <= static_cast<int>(most_unrolled)) {
-            visits<First>[row.degree - 1](w, sum);
+            visits<First, Watched>[row.degree - 1](w, sum);
         } else {
             visit_many<First, false>(w, sum);
         }
         for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
-            std::copy_n(aside, plan.words, l + order.holes[h].to);
-        }
-        const auto repeat = [&](uint32_t at) {
-            hn::StoreU(hn::Load(di, l + at), di, l + at + plan.column_bytes);
-        };
-        for (uint32_t c = row.copies.first; c < row.copies.last; ++c) {
-            repeat(order.copies[c]);
+            const auto& hole = order.holes[h];
+            std::copy_n(aside, plan.words, l + hole.to);
+            if (w.repetition > 0 && hole.check < lanes) {
+                std::copy_n(aside, plan.words, l + hole.to + w.repetition);
+            }
         }
         for (uint32_t i = row.late.first; i < row.late.last; ++i) {
             const auto& late = order.late[i];
             visit_late<First>(w, late, order.later.data() + late.first, tile.r.get());
-            if (late.copy != ldpc_fixed_plan::no_copy) {
-                repeat(late.copy);
-            }
         }
         if (has_late) {
             for (int v = 0; v < row.vectors; ++v) {
@@ -449,7 +455,9 @@ void sweep(const ldpc_fixed_plan& plan,
             }
         }
     }
-    hn::StoreU(hn::BroadcastSignBit(sum), di, odd);
+    if (Watched) {
+        hn::StoreU(lanes_of(sum), di, odd);
+    }
 }
 
 } // namespace
@@ -463,7 +471,8 @@ void fixed_sweep(const ldpc_fixed_plan& plan,
                  fixed_tile& tile,
                  int8_t* odd)
 {
-    const auto chosen = first ? sweep<true> : sweep<false>;
+    const auto chosen = first ? (odd ? sweep<true, true> : sweep<true, false>)
+                              : (odd ? sweep<false, true> : sweep<false, false>);
     chosen(plan, order, messages, tile, odd);
 }
 
@@ -483,22 +492,23 @@ void fixed_failures(const ldpc_fixed_plan& plan,
         }
         const uint32_t* end = order.ends.data() + row.first;
         for (int v = 0; v < row.vectors; ++v) {
-            auto parity = hn::Zero(di);
+            auto parity = even(row.degree);
             for (int i = 0; i < row.degree; ++i) {
                 parity = hn::Xor(parity, hn::LoadU(di, l + *end++));
             }
             for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
                 const auto& hole = order.holes[h];
                 if (static_cast<int>(hole.check / lanes) == v) {
-                    HWY_ALIGN int8_t mine[lanes] = {};
+                    HWY_ALIGN int8_t mine[lanes];
+                    std::fill_n(mine, lanes, fixed_sign);
                     std::copy_n(l + hole.end, plan.words, mine + hole.check % lanes);
-                    parity = hn::Xor(parity, hn::Load(di, mine));
+                    parity = hn::Xor3(parity, hn::Load(di, mine), even(1));
                 }
             }
             sum = hn::Or(sum, v + 1 == row.vectors ? hn::And(parity, tail) : parity);
         }
     }
-    hn::StoreU(hn::BroadcastSignBit(sum), di, failed);
+    hn::StoreU(lanes_of(sum), di, failed);
 }
 
 } // namespace HWY_NAMESPACE

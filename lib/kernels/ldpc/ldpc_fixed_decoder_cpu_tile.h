@@ -8,6 +8,12 @@
 
 namespace gr::cudaphy::kernels {
 
+//! What L = 0 and r = 0 stand as: so a sum of bytes without sign, which saturates at 255,
+//! saturates where L does, and the difference of two of them is that of their values.
+constexpr int8_t fixed_zero = -64;
+//! Set where L >= 0.
+constexpr int8_t fixed_sign = 64;
+
 //! Bytes that begin where a vector may.
 class fixed_bytes
 {
@@ -64,7 +70,8 @@ struct fixed_tile {
     }
 };
 
-//! The message of each least magnitude 0..127; aligned for vectors.
+//! The message of each least magnitude 0..127, as r stands in memory; aligned for
+//! vectors.
 struct alignas(64) fixed_messages {
     int8_t of[128];
 };
@@ -75,7 +82,7 @@ struct alignas(64) fixed_messages {
 //! Bytes of a vector.
 int fixed_lanes();
 //! One iteration, the `first` of all or another; `odd` becomes the words of which a check
-//! left its bits with odd parity.
+//! left its bits with odd parity, unless it is null.
 void fixed_sweep(const ldpc_fixed_plan&,
                  const ldpc_fixed_plan::iteration&,
                  const fixed_messages&,

@@ -64,7 +64,9 @@ HWY_INLINE void convert_four(const Llr* from, float steps, int8_t* to)
                                            _mm512_packs_epi32(some(2), some(3)));
     const auto order =
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    _mm512_storeu_si512(to, _mm512_permutexvar_epi32(order, packed));
+    _mm512_storeu_si512(to,
+                        _mm512_add_epi8(_mm512_permutexvar_epi32(order, packed),
+                                        _mm512_set1_epi8(fixed_zero)));
 }
 #endif
 
@@ -77,7 +79,7 @@ HWY_INLINE void convert_some(const Llr* from, float steps, bool negate, int8_t* 
     const auto clamped = hn::Max(hn::Min(number, hn::Set(df, most)), hn::Set(df, -most));
     const auto flipped = negate ? hn::Neg(clamped) : clamped;
     // Added to this, a small number's integer, ties to even, is in the lowest byte.
-    const auto rounded = hn::Add(flipped, hn::Set(df, 12582912.0f));
+    const auto rounded = hn::Add(flipped, hn::Set(df, 12582912.0f + fixed_zero));
     const hn::RebindToUnsigned<float_tag> du;
     const hn::Rebind<uint8_t, float_tag> d8;
     hn::StoreU(
@@ -108,7 +110,7 @@ HWY_INLINE void convert_some(const int8_t* from, bool negate, int8_t* to)
 {
     const auto value =
         hn::Max(hn::Min(hn::LoadU(db, from), hn::Set(db, most)), hn::Set(db, -most));
-    hn::StoreU(negate ? hn::Neg(value) : value, db, to);
+    hn::StoreU(hn::Add(negate ? hn::Neg(value) : value, hn::Set(db, fixed_zero)), db, to);
 }
 
 void convert_line(const int8_t* from, size_t count, float, bool negate, int8_t* to)
@@ -298,7 +300,7 @@ void fixed_least(const ldpc_fixed_plan& plan,
                  int8_t* least)
 {
     constexpr size_t lanes = hn::MaxLanes(db);
-    auto sum = hn::Set(db, most);
+    auto sum = hn::Set(db, fixed_zero + most);
     for (const auto& run : runs) {
         const size_t bytes = size_t{ run.count } * plan.words;
         const int8_t* l = tile.l.get() + run.at;
@@ -309,7 +311,7 @@ void fixed_least(const ldpc_fixed_plan& plan,
             sum = hn::Min(sum, hn::LoadU(db, l + bytes - lanes));
         } else {
             HWY_ALIGN int8_t few[lanes];
-            std::fill(std::copy_n(l, bytes, few), few + lanes, most);
+            std::fill(std::copy_n(l, bytes, few), few + lanes, fixed_zero + most);
             sum = hn::Min(sum, hn::Load(db, few));
         }
     }
@@ -334,14 +336,14 @@ void fixed_bits(const int8_t* l, size_t bits, uint8_t* to)
     constexpr size_t lanes = hn::MaxLanes(db);
     size_t i = 0;
     for (; i + lanes <= bits; i += lanes) {
-        const auto negative = hn::Lt(hn::LoadU(db, l + i), hn::Zero(db));
+        const auto negative = hn::Lt(hn::LoadU(db, l + i), hn::Set(db, fixed_zero));
         hn::StoreU(
             hn::And(hn::BitCast(du, hn::VecFromMask(db, negative)), hn::Set(du, 1)),
             du,
             to + i);
     }
     for (; i < bits; ++i) {
-        to[i] = l[i] < 0;
+        to[i] = l[i] < fixed_zero;
     }
 }
 
@@ -351,7 +353,8 @@ void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to)
     size_t i = 0;
     for (; i + lanes <= bits; i += lanes) {
         uint8_t mask[8] = {};
-        hn::StoreMaskBits(db, hn::Lt(hn::LoadU(db, l + i), hn::Zero(db)), mask);
+        hn::StoreMaskBits(
+            db, hn::Lt(hn::LoadU(db, l + i), hn::Set(db, fixed_zero)), mask);
         uint64_t x;
         std::memcpy(&x, mask, sizeof x);
         const uint64_t pairs = 0x3333333333333333, ones = 0x5555555555555555,
@@ -364,7 +367,7 @@ void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to)
     for (; i < bits; i += 8) {
         uint8_t byte = 0;
         for (size_t bit = i; bit < std::min(i + 8, bits); ++bit) {
-            byte |= (l[bit] < 0) << (7 - (bit - i));
+            byte |= (l[bit] < fixed_zero) << (7 - (bit - i));
         }
         to[i / 8] = byte;
     }
@@ -378,12 +381,14 @@ void fixed_soft(const int8_t* l, size_t bits, float steps, bool negated, float* 
     constexpr size_t lanes = hn::MaxLanes(df);
     size_t i = 0;
     for (; i + lanes <= bits; i += lanes) {
-        const auto value = hn::PromoteTo(d32, hn::LoadU(d8, l + i));
+        const auto value =
+            hn::Sub(hn::PromoteTo(d32, hn::LoadU(d8, l + i)), hn::Set(d32, fixed_zero));
         const auto flipped = negated ? hn::Neg(value) : value;
         hn::StoreU(hn::Div(hn::ConvertTo(df, flipped), divisor), df, to + i);
     }
     for (; i < bits; ++i) {
-        to[i] = static_cast<float>(negated ? -l[i] : l[i]) / steps;
+        const int value = l[i] - fixed_zero;
+        to[i] = static_cast<float>(negated ? -value : value) / steps;
     }
 }
 
