@@ -91,27 +91,37 @@ inline result run(const parameters& p,
 inline channel random_channel(const parameters& p)
 {
     const int paths = 40;
-    std::vector<complex> gains, over_tones, over_time;
     std::exponential_distribution<double> delay(p.delay_spread ? 1 / p.delay_spread
                                                                : 1e9);
     std::uniform_real_distribution<double> angle(0, 2 * M_PI);
     const auto normal =
         gaussian<complex64>(size_t(paths) * p.receive_antennas * p.layers);
     const double scale = 1 / std::sqrt(double(paths));
-    std::vector<double> delays, shifts;
+    // (receive antenna, layer, tone, path)
+    std::vector<complex> over_tones(normal.size() * p.tones);
+    std::vector<double> shifts;
     for (size_t i = 0; i < normal.size(); ++i) {
-        gains.push_back(scale * complex(normal[i]));
-        delays.push_back(p.first_delay + delay(generator()));
+        const double turn = -2 * M_PI * (p.first_delay + delay(generator()));
+        const complex a_tone = std::polar(1.0, turn);
+        complex path = 0;
+        for (int k = 0; k < p.tones; ++k) {
+            const bool next = k % 64 != 0 && number(p, k) == number(p, k - 1) + 1;
+            path =
+                next ? path * a_tone
+                     : scale * complex(normal[i]) * std::polar(1.0, turn * number(p, k));
+            over_tones[(i / paths * p.tones + k) * paths + i % paths] = path;
+        }
         shifts.push_back(p.doppler * std::cos(angle(generator())));
     }
-    return [=, layers = p.layers, numbers = p.tone_numbers](
+    return [=, layers = p.layers, tones = p.tones, turns = p.doppler != 0](
                double time, int k, int r, int t) {
-        const size_t first = size_t(r * layers + t) * paths;
-        const double tone = numbers.empty() ? k : numbers[k];
+        const size_t place = r * layers + t;
+        const complex* path = &over_tones[(place * tones + k) * paths];
+        const double* shift = &shifts[place * paths];
         complex sum = 0;
-        for (size_t i = first; i < first + paths; ++i) {
-            sum += gains[i] *
-                   std::polar(1.0, 2 * M_PI * (shifts[i] * time - delays[i] * tone));
+        for (int i = 0; i < paths; ++i) {
+            sum +=
+                turns ? path[i] * std::polar(1.0, 2 * M_PI * shift[i] * time) : path[i];
         }
         return sum;
     };
