@@ -240,6 +240,7 @@ private:
             lane_set odd;
             const bool last = t + 1 == p.max_iterations;
             const bool must_be_even = p.early_stop && !last && p.stop_crc.bits == 0;
+            look_ahead(plan, tile, llr, first + count, t);
             fixed_sweep(plan,
                         order,
                         d_messages[t],
@@ -277,6 +278,31 @@ private:
             }
         }
         put(plan, tile, to, first, count);
+    }
+
+    //! Has iteration t fetch its part of what the word `next` and its neighbours begin
+    //! with, which is a few bytes of it with each vector of checks.
+    void look_ahead(const ldpc_fixed_plan& plan,
+                    fixed_tile& tile,
+                    const received& llr,
+                    size_t next,
+                    int t) const
+    {
+        const auto& p = d_decoding.parameters;
+        const size_t n = d_decoding.code->n();
+        const size_t size = llr.type == number::float32   ? sizeof(float)
+                            : llr.type == number::float16 ? sizeof(float16)
+                                                          : sizeof(int8_t);
+        const size_t words = std::min<size_t>(plan.words, llr.size / n - next);
+        const size_t lines = words * n * size / fixed_tile::line_of_cache;
+        const size_t iterations = p.early_stop ? 3 : p.max_iterations;
+        const size_t vectors = plan.turns[0].rows.size() * plan.max_vectors;
+        const size_t at_once =
+            (lines + iterations * vectors - 1) / (iterations * vectors);
+        const size_t first = t * vectors * at_once;
+        tile.lines_ahead = first < lines ? static_cast<int>(at_once) : 0;
+        tile.ahead = static_cast<const char*>(llr.data) + next * n * size +
+                     first * fixed_tile::line_of_cache;
     }
 
     void load(const ldpc_fixed_plan& plan,

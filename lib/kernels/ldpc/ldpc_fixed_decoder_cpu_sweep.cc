@@ -216,6 +216,14 @@ struct work {
     const int8_t* tail;
     uint32_t repetition; //!< where a column's first vector stands again, or 0: nowhere
 
+    //! Sends for what is to be read next.
+    HWY_INLINE void fetch() const
+    {
+        for (int i = 0; i < tile.lines_ahead; ++i) {
+            tile.ahead += fixed_tile::line_of_cache;
+            __builtin_prefetch(tile.ahead, 0, 2); // as far as the second cache
+        }
+    }
     //! Once all vectors of a column have been stored, `first` the first one.
     HWY_INLINE void repeat(uint32_t first) const
     {
@@ -271,6 +279,7 @@ HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>
     int8_t* HWY_RESTRICT l = w.l;
     int8_t* HWY_RESTRICT r = w.r;
     for (int v = 0; v < w.row.vectors; ++v) {
+        w.fetch();
         vector q[degree];
         magnitudes magnitude[degree];
         minima found;
@@ -321,6 +330,7 @@ void visit_many(const work& w, vector& odd)
     int8_t* HWY_RESTRICT q = w.tile.q.get();
     int8_t* HWY_RESTRICT magnitude = q + degree * lanes;
     for (int v = 0; v < w.row.vectors; ++v) {
+        w.fetch();
         minima found;
         auto signs = hn::Zero(di);
         for (int i = 0; i < degree; ++i) {

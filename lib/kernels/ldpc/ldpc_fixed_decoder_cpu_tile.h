@@ -48,6 +48,11 @@ struct fixed_tile {
     fixed_bytes line;    //!< the same, bit by bit
     fixed_bytes decided; //!< L of the output's bits, bit by bit
     std::vector<uint8_t> packed;
+    static constexpr int line_of_cache = 64;
+    //! Where the next codewords' received values are, and how many lines to fetch of them
+    //! with each vector of checks.
+    const char* ahead = nullptr;
+    int lines_ahead = 0;
 
     //! Longest line of a codeword, and what vectors may touch behind it.
     static size_t line_stride(const ldpc_decoding& decoding)

@@ -349,21 +349,20 @@ void fixed_bits(const int8_t* l, size_t bits, uint8_t* to)
 
 void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to)
 {
-    constexpr size_t lanes = hn::MaxLanes(db);
     size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+    constexpr size_t lanes = hn::MaxLanes(db);
+    // The first bit of a mask is its lowest.
+    HWY_ALIGN static constexpr int8_t backwards[] = { 7,  6,  5,  4,  3,  2,  1, 0,
+                                                      15, 14, 13, 12, 11, 10, 9, 8 };
+    const auto order = hn::LoadDup128(db, backwards);
     for (; i + lanes <= bits; i += lanes) {
-        uint8_t mask[8] = {};
-        hn::StoreMaskBits(
-            db, hn::Lt(hn::LoadU(db, l + i), hn::Set(db, fixed_zero)), mask);
-        uint64_t x;
-        std::memcpy(&x, mask, sizeof x);
-        const uint64_t pairs = 0x3333333333333333, ones = 0x5555555555555555,
-                       fours = 0x0f0f0f0f0f0f0f0f;
-        x = (x & fours) << 4 | (x >> 4 & fours);
-        x = (x & pairs) << 2 | (x >> 2 & pairs);
-        x = (x & ones) << 1 | (x >> 1 & ones);
-        std::memcpy(to + i / 8, &x, lanes / 8);
+        const auto eights = hn::TableLookupBytes(hn::LoadU(db, l + i), order);
+        uint8_t mask[8];
+        hn::StoreMaskBits(db, hn::Lt(eights, hn::Set(db, fixed_zero)), mask);
+        std::memcpy(to + i / 8, mask, lanes / 8);
     }
+#endif
     for (; i < bits; i += 8) {
         uint8_t byte = 0;
         for (size_t bit = i; bit < std::min(i + 8, bits); ++bit) {
