@@ -80,14 +80,21 @@ int main(int argc, char** argv)
                 "of bound",
                 "one us",
                 "plan s");
-    const std::vector<ldpc_code::sptr> codes = {
-        ldpc_code::wifi(648, "1/2"),     ldpc_code::wifi(1944, "1/2"),
-        ldpc_code::wifi(1944, "5/6"),    ldpc_code::nr5g(1, 384, 46),
-        ldpc_code::nr5g(1, 384, 4),      ldpc_code::nr5g(2, 384, 42),
-        ldpc_code::nr5g(2, 384, 12),     ldpc_code::nr5g(1, 64, 46),
-        ldpc_code::nr5g(2, 8, 42),       ldpc_code::dvbs2("normal", "1/2"),
-        ldpc_code::dvbs2("short", "8/9")
-    };
+    const std::vector<ldpc_code::sptr> codes = { ldpc_code::wifi(648, "1/2"),
+                                                 ldpc_code::wifi(1944, "1/2"),
+                                                 ldpc_code::wifi(1944, "5/6"),
+                                                 ldpc_code::nr5g(1, 384, 46),
+                                                 ldpc_code::nr5g(1, 384, 4),
+                                                 ldpc_code::nr5g(2, 384, 42),
+                                                 ldpc_code::nr5g(2, 384, 12),
+                                                 ldpc_code::nr5g(1, 64, 46),
+                                                 ldpc_code::nr5g(2, 8, 42),
+                                                 ldpc_code::dvbs2("normal", "1/2"),
+                                                 ldpc_code::dvbs2("short", "8/9"),
+                                                 ldpc_code::ccsds("ar4ja", 1024, "1/2"),
+                                                 ldpc_code::ccsds("ar4ja", 16384, "1/2"),
+                                                 ldpc_code::ccsds(
+                                                     "ar4ja", 16384, "4/5") };
     for (const backend where : measured) {
         auto q = queue::make(where);
         const double bandwidth = benchmarks::copy_bandwidth(*q);

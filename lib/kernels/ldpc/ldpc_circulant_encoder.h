@@ -50,7 +50,7 @@ public:
     bool packed_input, packed_output;
     size_t string_bytes; //!< from one string to the next
     // In the workspace, behind the strings, in words:
-    size_t information, turned, ones, moved, sent;
+    size_t information, turned, ones, products, moved, sent;
     size_t workspace_words;
 };
 

@@ -5,6 +5,7 @@
 // single one takes no longer than its share of a batch.
 #include "kernels/common/highway_targets.h"
 #include "kernels/ldpc/ldpc_circulant_encoder.h"
+#include "kernels/ldpc/ldpc_circulant_product.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ldpc/ldpc_circulant_encoder_cpu.cc"
@@ -29,7 +30,8 @@ public:
           front_words((e.plan.lifting_size + side - 1) / side),
           d_front(workspace + e.information), d_information(d_front + front_words),
           d_turned(workspace + e.turned), d_ones(workspace + e.ones),
-          d_moved(workspace + e.moved), d_sent(workspace + e.sent)
+          d_products(workspace + e.products), d_moved(workspace + e.moved),
+          d_sent(workspace + e.sent)
     {
     }
 
@@ -55,7 +57,9 @@ public:
             }
         };
         run(plan.sums);
-        if (!plan.dense_to.empty()) {
+        if (!plan.factors.empty()) {
+            multiply();
+        } else if (!plan.dense_to.empty()) {
             add_dense();
         }
         run(plan.late_sums);
@@ -182,6 +186,27 @@ private:
         }
         s[2 * q] = carry | last << b;
         s[2 * q + 1] = last >> (64 - b);
+    }
+
+    void multiply() const
+    {
+        const auto& plan = d_e.plan;
+        const size_t here = d_z / 64;
+        uint64_t* from = d_products;
+        for (const int number : plan.dense_from) {
+            from = std::copy_n(string(number), here, from);
+        }
+        circulant_products(d_products,
+                           plan.dense_from.size(),
+                           plan.factors.data(),
+                           here,
+                           plan.dense_to.size(),
+                           from);
+        for (const int number : plan.dense_to) {
+            std::copy_n(from, here, string(number));
+            from += here;
+            finish(number);
+        }
     }
 
     void add_dense() const
@@ -331,7 +356,7 @@ private:
     const int d_z;
     uint8_t* d_strings;
     const size_t front_words;
-    uint64_t *d_front, *d_information, *d_turned, *d_ones, *d_moved, *d_sent;
+    uint64_t *d_front, *d_information, *d_turned, *d_ones, *d_products, *d_moved, *d_sent;
 };
 
 void encode_by_circulants(const ldpc_circulant_encoder& e,
@@ -401,7 +426,8 @@ ldpc_circulant_encoder::ldpc_circulant_encoder(const ldpc_code& code,
     information = plan.strings * string_bytes / sizeof(uint64_t) + slack;
     turned = information + (z + 63) / 64 + k / 64 + slack;
     ones = turned + z * ((plan.ways + 63) / 64);
-    moved = ones + plan.dense_from.size() * z;
+    products = ones + (plan.dense.empty() ? 0 : plan.dense_from.size() * z);
+    moved = products + (plan.dense_from.size() + plan.dense_to.size()) * z / 64;
     sent = moved + string_bytes / sizeof(uint64_t);
     workspace_words = sent + (packed_output ? n / 64 + slack : 0);
 }

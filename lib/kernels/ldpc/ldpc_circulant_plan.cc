@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_circulant_plan.h"
+#include "kernels/ldpc/ldpc_circulant_inverse.h"
+#include "kernels/ldpc/ldpc_circulant_product.h"
 #include "kernels/ldpc/ldpc_elimination.h"
 #include <algorithm>
 #include <numeric>
@@ -12,6 +14,7 @@ constexpr int least_run = 8; // of a codeword's bits in a string
 constexpr int most_strings = 4096;
 constexpr size_t most_dense_words = size_t{ 1 } << 17; // 1 MiB
 constexpr int most_sparse_terms = 8;                   // of a string set aside
+constexpr size_t most_aside = 4096;                    // bits; by products, twice as many
 
 //! Where the columns of H stand in the blocks: (block, bit) of each.
 struct block_places {
@@ -203,7 +206,8 @@ private:
                 return true;
             }
             set_aside(busiest(at, solved), solved);
-            if (d_aside.size() * d_z > 4096) {
+            const size_t most = has_regular_sums() ? 2 * most_aside : most_aside;
+            if (d_aside.size() * d_z > most) {
                 return false;
             }
         }
@@ -299,8 +303,9 @@ private:
                 left.push_back(r);
             }
         }
-        const auto inverse = invert(left);
-        if (!inverse) {
+        const auto circulants = invert_circulants(left);
+        const auto inverse = circulants ? std::nullopt : invert_bits(left);
+        if (!circulants && !inverse) {
             return false;
         }
         // Which steps the rows that are left depend on.
@@ -341,7 +346,9 @@ private:
             rest.push_back(plan.strings++);
             end_sum(rest.back(), plan.sums);
         }
-        if (!put_sparse(*inverse, rest)) {
+        if (circulants) {
+            put_circulants(*circulants, rest);
+        } else if (!put_sparse(*inverse, rest)) {
             put_dense(*inverse, rest);
         }
         for (const auto& s : d_steps) {
@@ -356,13 +363,68 @@ private:
         return true;
     }
 
+    bool has_regular_sums() const
+    {
+        return plan.mixed.empty() && ldpc_circulant_sum::serves(d_blocks);
+    }
+
+    //! The strings set aside from the sums of the rows that are left.
+    std::optional<ldpc_circulant_matrix>
+    invert_circulants(const std::vector<int>& left) const
+    {
+        if (!has_regular_sums() ||
+            2 * left.size() * d_aside.size() * d_z / 64 > most_dense_words) {
+            return {};
+        }
+        std::vector<circulant> steps;
+        for (const auto& s : d_steps) {
+            steps.push_back(s.by);
+        }
+        return solve_aside(d_z, d_row, steps, d_aside, left);
+    }
+
+    //! By circulants, if these are few, or by products.
+    void put_circulants(const ldpc_circulant_matrix& inverse,
+                        const std::vector<int>& rest)
+    {
+        const bool sparse = std::all_of(inverse.begin(), inverse.end(), [](auto& sums) {
+            const int ones =
+                std::accumulate(sums.begin(), sums.end(), 0, [](int n, auto& s) {
+                    return n + s.weight();
+                });
+            return ones <= most_sparse_terms;
+        });
+        if (!sparse) {
+            plan.dense_from = rest;
+            plan.dense_to = d_aside;
+        }
+        for (size_t a = 0; a < inverse.size(); ++a) {
+            for (size_t r = 0; r < rest.size(); ++r) {
+                const auto& sum = inverse[a][r];
+                if (!sparse) {
+                    const auto factor = circulant_factor(sum.words());
+                    plan.factors.insert(plan.factors.end(), factor.begin(), factor.end());
+                    continue;
+                }
+                for (int i = 0; i < d_z; ++i) {
+                    if (sum.has(i)) {
+                        plan.terms.push_back({ rest[r], (d_z - i) % d_z });
+                    }
+                }
+            }
+            if (sparse) {
+                end_sum(d_aside[a], plan.sums);
+            }
+        }
+    }
+
     struct block_inverse {
         std::vector<int> bits;   //!< columns of H set aside
         std::vector<int> chosen; //!< place of each of their checks among the left ones
         bit_matrix inverse;
     };
 
-    std::optional<block_inverse> invert(const std::vector<int>& left) const
+    std::optional<block_inverse> invert_bits(const std::vector<int>& left) const
     {
         elimination_order order;
         for (const auto& s : d_steps) {

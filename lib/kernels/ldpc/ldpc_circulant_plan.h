@@ -15,8 +15,9 @@ namespace gr::cudaphy::kernels {
  * rows with one unknown string give that string; where there is none, a block column is
  * set aside, as ldpc_encoding_plan does bit by bit. In the end the block rows that are
  * left give the strings set aside: by circulants again where the inverse is as sparse as
- * that of 802.11n and 5G NR, by a dense matrix (360 x 360 for DVB-S2, where the inverse
- * is a running sum) otherwise.
+ * that of 802.11n and 5G NR, by products with circulants of many ones where Z is a power
+ * of two (CCSDS AR4JA), by a dense matrix (360 x 360 for DVB-S2, where the inverse is a
+ * running sum) otherwise.
  *
  * The arrays are in the order in which they run: inputs, sums, dense, late_sums, outputs.
  */
@@ -57,6 +58,9 @@ struct ldpc_circulant_plan {
     //! the strings `dense_to`, each of them string_words() long.
     std::vector<int> dense_from, dense_to;
     std::vector<uint64_t> dense; //!< (dense_from, Z, dense_to, string_words())
+    //! Or, instead of them, adds each string's product with a circulant, as
+    //! circulant_factor() has it: (dense_to, dense_from, 2 Z / 64).
+    std::vector<uint64_t> factors;
     int string_words() const { return (lifting_size + 511) / 512 * 8; }
 
     struct run {
