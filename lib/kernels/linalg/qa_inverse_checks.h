@@ -3,7 +3,6 @@
 
 #include "kernels/common/testing.h"
 #include "kernels/linalg/qa_inverse_oracle.h"
-#include <boost/mpl/list.hpp>
 #include <cmath>
 #include <cstring>
 
@@ -11,9 +10,6 @@
 // stand row by row.
 
 namespace gr::cudaphy::testing {
-
-using number_types =
-    boost::mpl::list<float, double, std::complex<float>, std::complex<double>>;
 
 //! What a kernel gave; the last two are empty where they were not asked for.
 template <typename T>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/linalg/qa_number_types.h"
 #include <algorithm>
-#include <complex>
-#include <limits>
 #include <vector>
 
 // What tells whether X is the inverse of A, in a wider type: double for float, long
@@ -12,28 +11,7 @@
 namespace gr::cudaphy::testing {
 
 template <typename T>
-struct real_type {
-    using type = T;
-};
-template <typename R>
-struct real_type<std::complex<R>> {
-    using type = R;
-};
-template <typename T>
-using real_of = typename real_type<T>::type;
-
-template <typename T>
-constexpr bool is_complex = !std::is_same_v<T, real_of<T>>;
-
-template <typename T>
-using wide_real =
-    std::conditional_t<std::is_same_v<real_of<T>, float>, double, long double>;
-template <typename T>
 using wide = std::complex<wide_real<T>>;
-
-//! The unit roundoff, as LAPACK counts eps: 2^-24 or 2^-53.
-template <typename T>
-constexpr real_of<T> eps = std::numeric_limits<real_of<T>>::epsilon() / 2;
 
 //! A product without the library's look for NaN.
 template <typename R>

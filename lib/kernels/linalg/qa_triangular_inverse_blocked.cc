@@ -126,8 +126,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_large_band_of_ones_has_the_inverse_of_a_running_
             for (size_t e = 0; e < a.size(); ++e) {
                 const int i = e / n % n, j = e % n;
                 const int below = p.lower ? i - j : j - i;
-                a[e] = T(real<T>(below == 0 ? 1 : below == 1 ? -1 : 0));
-                expected[e] = T(real<T>(below >= 0 ? 1 : 0));
+                a[e] = T(real_of<T>(below == 0 ? 1 : below == 1 ? -1 : 0));
+                expected[e] = T(real_of<T>(below >= 0 ? 1 : 0));
             }
             const auto result = invert<T>(p, a);
             BOOST_TEST((result.x == expected));
@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bad_large_triangles_are_reported_and_harm_no_other
                               T,
                               number_types)
 {
-    const auto nan = std::numeric_limits<real<T>>::quiet_NaN();
-    const auto inf = std::numeric_limits<real<T>>::infinity();
+    const auto nan = std::numeric_limits<real_of<T>>::quiet_NaN();
+    const auto inf = std::numeric_limits<real_of<T>>::infinity();
     for (const int n : { 33, 70, 129 }) {
         for (const auto& p : shapes<T>(n)) {
             const auto good = triangles<T>(p, 7);
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_large_inverse_beyond_its_type_is_reported_as_not
                               T,
                               number_types)
 {
-    const auto largest = std::numeric_limits<real<T>>::max();
+    const auto largest = std::numeric_limits<real_of<T>>::max();
     for (const int n : { 33, 100 }) {
         for (const auto& p : shapes<T>(n)) {
             // Within a block of 32, and between two.

@@ -2,11 +2,10 @@
 #pragma once
 
 #include "kernels/common/testing.h"
+#include "kernels/linalg/qa_number_types.h"
 #include <algorithm>
-#include <boost/mpl/list.hpp>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
-#include <limits>
 
 // What the tests of triangular matrices share: random triangles, and what tells whether
 // one is the inverse of another.
@@ -15,30 +14,9 @@ namespace gr::cudaphy::testing {
 
 using namespace gr::cudaphy::kernels;
 
-using complex128 = std::complex<double>;
-using number_types = boost::mpl::list<float, double, complex64, complex128>;
-
+//! What the oracle computes in: real where T is.
 template <typename T>
-struct real_of {
-    using type = T;
-};
-template <typename R>
-struct real_of<std::complex<R>> {
-    using type = R;
-};
-template <typename T>
-using real = typename real_of<T>::type;
-
-//! What the oracle computes in: real where T is, and at least twice T's digits or the
-//! longest there are. Floats in double, whose loops the compiler turns into vectors.
-template <typename T>
-using wide_real = std::conditional_t<std::is_same_v<real<T>, float>, double, long double>;
-template <typename T>
-using wide = std::
-    conditional_t<std::is_same_v<T, real<T>>, wide_real<T>, std::complex<wide_real<T>>>;
-
-template <typename T>
-constexpr long double eps = std::numeric_limits<real<T>>::epsilon() / 2; //!< as LAPACK
+using wide = std::conditional_t<is_complex<T>, std::complex<wide_real<T>>, wide_real<T>>;
 
 template <typename T>
 using parameters = typename triangular_inverse<T>::parameters;
@@ -47,7 +25,7 @@ template <typename T>
 T normal()
 {
     static std::normal_distribution<double> distribution;
-    if constexpr (std::is_same_v<T, real<T>>) {
+    if constexpr (!is_complex<T>) {
         return distribution(generator());
     } else {
         const auto re = distribution(generator());
@@ -76,14 +54,14 @@ std::vector<T> triangles(const parameters<T>& p, size_t batch)
 {
     const int n = p.order;
     std::uniform_real_distribution<double> modulus(1.0, 2.0);
-    std::vector<T> a(batch * n * n, T(std::numeric_limits<real<T>>::quiet_NaN()));
+    std::vector<T> a(batch * n * n, T(std::numeric_limits<real_of<T>>::quiet_NaN()));
     for (size_t e = 0; e < a.size(); ++e) {
         const int element = e % (n * n);
         if (is_read<T>(p, element)) {
             const T value = normal<T>();
             const bool diagonal = element % (n + 1) == 0;
-            a[e] = value * real<T>(diagonal ? modulus(generator()) / std::abs(value)
-                                            : 1 / std::sqrt(double(n)));
+            a[e] = value * real_of<T>(diagonal ? modulus(generator()) / std::abs(value)
+                                               : 1 / std::sqrt(double(n)));
         }
     }
     return a;

@@ -159,8 +159,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(many_columns_give_what_they_give_one_by_one,
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(bad_items_are_reported_and_harm_no_other, T, number_types)
 {
-    const auto nan = std::numeric_limits<real<T>>::quiet_NaN();
-    const auto inf = std::numeric_limits<real<T>>::infinity();
+    const auto nan = std::numeric_limits<real_of<T>>::quiet_NaN();
+    const auto inf = std::numeric_limits<real_of<T>>::infinity();
     for (const int n : { 2, 9, 32, 50 }) {
         for (const auto& p : shapes<T>(n, 4)) {
             const size_t batch = 9, square = n * n, sides = n * 4;
@@ -194,11 +194,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bad_items_are_reported_and_harm_no_other, T, numbe
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_solution_beyond_its_type_is_reported, T, number_types)
 {
-    const auto largest = std::numeric_limits<real<T>>::max();
+    const auto largest = std::numeric_limits<real_of<T>>::max();
     for (const bool lower : { true, false }) {
         std::vector<T> l(2 * 9), b(2 * 3, T(1));
         for (int i = 0; i < 3; ++i) {
-            l[i * 4] = l[9 + i * 4] = T(1) / real<T>(4);
+            l[i * 4] = l[9 + i * 4] = T(1) / real_of<T>(4);
         }
         b[1] = T(largest);
         const auto result = solve<T>({ 3, 1, lower }, l, b);
