@@ -101,6 +101,27 @@ private:
     std::array<std::array<uint32_t, 256>, 8> d_tables{};
 };
 
+//! `count` bits of `words` bytes, every so many.
+void copy_apart(const int8_t* from,
+                ptrdiff_t from_step,
+                int8_t* to,
+                ptrdiff_t to_step,
+                size_t count,
+                size_t words)
+{
+    if (words == 1) { // the most frequent one, which a call for each byte would hold up
+        for (size_t i = 0; i < count; ++i, from += from_step, to += to_step) {
+            *to = *from;
+        }
+        return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        std::memcpy(to, from, words);
+        from += from_step * static_cast<ptrdiff_t>(words);
+        to += to_step * static_cast<ptrdiff_t>(words);
+    }
+}
+
 //! Copies runs from a line of bits to L.
 void scatter(const std::vector<ldpc_fixed_plan::run>& runs,
              const int8_t* line,
@@ -112,10 +133,7 @@ void scatter(const std::vector<ldpc_fixed_plan::run>& runs,
             std::memcpy(l + run.at, line + run.bit * words, run.count * words);
             continue;
         }
-        ptrdiff_t bit = run.bit;
-        for (size_t i = 0; i < run.count; ++i, bit += run.step) {
-            std::memcpy(l + run.at + i * words, line + bit * words, words);
-        }
+        copy_apart(line + run.bit * words, run.step, l + run.at, 1, run.count, words);
     }
 }
 
@@ -130,10 +148,7 @@ void gather(const std::vector<ldpc_fixed_plan::run>& runs,
             std::memcpy(line + run.bit * words, l + run.at, run.count * words);
             continue;
         }
-        ptrdiff_t bit = run.bit;
-        for (size_t i = 0; i < run.count; ++i, bit += run.step) {
-            std::memcpy(line + bit * words, l + run.at + i * words, words);
-        }
+        copy_apart(l + run.at, 1, line + run.bit * words, run.step, run.count, words);
     }
 }
 
@@ -226,6 +241,7 @@ private:
     {
         const auto& p = d_decoding.parameters;
         load(plan, tile, llr, first, count);
+        look_ahead(plan, tile, llr, first + count);
         lane_set running;
         std::fill_n(running.of, count, int8_t{ -1 });
         running.spread(plan.words);
@@ -240,7 +256,6 @@ private:
             lane_set odd;
             const bool last = t + 1 == p.max_iterations;
             const bool must_be_even = p.early_stop && !last && p.stop_crc.bits == 0;
-            look_ahead(plan, tile, llr, first + count, t);
             fixed_sweep(plan,
                         order,
                         d_messages[t],
@@ -280,29 +295,24 @@ private:
         put(plan, tile, to, first, count);
     }
 
-    //! Has iteration t fetch its part of what the word `next` and its neighbours begin
-    //! with, which is a few bytes of it with each vector of checks.
+    //! Has the iterations fetch what the word `next` and its neighbours begin with.
     void look_ahead(const ldpc_fixed_plan& plan,
                     fixed_tile& tile,
                     const received& llr,
-                    size_t next,
-                    int t) const
+                    size_t next) const
     {
         const auto& p = d_decoding.parameters;
         const size_t n = d_decoding.code->n();
         const size_t size = llr.type == number::float32   ? sizeof(float)
                             : llr.type == number::float16 ? sizeof(float16)
                                                           : sizeof(int8_t);
-        const size_t words = std::min<size_t>(plan.words, llr.size / n - next);
-        const size_t lines = words * n * size / fixed_tile::line_of_cache;
-        const size_t iterations = p.early_stop ? 3 : p.max_iterations;
-        const size_t vectors = plan.turns[0].rows.size() * plan.max_vectors;
-        const size_t at_once =
-            (lines + iterations * vectors - 1) / (iterations * vectors);
-        const size_t first = t * vectors * at_once;
-        tile.lines_ahead = first < lines ? static_cast<int>(at_once) : 0;
-        tile.ahead = static_cast<const char*>(llr.data) + next * n * size +
-                     first * fixed_tile::line_of_cache;
+        const size_t bytes = std::min(plan.words * n, llr.size - next * n) * size;
+        tile.ahead = static_cast<const char*>(llr.data) + next * n * size;
+        tile.end_ahead = tile.ahead + bytes;
+        const size_t vectors = plan.turns[0].rows.size() * plan.max_vectors *
+                               (p.early_stop ? 3 : p.max_iterations);
+        tile.lines_ahead =
+            static_cast<int>(bytes / fixed_tile::line_of_cache / vectors + 1);
     }
 
     void load(const ldpc_fixed_plan& plan,
@@ -419,6 +429,11 @@ private:
         const auto& p = d_decoding.parameters;
         const size_t bits = d_decoding.output_bits();
         const size_t bytes = d_decoding.output_bytes();
+        if (p.packed && to.soft.empty() && plan.words == d_lanes && d_lanes > 1) {
+            uint8_t* out = to.bits.data() + first * bytes;
+            fixed_packed_words(tile.decided.get(), bits, count, out, bytes);
+            return;
+        }
         const size_t stride = fixed_tile::line_stride(d_decoding);
         const int8_t* lines =
             fixed_separate(tile, tile.decided.get(), stride, bits, plan.words);

@@ -51,7 +51,7 @@ struct fixed_tile {
     static constexpr int line_of_cache = 64;
     //! Where the next codewords' received values are, and how many lines to fetch of them
     //! with each vector of checks.
-    const char* ahead = nullptr;
+    const char *ahead = nullptr, *end_ahead = nullptr;
     int lines_ahead = 0;
 
     //! Longest line of a codeword, and what vectors may touch behind it.
@@ -126,6 +126,10 @@ fixed_separate(fixed_tile&, const int8_t* from, size_t stride, size_t bits, int 
 void fixed_bits(const int8_t* l, size_t bits, uint8_t* to);
 //! Eight a byte, the first one highest.
 void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to);
+//! The same of the first `count` of as many words as a vector has bytes, more than one,
+//! from their L bit by bit; a word's bits every `stride` bytes.
+void fixed_packed_words(
+    const int8_t* from, size_t bits, size_t count, uint8_t* to, size_t stride);
 void fixed_soft(const int8_t* l, size_t bits, float steps, bool negated, float* to);
 
 } // namespace gr::cudaphy::kernels

@@ -12,6 +12,8 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/ldpc/ldpc_bits-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
@@ -372,6 +374,38 @@ void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to)
     }
 }
 
+void fixed_packed_words([[maybe_unused]] const int8_t* from,
+                        [[maybe_unused]] size_t bits,
+                        [[maybe_unused]] size_t count,
+                        [[maybe_unused]] uint8_t* to,
+                        [[maybe_unused]] size_t stride)
+{
+#if HWY_TARGET != HWY_SCALAR
+    alignas(64) uint64_t square[side], rows[side];
+    for (size_t bit = 0; bit < bits; bit += side) {
+        const size_t height = std::min(side, bits - bit);
+        for (size_t i = 0; i < side; ++i) {
+            uint8_t mask[8] = {};
+            if (i < height) {
+                const auto l = hn::LoadU(db, from + (bit + i) * hn::MaxLanes(db));
+                hn::StoreMaskBits(db, hn::Lt(l, hn::Set(db, fixed_zero)), mask);
+            }
+            std::memcpy(&square[swapped(i)], mask, sizeof mask);
+        }
+        transpose_swapped(square, rows);
+        reverse_in_bytes(rows, side);
+        for (size_t word = 0; word < count; ++word) {
+            uint8_t* out = to + word * stride + bit / 8;
+            if (height == side) {
+                std::memcpy(out, &rows[word], sizeof rows[word]);
+            } else {
+                std::memcpy(out, &rows[word], (height + 7) / 8);
+            }
+        }
+    }
+#endif
+}
+
 void fixed_soft(const int8_t* l, size_t bits, float steps, bool negated, float* to)
 {
     const hn::Rebind<int8_t, float_tag> d8;
@@ -404,6 +438,7 @@ HWY_EXPORT(fixed_least);
 HWY_EXPORT(fixed_keep);
 HWY_EXPORT(fixed_bits);
 HWY_EXPORT(fixed_packed_bits);
+HWY_EXPORT(fixed_packed_words);
 HWY_EXPORT(fixed_soft);
 
 void fixed_convert(const ldpc_decoding& decoding,
@@ -448,6 +483,12 @@ void fixed_bits(const int8_t* l, size_t bits, uint8_t* to)
 void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to)
 {
     HWY_DYNAMIC_DISPATCH(fixed_packed_bits)(l, bits, to);
+}
+
+void fixed_packed_words(
+    const int8_t* from, size_t bits, size_t count, uint8_t* to, size_t stride)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_packed_words)(from, bits, count, to, stride);
 }
 
 void fixed_soft(const int8_t* l, size_t bits, float steps, bool negated, float* to)
