@@ -49,7 +49,8 @@ outcome decode(ldpc_decoder& decoder,
                const ldpc_code& code,
                const parameters& p,
                const std::vector<Llr>& llr,
-               backend where)
+               backend where,
+               bool with_soft = true)
 {
     auto q = queue::make(where);
     const size_t words = llr.size() / code.n();
@@ -59,7 +60,7 @@ outcome decode(ldpc_decoder& decoder,
     auto bits = poisoned<uint8_t>(*q, words * bytes);
     auto iterations = poisoned<int>(*q, words);
     auto ok = poisoned<int>(*q, words);
-    auto soft = poisoned<float>(*q, words * items);
+    auto soft = poisoned<float>(*q, with_soft ? words * items : 0);
     decoder.run(view<const Llr>(from), { bits, iterations, ok, soft }, *q);
     return { bits.to_host(), iterations.to_host(), ok.to_host(), soft.to_host() };
 }
@@ -85,6 +86,8 @@ outcome check(const ldpc_code::sptr& code, parameters p, const std::vector<Llr>&
         BOOST_TEST(got.ok == expected.ok, boost::test_tools::per_element());
         BOOST_TEST((got.bits == expected.bits));
         BOOST_TEST((got.soft == expected.soft));
+        const auto bare = decode(*tested, *code, p, llr, tested_backend(), false);
+        BOOST_TEST((bare.bits == expected.bits));
     }
     return got;
 }
@@ -100,6 +103,17 @@ std::vector<int8_t> in_steps(const std::vector<float>& llr)
     std::vector<int8_t> out;
     for (const float value : llr) {
         out.push_back(static_cast<int8_t>(ldpc_fixed_steps(value, fixed_point())));
+    }
+    return out;
+}
+
+//! Words of n bits, eight a byte.
+std::vector<uint8_t> in_bytes(const std::vector<uint8_t>& bits, size_t n)
+{
+    const size_t bytes = (n + 7) / 8;
+    std::vector<uint8_t> out(bits.size() / n * bytes);
+    for (size_t i = 0; i < bits.size(); ++i) {
+        out[i / n * bytes + i % n / 8] |= bits[i] << (7 - i % n % 8);
     }
     return out;
 }
@@ -320,6 +334,18 @@ BOOST_AUTO_TEST_CASE(words_side_by_side_on_the_cpu)
                 BOOST_TEST((got.soft == expected.soft));
                 BOOST_TEST((got.iterations == expected.iterations));
                 BOOST_TEST((got.ok == expected.ok));
+                p.packed = true;
+                const ldpc_decoding packing{ code,
+                                             p,
+                                             ldpc_decoding::scales_of(*code, p) };
+                const auto packed = decode(*make_ldpc_fixed_decoder_cpu(packing, words),
+                                           *code,
+                                           p,
+                                           llr,
+                                           backend::cpu,
+                                           false);
+                BOOST_TEST((packed.bits == in_bytes(expected.bits, code->n())));
+                p.packed = false;
             }
         }
     }
