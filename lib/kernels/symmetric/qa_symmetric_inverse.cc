@@ -80,15 +80,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(leading_minors_that_are_zero, T, number_types)
 }
 
 //! Small pivots are shifted, or others taken: were they used as they are, Newton steps or
-//! factors would have to bring digits back. Always the same matrix.
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_random_indefinite_matrix_needs_no_repair, T, number_types)
+//! factors would have to bring digits back, most of all where many leading minors are
+//! singular, which float32 alone on CUDA still needs. Always the same matrices.
+BOOST_AUTO_TEST_CASE_TEMPLATE(indefinite_matrices_need_no_repair, T, number_types)
 {
     if (is_too_slow(1000)) {
         return;
     }
     const int n = 1000;
     std::mt19937 engine(6);
-    const auto a = hermitian<T>(n, [&](int, int) {
+    const auto draw_the_same = [&] {
         const auto uniform = [&] { return engine() / 0x1p31 - 1; };
         if constexpr (is_complex<T>) {
             const double re = uniform();
@@ -96,10 +97,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_random_indefinite_matrix_needs_no_repair, T, num
         } else {
             return T(uniform());
         }
-    });
-    const auto x = invert(n, a);
-    check_inverse(n, a, x, "indefinite");
-    BOOST_TEST(x.refinements[0] == 0);
+    };
+    const auto random = hermitian<T>(n, [&](int, int) { return draw_the_same(); });
+    const auto saddle =
+        hermitian<T>(n, [&](int, int j) { return j >= n / 2 ? T(0) : draw_the_same(); });
+    for (const auto& [a, what] :
+         { std::pair(random, "random"), std::pair(saddle, "saddle") }) {
+        const auto x = invert(n, a);
+        check_inverse(n, a, x, what);
+        if (!std::is_same_v<T, float> || what == std::string("random")) {
+            BOOST_TEST(x.refinements[0] == 0, what);
+        }
+    }
 }
 
 //! The CPU looks for pivots among 256 rows before it looks at the others.

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/symmetric/symmetric_passes.cuh"
-#include "kernels/symmetric/symmetric_shifts.cuh"
+#include "kernels/symmetric/symmetric_corner.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <cooperative_groups.h>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int block_rows = 32;     //!< of a block that is inverted, a thread block's
-constexpr int block_threads = 256; //!< that multiply
+constexpr int block_threads = 256;              //!< that multiply
 constexpr int corner_warp = block_threads / 32; //!< beside them
 
 //! Bytes of shared memory that invert_block<W, Parts> takes for 32 Parts columns.
@@ -18,123 +16,6 @@ template <typename W>
 constexpr size_t block_shared_bytes(int columns)
 {
     return sizeof(W) * block_rows * (columns + block_rows + 1 + 4);
-}
-
-//! Beside a pivot of a corner: where it stands, and what was done to it.
-template <typename W>
-struct corner_pivots {
-    const bool positive;    //!< one that is not fails
-    const real_of<W> tiny;  //!< none of another matrix is smaller
-    const int first, order; //!< of the panel's rows, in the matrix
-    const int corner;       //!< of the panel's rows
-    unsigned* const state;
-    const pivot_shifts<W> shifts;
-};
-
-/*!
- * The inverse of the 32 x 32 corner whose column `lane` is e, by a warp, by sweeps: after
- * that of pivot k, what is left is symmetric again, but for signs. A column that had its
- * turn waits for its scale until the end, so that all lanes do the same.
- *
- * Without shifts the pivots come in order, and the rows are turned by one each step, so
- * that the pivot's is always the first. Where shifts are kept, the largest on the
- * diagonal comes first, small ones are shifted, and rows are columns as they were, so
- * that what is left is exactly symmetric.
- *
- * shared: 64 numbers.
- */
-template <bool Shifting, typename W>
-__device__ void
-invert_corner(W (&e)[block_rows], W* shared, const corner_pivots<W>& pivots)
-{
-    using real = real_of<W>;
-    const int lane = threadIdx.x % 32;
-    const auto& shifts = pivots.shifts;
-    real scale = 1;
-    real own_pivot = 1, diagonal = 0, largest = 0;
-    bool taken = false;
-    int shifted = 0;
-    if constexpr (Shifting) {
-        shifted = *static_cast<volatile int*>(shifts.count);
-#pragma unroll
-        for (int i = 0; i < block_rows; ++i) {
-            largest = fmax(largest, size_of(e[i]));
-            diagonal = i == lane ? re(e[i]) : diagonal;
-        }
-        for (int apart = 16; apart; apart /= 2) {
-            largest = fmax(largest, __shfl_xor_sync(0xffffffff, largest, apart));
-        }
-    }
-#pragma unroll 1
-    for (int step = 0; step < block_rows; ++step) {
-        int k = step;
-        if constexpr (Shifting) {
-            k = lane_of_largest(float(fabs(diagonal)), taken);
-        }
-        const bool own = lane == k;
-        W* column = shared + step % 2 * block_rows;
-        W mine = e[0];
-        if (!Shifting && pivots.positive) {
-            column[lane - k + (lane < k ? block_rows : 0)] =
-                scaled(conjugate(mine), scale);
-        } else if (own) {
-#pragma unroll
-            for (int i = 0; i < block_rows; ++i) {
-                column[i] = e[i];
-            }
-        }
-        __syncwarp();
-        if constexpr (Shifting) {
-            mine = scaled(conjugate(column[lane]), own_pivot);
-        }
-        auto pivot = re(column[Shifting ? k : 0]);
-        if (pivots.positive) {
-            if (!(pivot > 0)) {
-                if (lane == 0) {
-                    atomicMin(pivots.state,
-                              unsigned(pivots.first + pivots.corner + k + 1));
-                }
-                pivot = 1;
-            }
-        } else if (Shifting && fabs(pivot) < real(smallest_pivot_share) * largest &&
-                   shifted < shifts.most && pivots.corner + k < pivots.order) {
-            const auto made = pivot < 0 ? -largest : largest;
-            if (lane == 0) {
-                shifts.rows[shifted] = pivots.first + pivots.corner + k;
-                shifts.amounts[shifted] = made - pivot;
-            }
-            ++shifted;
-            pivot = made;
-        } else if (fabs(pivot) < pivots.tiny) {
-            pivot = pivot < 0 ? -pivots.tiny : pivots.tiny;
-        }
-        const auto over = 1 / pivot;
-        const W f = own ? number<W>(0) : scaled(mine, -over);
-        const W in_row = own ? number<W>(-1) : negative(f);
-        if constexpr (Shifting) {
-            taken = taken || own;
-            own_pivot = own ? pivot : own_pivot;
-            diagonal -= re(product(column[lane], conjugate(column[lane]))) * over;
-#pragma unroll
-            for (int i = 0; i < block_rows; ++i) {
-                e[i] = i == k ? in_row : multiply_add(e[i], column[i], f);
-            }
-        } else {
-#pragma unroll
-            for (int i = 1; i < block_rows; ++i) {
-                e[i - 1] = multiply_add(e[i], column[i], f);
-            }
-            e[block_rows - 1] = in_row;
-        }
-        scale = own ? over : scale;
-    }
-    if (Shifting && lane == 0) {
-        *shifts.count = shifted;
-    }
-#pragma unroll
-    for (int i = 0; i < block_rows; ++i) {
-        e[i] = scaled(e[i], -scale);
-    }
 }
 
 /*!
@@ -269,10 +150,13 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                     e[i] = mirrored ? conjugate(there) : there;
                 }
                 __syncwarp();
-                invert_corner<Shifting>(
-                    e,
-                    shared_row,
-                    { positive, tiny, first, order, corner, state, shifts });
+                const corner_pivots<W> pivots{ positive, tiny,  first, order,
+                                               corner,   state, shifts };
+                if constexpr (Shifting) {
+                    invert_corner_shifting(e, shared_row, pivots);
+                } else {
+                    invert_corner(e, shared_row, pivots);
+                }
 #pragma unroll
                 for (int i = 0; i < block_rows; ++i) {
                     own[i * width + corner + lane] = e[i];
@@ -301,18 +185,26 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                 }
             }
         }
+        if (Shifting && next && warp != corner_warp) {
+            // As they were, while the corner is being inverted; its columns are no one's.
+            W* to = exchange + (corner + width + my_rows) * stride;
+#pragma unroll
+            for (int r = 0; r < rows_a_warp; ++r) {
+#pragma unroll
+                for (int q = 0; q < Parts; ++q) {
+                    if (q != turn) {
+                        to[r * stride + lane + 32 * q] =
+                            own[(my_rows + r) * width + lane + 32 * q];
+                    }
+                }
+            }
+        }
         __syncthreads();
         if (turn == Parts) {
             break;
         }
         if (next) {
             W* to = exchange + corner * stride;
-            if (Shifting) {
-                for (int e = threadIdx.x; e < block_rows * width; e += threads) {
-                    to[(width + e / width) * stride + e % width] = own[e];
-                }
-                __syncthreads();
-            }
             for (int e = threadIdx.x; e < block_rows * block_rows; e += threads) {
                 const int i = e / block_rows, j = e % block_rows;
                 W& element = own[i * width + corner + j];

@@ -2,7 +2,7 @@
 #include "kernels/symmetric/symmetric_blocked.cuh"
 #include "kernels/symmetric/symmetric_butterfly_tables.cuh"
 #include "kernels/symmetric/symmetric_repair.cuh"
-#include "kernels/symmetric/symmetric_steps.cuh"
+#include "kernels/symmetric/symmetric_unshift.cuh"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
@@ -35,8 +35,7 @@ public:
         : d_parameters(p), d_device(device), n(p.order),
           m((p.order + order_multiple - 1) / order_multiple * order_multiple),
           d_positive(p.definite == definiteness::positive),
-          d_small(n <= (d_positive ? most_small_order<E> : most_unknown_order)),
-          d_many(p.batch > 1 && n <= many_order),
+          d_small(n <= most_small_order<E>), d_many(p.batch > 1 && n <= many_order),
           d_at_once(d_small || d_many ? int(std::min<size_t>(p.batch, 65535)) : 1),
           d_own(std::make_unique<owned>(
               device, n, d_small || d_many, d_positive, d_shifts, d_at_once))
@@ -86,6 +85,10 @@ public:
         if (d_own->factors) {
             d_own->factors->begin(*d_own->blas, d_stream);
         }
+        if (d_shifts) {
+            d_own->shifting.begin(
+                *d_own->blas, d_stream, d_own->steps, d_own->factors->spare());
+        }
         const size_t elements = size_t(n) * n;
         for (size_t first = 0; first < batch; first += d_at_once) {
             const size_t count = std::min<size_t>(d_at_once, batch - first);
@@ -127,6 +130,7 @@ private:
         {
         }
         cuda_steps<W> steps;
+        shifting_inverse<W> shifting;
         symmetric_judge<E, W> judge;
         std::unique_ptr<cuda_blas> blas;
         std::unique_ptr<symmetric_factors<E, W>> factors;
@@ -150,6 +154,9 @@ private:
         if (d_own->factors) {
             d_own->factors->take(pieces, d_work);
             d_exponents = pieces.take<int>(2 * size_t(n));
+        }
+        if (d_shifts) {
+            d_own->shifting.take(pieces, m);
         }
     }
 
@@ -267,22 +274,21 @@ private:
     {
         const double total = 1. * m * m * m;
         double done = 0, told = 0;
+        const auto tell = [&](double flops) {
+            done += flops;
+            if (d_parameters.progress && done - told > 0.05 * total && total > 1e11) {
+                // What was submitted would tell nothing.
+                cuda_check(cudaStreamSynchronize(d_stream), "symmetric_inverse");
+                told = done;
+                d_parameters.progress(std::min(1.0, d_told + d_share * done / total));
+            }
+        };
+        const auto work = item_of(d_work, item);
+        if (d_shifts) {
+            return d_own->shifting.invert(single(work), m, tell);
+        }
         d_own->steps.begin(
-            *d_own->blas,
-            d_stream,
-            item_of(d_work, item),
-            count,
-            d_own->judge.states(item),
-            n,
-            [&](double flops) {
-                done += flops;
-                if (d_parameters.progress && done - told > 0.05 * total && total > 1e11) {
-                    // What was submitted would tell nothing.
-                    cuda_check(cudaStreamSynchronize(d_stream), "symmetric_inverse");
-                    told = done;
-                    d_parameters.progress(std::min(1.0, d_told + d_share * done / total));
-                }
-            });
+            *d_own->blas, d_stream, work, count, d_own->judge.states(item), n, tell);
         return schedule(d_own->steps).invert(0, m);
     }
 
@@ -294,13 +300,7 @@ private:
         scramble<E, W><<<tiles_of(m / 4, m / 4, count), tile_block(), 0, d_stream>>>(
             constant(item_of(d_kept, item)), n, work, u, d_largest + item);
         cuda_check_launch("symmetric_inverse: scramble");
-        if (d_shifts) {
-            d_own->steps.keep_shifts(d_own->factors->no_shifts());
-        }
         const int sign = eliminate(item, count);
-        if (d_shifts) {
-            d_own->factors->take_shifts_back(work, sign);
-        }
         both<W, W>(constant(work), m, work, sign, false, nullptr, count);
         unscramble<W, E><<<tiles_of(m / 4, m / 4, count), tile_block(), 0, d_stream>>>(
             constant(work), n, item_of(x, item), u, d_largest + item);

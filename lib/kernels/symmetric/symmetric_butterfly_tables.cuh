@@ -11,7 +11,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! The tables of one butterfly transform.
+//! The tables of one butterfly transform, of an order that is a multiple of 8: as many
+//! rows move together, so that whole sectors of memory are read and written.
 class butterfly_tables
 {
 public:
@@ -26,10 +27,14 @@ public:
             }
             return std::make_unique<device_memory<float>>(numbers);
         };
+        std::vector<int> groups(m / together);
+        std::iota(groups.begin(), groups.end(), 0);
+        for (int i = int(groups.size()) - 1; i > 0; --i) {
+            std::swap(groups[i], groups[engine() % unsigned(i + 1)]);
+        }
         std::vector<int> places(m);
-        std::iota(places.begin(), places.end(), 0);
-        for (int i = m - 1; i > 0; --i) {
-            std::swap(places[i], places[engine() % unsigned(i + 1)]);
+        for (int i = 0; i < m; ++i) {
+            places[i] = groups[i / together] * together + i % together;
         }
         outer = near_one();
         inner = near_one();
@@ -42,6 +47,8 @@ public:
     }
 
 private:
+    static constexpr int together = 8;
+
     std::unique_ptr<device_memory<float>> outer, inner;
     std::unique_ptr<device_memory<int>> from;
     int quarter;

@@ -205,6 +205,19 @@ __device__ inline E warp_sum(E a)
     return lanes_sum<32>(a);
 }
 
+//! The same for every lane of a warp.
+__device__ inline unsigned largest_of_warp(unsigned key)
+{
+#if __CUDA_ARCH__ >= 800
+    key = __reduce_max_sync(0xffffffff, key);
+#else
+    for (int apart = 16; apart; apart /= 2) {
+        key = max(key, __shfl_xor_sync(0xffffffff, key, apart));
+    }
+#endif
+    return key;
+}
+
 //! Adds over a block of Threads threads; every one gets the sum.
 template <int Threads, typename E>
 __device__ inline E block_sum(E a)

@@ -4,8 +4,6 @@
 #include "kernels/common/cuda_blas.cuh"
 #include "kernels/common/cuda_solver.cuh"
 #include "kernels/symmetric/symmetric_passes.cuh"
-#include "kernels/symmetric/symmetric_schedule.h"
-#include "kernels/symmetric/symmetric_shifts.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <algorithm>
 
@@ -39,9 +37,6 @@ public:
         const size_t eigen = std::max(d_eigen_elements, size_t(m) * m);
         d_space = pieces.take<W>(std::max(d_elements, d_eigen_elements ? eigen : 0));
         d_values = pieces.take<real_of<W>>(m);
-        const int most = pivot_shifts<W>::most_of(m);
-        d_shifts = { pieces.take<int>(1), pieces.take<int>(most), nullptr, most };
-        d_shifts.amounts = pieces.take<real_of<W>>(most);
     }
 
     void begin(cuda_blas& blas, cudaStream_t stream)
@@ -103,69 +98,8 @@ public:
         store(x, x, state);
     }
 
-    //! Where an elimination is to keep its shifts; none are there yet.
-    const pivot_shifts<W>& no_shifts()
-    {
-        cuda_check(cudaMemsetAsync(d_shifts.count, 0, sizeof(int), d_stream),
-                   "cudaMemsetAsync");
-        return d_shifts;
-    }
-
-    //! Takes them back from the inverse of order m, which x is times `sign`; the lower
-    //! triangle.
-    void take_shifts_back(device_matrix<W> x, int sign)
-    {
-        const int shifts = std::min(read(d_shifts.count), d_shifts.most);
-        if (shifts <= 0) {
-            return;
-        }
-        // m / 4 at most: all have room in m rows.
-        const size_t rows = size_t(shifts) * m, square = size_t(shifts) * shifts;
-        const device_matrix<W> parts{ d_spare.data, m };
-        const device_matrix<W> weighed{ d_spare.data + rows, m };
-        const device_matrix<W> small{ d_spare.data + 2 * rows, shifts };
-        const device_matrix<W> inverse{ d_spare.data + 2 * rows + square, shifts };
-        gather_shifted<W><<<tiles_of(shifts, m), tile_block(), 0, d_stream>>>(
-            { x.data, x.stride }, m, sign, d_shifts.rows, shifts, parts);
-        cuda_check_launch("symmetric_inverse: gather_shifted");
-        weigh_shifted<W><<<tiles_of(shifts, shifts), tile_block(), 0, d_stream>>>(
-            { parts.data, m }, d_shifts, shifts, small, inverse);
-        cuda_check_launch("symmetric_inverse: weigh_shifted");
-        d_solver->template invert<W>(small.data,
-                                     shifts,
-                                     shifts,
-                                     inverse.data,
-                                     d_space,
-                                     d_pivots,
-                                     d_info,
-                                     d_stream);
-        const auto stored = cuda_blas::as::stored;
-        d_blas->multiply<W>(1,
-                            { inverse.data, shifts },
-                            stored,
-                            { parts.data, m },
-                            stored,
-                            0,
-                            { weighed.data, m },
-                            shifts,
-                            m,
-                            shifts);
-        cover_triangle(m, std::max(512, m / 8), 16, [&](const triangle_squares& s) {
-            const auto to_next = size_t(s.to_next);
-            W* to = x.data + size_t(s.row) * x.stride + s.column;
-            d_blas->multiply<W>(-sign,
-                                { parts.data + s.row, m, to_next },
-                                cuda_blas::as::adjoint,
-                                { weighed.data + s.column, m, to_next },
-                                stored,
-                                1,
-                                { to, x.stride, to_next * (x.stride + 1) },
-                                s.rows,
-                                s.columns,
-                                shifts,
-                                s.count);
-        });
-    }
+    //! (m, m), free between calls of these.
+    W* spare() const { return d_spare.data; }
 
 private:
     void multiply(double alpha,
@@ -215,7 +149,6 @@ private:
     int *d_pivots = nullptr, *d_info = nullptr;
     W* d_space = nullptr;
     real_of<W>* d_values = nullptr;
-    pivot_shifts<W> d_shifts = {};
     cuda_blas* d_blas = nullptr;
     cudaStream_t d_stream = nullptr;
 };

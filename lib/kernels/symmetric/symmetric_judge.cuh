@@ -98,8 +98,7 @@ public:
         const double margin = std::is_same_v<real_of<W>, float> ? 8 : 100;
         return v.norm_a * v.norm_x > singular_condition<E, W> / margin;
     }
-    //! Good by LAPACK's measure, of which an estimate is seldom more than 3 times too
-    //! low.
+    //! Good by LAPACK's measure, with room for an estimate that is too low.
     bool is_good(const probe_verdict& v) const
     {
         return v.state == good_state && !is_singular(v) &&

@@ -6,15 +6,18 @@
 #include "kernels/symmetric/symmetric_workspace.cuh"
 
 // How good an inverse is, in O(n^2): |I - A X|_1 by Hager's estimate (1984). R = I - A X
-// takes random vectors z of +-1 to r; with s the signs of r, no element of |R^H s| is
-// larger than |R|_1, and the largest is seldom much smaller. Sums in double precision.
+// takes random vectors z of +-1 to r; with s the signs of r, the largest element of |R^H
+// s| says which of R's columns to look at, and that column's norm is the estimate: where
+// R is noise, the element itself would be lower by the root of n. Sums in double
+// precision.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int probes = 4;
 constexpr int probe_threads = 256;
-constexpr int probe_rows = probe_threads / 32; //!< a block, a warp a row
+constexpr int probe_rows_a_warp = 2;
+constexpr int probe_rows = probe_threads / 32 * probe_rows_a_warp; //!< a block
 
 //! What the probes say of one matrix's inverse.
 struct probe_verdict {
@@ -42,41 +45,66 @@ template <typename E, typename V>
 __global__ void __launch_bounds__(probe_threads) apply_to_probes(
     device_matrix<const E> matrix, int n, const V* v, const V* z, V* out, double* norm)
 {
-    const int row = blockIdx.x * probe_rows + threadIdx.x / 32;
+    constexpr int rows = probe_rows_a_warp;
+    const int top = blockIdx.x * probe_rows + threadIdx.x / 32 * rows;
     const int lane = threadIdx.x % 32;
-    if (row >= n) {
+    if (top >= n) {
         return;
     }
     const size_t item = size_t(blockIdx.z) * n * probes;
-    const E* from = matrix.item() + size_t(row) * matrix.stride;
-    V total[probes];
-    double size = 0;
+    const E* from[rows];
+    V total[rows][probes];
+    double size[rows];
 #pragma unroll
-    for (int p = 0; p < probes; ++p) {
-        total[p] = number<V>(0);
+    for (int r = 0; r < rows; ++r) {
+        from[r] = matrix.item() + size_t(min(top + r, n - 1)) * matrix.stride;
+        size[r] = 0;
+#pragma unroll
+        for (int p = 0; p < probes; ++p) {
+            total[r][p] = number<V>(0);
+        }
     }
+    using chunk = elements_of_16_bytes<V>;
+    const chunk* const chunks = reinterpret_cast<const chunk*>(v + item);
+#pragma unroll 4
     for (int j = lane; j < n; j += 32) {
-        const V element = converted<V>(from[j]);
-        size += modulus(element);
+        V by[probes];
 #pragma unroll
-        for (int p = 0; p < probes; ++p) {
-            total[p] = multiply_add(total[p], element, v[item + size_t(j) * probes + p]);
+        for (int c = 0; c < probes / chunk::count; ++c) {
+            const chunk several = chunks[size_t(j) * (probes / chunk::count) + c];
+#pragma unroll
+            for (int p = 0; p < chunk::count; ++p) {
+                by[c * chunk::count + p] = several.e[p];
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            const V element = converted<V>(from[r][j]);
+            size[r] += modulus(element);
+#pragma unroll
+            for (int p = 0; p < probes; ++p) {
+                total[r][p] = multiply_add(total[r][p], element, by[p]);
+            }
         }
     }
-    size = warp_sum(size);
 #pragma unroll
-    for (int p = 0; p < probes; ++p) {
-        total[p] = warp_sum(total[p]);
-    }
-    if (lane == 0) {
+    for (int r = 0; r < rows; ++r) {
+        const int row = top + r;
+        size[r] = warp_sum(size[r]);
 #pragma unroll
         for (int p = 0; p < probes; ++p) {
-            const size_t at = item + size_t(row) * probes + p;
-            out[at] = z ? sum(z[at], negative(total[p])) : total[p];
+            total[r][p] = warp_sum(total[r][p]);
         }
-        if (norm) {
-            atomicMax(reinterpret_cast<unsigned long long*>(norm + blockIdx.z * 2),
-                      static_cast<unsigned long long>(__double_as_longlong(size)));
+        if (lane == 0 && row < n) {
+#pragma unroll
+            for (int p = 0; p < probes; ++p) {
+                const size_t at = item + size_t(row) * probes + p;
+                out[at] = z ? sum(z[at], negative(total[r][p])) : total[r][p];
+            }
+            if (norm) {
+                atomicMax(reinterpret_cast<unsigned long long*>(norm + blockIdx.z * 2),
+                          static_cast<unsigned long long>(__double_as_longlong(size[r])));
+            }
         }
     }
 }
@@ -93,9 +121,46 @@ __global__ void take_signs(const V* r, V* signs, int n)
     }
 }
 
-//! One block a matrix. `norms`: of A and X, (batch, 2); r = R z; w = R^H s
+//! e = the column of the identity where |w| is largest, y = the same of X, for each of
+//! the probes. blockIdx.x: matrix, blockIdx.y: probe
+template <typename E, typename V>
+__global__ void __launch_bounds__(probe_threads)
+    take_columns(device_matrix<const E> x, int n, const V* w, V* e, V* y)
+{
+    const size_t item = size_t(blockIdx.x) * n * probes + blockIdx.y;
+    double most = -1;
+    int column = 0;
+    for (int i = threadIdx.x; i < n; i += probe_threads) {
+        const double size = modulus(w[item + size_t(i) * probes]);
+        if (size > most) {
+            most = size;
+            column = i;
+        }
+    }
+    __shared__ double sizes[probe_threads];
+    __shared__ int columns[probe_threads];
+    sizes[threadIdx.x] = most;
+    columns[threadIdx.x] = column;
+    for (int apart = probe_threads / 2; apart; apart /= 2) {
+        __syncthreads();
+        const int t = threadIdx.x;
+        if (t < apart && sizes[t + apart] > sizes[t]) {
+            sizes[t] = sizes[t + apart];
+            columns[t] = columns[t + apart];
+        }
+    }
+    __syncthreads();
+    column = columns[0];
+    const E* row = x.data + blockIdx.x * x.to_next + size_t(column) * x.stride;
+    for (int i = threadIdx.x; i < n; i += probe_threads) {
+        e[item + size_t(i) * probes] = number<V>(i == column);
+        y[item + size_t(i) * probes] = conjugate(converted<V>(row[i]));
+    }
+}
+
+//! One block a matrix. `norms`: of A and X, (batch, 2); c: columns of R; w = R^H s
 template <typename V>
-__global__ void __launch_bounds__(probe_threads) judge(const V* r,
+__global__ void __launch_bounds__(probe_threads) judge(const V* c,
                                                        const V* w,
                                                        const double* norms,
                                                        const unsigned* states,
@@ -107,12 +172,12 @@ __global__ void __launch_bounds__(probe_threads) judge(const V* r,
     for (int p = 0; p < probes; ++p) {
         double total = 0;
         for (int i = threadIdx.x; i < n; i += probe_threads) {
-            total += modulus(r[item + size_t(i) * probes + p]);
+            total += modulus(c[item + size_t(i) * probes + p]);
             const double size = modulus(w[item + size_t(i) * probes + p]);
             most = size > most || size != size ? size : most;
         }
         total = block_sum<probe_threads>(total);
-        most = fmax(most, total / n) + 0 * total; // |R z|_1 <= |R|_1 |z|_1; NaN stays
+        most = fmax(most, total) + 0 * total; // NaN stays
     }
     __shared__ double largest[probe_threads];
     largest[threadIdx.x] = most;
@@ -228,6 +293,9 @@ struct probe_space {
         apply_to_probes<E, V>
             <<<rows, probe_threads, 0, stream>>>(a, n, z, none, y, nullptr);
         apply_to_probes<E, V><<<rows, probe_threads, 0, stream>>>(x, n, y, z, w, nullptr);
+        take_columns<E, V>
+            <<<dim3(count, probes), probe_threads, 0, stream>>>(x, n, w, z, y);
+        apply_to_probes<E, V><<<rows, probe_threads, 0, stream>>>(a, n, y, z, r, nullptr);
         judge<V><<<count, probe_threads, 0, stream>>>(
             r, w, norm_a, states + item, n, verdicts + item);
         cuda_check_launch("symmetric_inverse: judge");

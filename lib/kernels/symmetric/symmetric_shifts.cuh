@@ -51,35 +51,35 @@ __global__ void gather_shifted(device_matrix<const W> from,
     }
 }
 
-//! small = E^H X' E - S^-1, identity = I. blockIdx = tile
+//! small = E^H X' E - S^-1, with ones down the diagonal to the order given. blockIdx =
+//! tile
 template <typename W>
 __global__ void weigh_shifted(device_matrix<const W> parts,
                               pivot_shifts<W> by,
                               int shifts,
                               device_matrix<W> small,
-                              device_matrix<W> identity)
+                              int order)
 {
     const int j = blockIdx.x * tile_side + threadIdx.x;
     for (int t = 0; t < tile_side; t += tile_threads_down) {
         const int i = blockIdx.y * tile_side + t + threadIdx.y;
-        if (i < shifts && j < shifts) {
-            const W own = i == j ? number<W>(-1 / by.amounts[i]) : number<W>(0);
-            small.data[size_t(i) * small.stride + j] =
-                sum(parts.data[size_t(i) * parts.stride + by.rows[j]], own);
-            identity.data[size_t(i) * identity.stride + j] = number<W>(i == j);
+        if (i < order && j < order) {
+            W value = number<W>(i == j);
+            if (i < shifts && j < shifts) {
+                const W own = i == j ? number<W>(-1 / by.amounts[i]) : number<W>(0);
+                value = sum(parts.data[size_t(i) * parts.stride + by.rows[j]], own);
+            }
+            small.data[size_t(i) * small.stride + j] = value;
         }
     }
 }
 
-//! The lane of 32 with the largest `size` among those not taken, the same for all.
-__device__ inline int lane_of_largest(float size, bool taken)
+//! The largest `size` among lanes not taken, the same for all: a float's bits, which rise
+//! with it, but for the last ones, which are 32 and the lane.
+__device__ inline unsigned key_of_largest(float size, bool taken)
 {
-    // A float's bits rise with it; the last ones give way to the lane.
-    unsigned key = taken ? 0 : __float_as_uint(size) / 64 * 64 + 32 + threadIdx.x % 32;
-    for (int apart = 16; apart; apart /= 2) {
-        key = max(key, __shfl_xor_sync(0xffffffff, key, apart));
-    }
-    return int(key % 32);
+    return largest_of_warp(
+        taken ? 0 : __float_as_uint(size) / 64 * 64 + 32 + threadIdx.x % 32);
 }
 
 } // namespace

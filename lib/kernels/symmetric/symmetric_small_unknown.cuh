@@ -9,8 +9,9 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Above, blocks of this order are faster than one.
-constexpr int most_unknown_order = small_side * 4;
+//! Registers that hold a matrix leave room for as many blocks.
+template <typename E, int Parts>
+constexpr int unknown_blocks = sizeof(E) * Parts* Parts <= 256 ? 2 : 1;
 
 //! A pivot of one row, or of two: the inverse of its block [[first, cross], [cross^H,
 //! second]].
@@ -34,30 +35,32 @@ inverted_pair(int row, int other, real_of<E> a, real_of<E> b, E c)
 }
 
 //! The largest size in a column among rows that are not taken yet, `but` left out, and
-//! its row: the same for every lane; 0 and -1 where there is none.
-template <typename E>
+//! its row: the same for every lane; 0 and -1 where there is none. To 16 bits: a float's
+//! rise with it, and the last ones give way to the row.
+template <int Order, typename E>
 __device__ inline real_of<E>
 largest_of_column(const E* column, const int* taken, int n, int but, int& row)
 {
-    real_of<E> most = 0; // NaN is never above it
-    row = -1;
-    for (int i = threadIdx.x % 32; i < n; i += 32) {
-        const auto size = size_of(column[i]);
-        if (i != but && !taken[i] && size > most) {
-            most = size;
-            row = i;
+    constexpr unsigned rows = 128;
+    static_assert(Order <= int(rows));
+    unsigned key = 0;
+#pragma unroll
+    for (int first = 0; first < Order; first += 32) {
+        const int i = first + threadIdx.x % 32;
+        if (i < n && i != but && !taken[i]) {
+            const float size = float(size_of(column[i]));
+            if (size > 0) { // no NaN
+                key = max(key, __float_as_uint(size) / rows * rows + rows - 1 - i);
+            }
         }
     }
-    for (int apart = 16; apart; apart /= 2) {
-        const auto other = __shfl_xor_sync(0xffffffff, most, apart);
-        const int its = __shfl_xor_sync(0xffffffff, row, apart);
-        if (other > most || (other == most && its > row)) {
-            most = other;
-            row = its;
-        }
-    }
-    return most;
+    key = largest_of_warp(key);
+    row = key ? int(rows - 1 - key % rows) : -1;
+    return key ? size_of(column[row]) : 0;
 }
+
+// Which of a thread's rows or columns is meant is asked of a bit: of a number compared
+// with each, the compiler makes an index, for which all elements go to local memory.
 
 //! Row `row` of a thread block's matrix to shared memory, by those who hold it.
 template <typename E, int Parts, typename Change>
@@ -66,13 +69,48 @@ __device__ inline void for_row(E (&e)[Parts][Parts], int row, const Change& chan
     if (int(threadIdx.x) / small_side != row % small_side) {
         return;
     }
+    const unsigned part = 1u << (row / small_side);
 #pragma unroll
     for (int r = 0; r < Parts; ++r) {
-        if (r == row / small_side) {
+        if (part >> r & 1) {
 #pragma unroll
             for (int c = 0; c < Parts; ++c) {
                 change(e[r][c], int(threadIdx.x) % small_side + small_side * c);
             }
+        }
+    }
+}
+
+//! Zeros in a column.
+template <typename E, int Parts>
+__device__ inline void clear_column(E (&e)[Parts][Parts], int column)
+{
+    if (int(threadIdx.x) % small_side != column % small_side) {
+        return;
+    }
+    const unsigned part = 1u << (column / small_side);
+#pragma unroll
+    for (int c = 0; c < Parts; ++c) {
+        if (part >> c & 1) {
+#pragma unroll
+            for (int r = 0; r < Parts; ++r) {
+                e[r][c] = number<E>(0);
+            }
+        }
+    }
+}
+
+//! e += factors row, for the columns of a thread.
+template <typename E, int Parts>
+__device__ inline void
+add_outer(E (&e)[Parts][Parts], const E (&factors)[Parts], const E* row)
+{
+#pragma unroll
+    for (int c = 0; c < Parts; ++c) {
+        const E by = row[int(threadIdx.x) % small_side + small_side * c];
+#pragma unroll
+        for (int r = 0; r < Parts; ++r) {
+            e[r][c] = multiply_add(e[r][c], factors[r], by);
         }
     }
 }
@@ -83,9 +121,10 @@ __device__ inline void publish_column(const E (&e)[Parts][Parts], int column, E*
     if (int(threadIdx.x) % small_side != column % small_side) {
         return;
     }
+    const unsigned part = 1u << (column / small_side);
 #pragma unroll
     for (int c = 0; c < Parts; ++c) {
-        if (c == column / small_side) {
+        if (part >> c & 1) {
 #pragma unroll
             for (int r = 0; r < Parts; ++r) {
                 to[int(threadIdx.x) / small_side + small_side * r] = e[r][c];
@@ -103,7 +142,7 @@ __device__ inline void publish_column(const E (&e)[Parts][Parts], int column, E*
  * singular to E's precision.
  */
 template <typename From, typename E, int Parts>
-__global__ void __launch_bounds__(small_threads)
+__global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
     invert_small_unknown(device_matrix<const From> a,
                          device_matrix<E> inverse,
                          int n,
@@ -134,8 +173,9 @@ __global__ void __launch_bounds__(small_threads)
         taken[i] = 0;
     }
     const R norm = equilibrate_tile<E, Parts, small_side>(e, exponents);
-    int count = 0; // of pivots
-    int next = 0;  // no row before it is left
+    unsigned done = 0; // the thread's rows that are taken
+    int count = 0;     // of pivots
+    int next = 0;      // no row before it is left
     bool failed = false;
     for (int left = n; left > 0; ++count) {
         while (taken[next]) {
@@ -144,7 +184,7 @@ __global__ void __launch_bounds__(small_threads)
         publish_column(e, next, columns[0]);
         __syncthreads();
         int far = -1, unused = -1;
-        const R most = largest_of_column(columns[0], taken, n, next, far);
+        const R most = largest_of_column<order>(columns[0], taken, n, next, far);
         const R own = fabs(re(columns[0][next]));
         if (!(most > 0) && !(own > 0)) {
             failed = true; // NaN comes here too
@@ -155,7 +195,7 @@ __global__ void __launch_bounds__(small_threads)
         if (!(own >= alpha * most)) {
             publish_column(e, far, columns[1]);
             __syncthreads();
-            const R there = largest_of_column(columns[1], taken, n, far, unused);
+            const R there = largest_of_column<order>(columns[1], taken, n, far, unused);
             if (own * there >= alpha * most * most) {
                 // stays
             } else if (fabs(re(columns[1][far])) >= alpha * there) {
@@ -181,39 +221,44 @@ __global__ void __launch_bounds__(small_threads)
             });
         }
         __syncthreads();
-#pragma unroll
-        for (int r = 0; r < Parts; ++r) {
-            const int i = y + small_side * r;
-            if (taken[i] || i == pivot || i == other) {
-                continue;
-            }
-            const E ours = column[i];
-            E factor = scaled(ours, -block.first), second = number<E>(0);
-            if (other >= 0) {
-                const E theirs = columns[1][i];
-                factor = negative(multiply_add(
-                    scaled(ours, block.first), theirs, conjugate(block.cross)));
-                second = negative(
-                    multiply_add(scaled(theirs, block.second), ours, block.cross));
-            }
-#pragma unroll
-            for (int c = 0; c < Parts; ++c) {
-                const int j = x + small_side * c;
-                E sum = j == pivot || j == other ? number<E>(0) : e[r][c];
-                sum = multiply_add(sum, factor, rows[0][j]);
-                if (other >= 0) {
-                    sum = multiply_add(sum, second, rows[1][j]);
-                }
-                e[r][c] = sum;
-            }
-        }
-        __syncthreads();
         if (threadIdx.x == 0) {
             pivots[count] = block;
             taken[pivot] = 1 + count;
             if (other >= 0) {
                 taken[other] = 1 + count;
             }
+        }
+        for (const int row : { pivot, other }) {
+            if (row >= 0) {
+                clear_column(e, row);
+                done |= unsigned(row % small_side == y) << (row / small_side);
+            }
+        }
+        E factors[Parts];
+#pragma unroll
+        for (int r = 0; r < Parts; ++r) {
+            const int i = y + small_side * r;
+            factors[r] = number<E>(0);
+            if (!(done >> r & 1)) {
+                E sum = scaled(column[i], block.first);
+                if (other >= 0) {
+                    sum = multiply_add(sum, columns[1][i], conjugate(block.cross));
+                }
+                factors[r] = negative(sum);
+            }
+        }
+        add_outer(e, factors, rows[0]);
+        if (other >= 0) {
+#pragma unroll
+            for (int r = 0; r < Parts; ++r) {
+                const int i = y + small_side * r;
+                factors[r] = number<E>(0);
+                if (!(done >> r & 1)) {
+                    factors[r] = negative(multiply_add(
+                        scaled(columns[1][i], block.second), column[i], block.cross));
+                }
+            }
+            add_outer(e, factors, rows[1]);
         }
         __syncthreads();
         left -= other >= 0 ? 2 : 1;
@@ -240,27 +285,27 @@ __global__ void __launch_bounds__(small_threads)
             publish(block.other, rows[1]);
         }
         __syncthreads();
+        // Of rows that are not used up these are 0.
+        E factors[Parts];
 #pragma unroll
         for (int r = 0; r < Parts; ++r) {
             const int i = y + small_side * r;
-            if (i >= n || taken[i] > p + 1) {
-                continue;
-            }
-            const E ours = conjugate(rows[0][i]);
-            E factor = scaled(ours, block.first), second = number<E>(0);
+            factors[r] = scaled(conjugate(rows[0][i]), block.first);
             if (block.other >= 0) {
-                const E theirs = conjugate(rows[1][i]);
-                factor = multiply_add(factor, theirs, conjugate(block.cross));
-                second = multiply_add(scaled(theirs, block.second), ours, block.cross);
+                factors[r] = multiply_add(
+                    factors[r], conjugate(rows[1][i]), conjugate(block.cross));
             }
+        }
+        add_outer(e, factors, rows[0]);
+        if (block.other >= 0) {
 #pragma unroll
-            for (int c = 0; c < Parts; ++c) {
-                const int j = x + small_side * c;
-                e[r][c] = multiply_add(e[r][c], factor, rows[0][j]);
-                if (block.other >= 0) {
-                    e[r][c] = multiply_add(e[r][c], second, rows[1][j]);
-                }
+            for (int r = 0; r < Parts; ++r) {
+                const int i = y + small_side * r;
+                factors[r] = multiply_add(scaled(conjugate(rows[1][i]), block.second),
+                                          conjugate(rows[0][i]),
+                                          block.cross);
             }
+            add_outer(e, factors, rows[1]);
         }
         __syncthreads();
     }
@@ -284,8 +329,8 @@ __global__ void __launch_bounds__(small_threads)
     }
 }
 
-//! A batch of matrices of an order to most_small_order or most_unknown_order: the scale
-//! of definite ones' inverses is that of `largest`, other ones' are as they are.
+//! A batch of matrices of an order to most_small_order: the scale of definite ones'
+//! inverses is that of `largest`, other ones' are as they are.
 template <typename E>
 void invert_small(device_matrix<const E> a,
                   device_matrix<E> inverse,
@@ -302,7 +347,7 @@ void invert_small(device_matrix<const E> a,
         if (positive) {
             invert_small_definite<E, E, p>
                 <<<grid, small_threads, 0, stream>>>(a, inverse, n, 0, largest, states);
-        } else if constexpr (small_side * p <= most_unknown_order) {
+        } else {
             invert_small_unknown<E, E, p>
                 <<<grid, small_threads, 0, stream>>>(a, inverse, n, n, states);
         }

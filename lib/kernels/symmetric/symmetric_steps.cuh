@@ -34,6 +34,8 @@ public:
     //! that where shifts are kept it is panels throughout.
     static constexpr int most_by_panels = 4608;
     static constexpr int order_multiple = 16;
+    //! Of a batch; above, blocks are faster than one.
+    static constexpr int unknown_leaf = 64;
 
     cuda_steps(int device, bool many, bool positive, bool by_panels)
         : d_many(many), d_positive(positive),
@@ -81,7 +83,9 @@ public:
         for (auto& panel : d_panels) {
             panel = { pieces.take<W>(rows * d_columns), d_columns };
         }
-        d_weighed = { pieces.take<W>(rows * d_columns), d_columns };
+        for (auto& weighed : d_weighed) {
+            weighed = { pieces.take<W>(rows * d_columns), d_columns };
+        }
         for (auto& inverse : d_inverses) {
             inverse = { pieces.take<W>(size_t(d_columns) * d_columns), d_columns };
         }
@@ -116,7 +120,7 @@ public:
     int largest_of_panels() const { return d_many ? 0 : d_most_by_panels; }
     int largest_leaf() const
     {
-        return !d_many ? 0 : d_positive ? most_small_order<W> : most_unknown_order;
+        return !d_many ? 0 : d_positive ? most_small_order<W> : unknown_leaf;
     }
     int multiple() const { return order_multiple; }
     int panel_columns() const { return d_columns; }
@@ -130,7 +134,7 @@ public:
                 <<<grid, small_threads, 0, d_stream>>>(
                     constant(a), a, order, first, nullptr, d_states);
         } else {
-            invert_small_unknown<W, W, most_unknown_order / small_side>
+            invert_small_unknown<W, W, unknown_leaf / small_side>
                 <<<grid, small_threads, 0, d_stream>>>(
                     constant(a), a, order, d_failed, d_states);
         }
@@ -248,51 +252,35 @@ public:
 
     void weigh(int which, int order, symmetric_panel panel)
     {
-        if constexpr (has_tensors) {
-            if (d_by_tensors) {
-                // P is its own transpose.
-                return d_tensors.multiply_strip(1,
-                                                constant(d_panels[which]),
-                                                constant(d_inverses[which]),
-                                                {},
-                                                d_weighed,
-                                                order,
-                                                panel.columns,
-                                                panel.columns,
-                                                d_stream);
-            }
+        if (!is_beside(order) || panel.first == 0) {
+            weigh(which, order, panel, d_stream);
         }
-        multiply(1,
-                 d_panels[which],
-                 as::stored,
-                 d_inverses[which],
-                 as::stored,
-                 0,
-                 d_weighed,
-                 order,
-                 panel.columns,
-                 panel.columns);
     }
     void advance(int which, int order, symmetric_panel panel, symmetric_panel next)
     {
+        const bool beside = is_beside(order);
+        if (beside) {
+            go_aside();
+        }
+        const auto stream = beside ? d_aside : d_stream;
         const auto rows = part(d_panels[which], next.first, 0);
         const auto to = d_panels[1 - which];
         if constexpr (has_tensors) {
             if (d_by_tensors) {
                 d_tensors.multiply_strip(-1,
-                                         constant(d_weighed),
+                                         constant(d_weighed[which]),
                                          constant(rows),
                                          constant(to),
                                          to,
                                          order,
                                          next.columns,
                                          panel.columns,
-                                         d_stream);
+                                         stream);
             }
         }
         if (!d_by_tensors) {
             multiply(-1,
-                     d_weighed,
+                     d_weighed[which],
                      as::stored,
                      rows,
                      as::adjoint,
@@ -302,13 +290,16 @@ public:
                      next.columns,
                      panel.columns);
         }
-        transpose<W>
-            <<<tiles_of(panel.columns, next.columns), tile_block(), 0, d_stream>>>(
-                constant(part(d_weighed, next.first, 0)),
-                panel.columns,
-                next.columns,
-                part(d_panels[1 - which], panel.first, 0));
+        transpose<W><<<tiles_of(panel.columns, next.columns), tile_block(), 0, stream>>>(
+            constant(part(d_weighed[which], next.first, 0)),
+            panel.columns,
+            next.columns,
+            part(to, panel.first, 0));
         cuda_check_launch("symmetric_inverse: transpose");
+        if (beside) {
+            weigh(1 - which, order, next, d_aside);
+            cuda_check(cudaEventRecord(d_inverted, d_aside), "cudaEventRecord");
+        }
     }
     void
     update(int which, int first, int order, symmetric_panel panel, symmetric_panel next)
@@ -318,7 +309,7 @@ public:
                 cuda_check(cudaStreamWaitEvent(d_stream, d_begun, 0),
                            "cudaStreamWaitEvent");
                 return d_tensors.subtract_triangle(
-                    constant(d_weighed),
+                    constant(d_weighed[which]),
                     constant(d_panels[which]),
                     block(first, first),
                     order,
@@ -327,7 +318,7 @@ public:
                     d_stream);
             }
         }
-        subtract(d_weighed,
+        subtract(d_weighed[which],
                  d_panels[which],
                  as::adjoint,
                  block(first, first),
@@ -337,7 +328,7 @@ public:
     void scatter(int which, int first, int order, symmetric_panel panel)
     {
         scatter_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, d_stream>>>(
-            constant(d_weighed),
+            constant(d_weighed[which]),
             constant(d_inverses[which]),
             order,
             panel,
@@ -412,6 +403,39 @@ private:
     using as = cuda_blas::as;
     static constexpr bool has_tensors = std::is_same_v<W, double>;
 
+    //! Whether an update takes longer than the next panel, whose W is then made beside
+    //! it.
+    bool is_beside(int order) const { return d_by_tensors && order > most_by_panels; }
+
+    //! W = A_k P
+    void weigh(int which, int order, symmetric_panel panel, cudaStream_t stream)
+    {
+        if constexpr (has_tensors) {
+            if (d_by_tensors) {
+                // P is its own transpose.
+                return d_tensors.multiply_strip(1,
+                                                constant(d_panels[which]),
+                                                constant(d_inverses[which]),
+                                                {},
+                                                d_weighed[which],
+                                                order,
+                                                panel.columns,
+                                                panel.columns,
+                                                stream);
+            }
+        }
+        multiply(1,
+                 d_panels[which],
+                 as::stored,
+                 d_inverses[which],
+                 as::stored,
+                 0,
+                 d_weighed[which],
+                 order,
+                 panel.columns,
+                 panel.columns);
+    }
+
     //! What is submitted aside from now on waits for what was submitted before.
     void go_aside()
     {
@@ -458,7 +482,7 @@ private:
     cudaEvent_t d_inverted = nullptr;
 
     device_matrix<W> d_panels[2] = {};
-    device_matrix<W> d_weighed = {};
+    device_matrix<W> d_weighed[2] = {};
     device_matrix<W> d_inverses[2] = {};
     device_matrix<W> d_ahead[2] = {}; //!< the next block's W, and that block
     pivot_shifts<W> d_shifts = {};
