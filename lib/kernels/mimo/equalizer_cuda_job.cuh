@@ -29,5 +29,7 @@ void launch_solve_each(const equalizer_cuda_job& job, cudaStream_t stream);
 void launch_solve_each_in_step(const equalizer_cuda_job& job, cudaStream_t stream);
 //! Up to 8 antennas, several vectors a matrix, no covariance.
 void launch_solve_many(const equalizer_cuda_job& job, cudaStream_t stream);
+//! The same for 8 x 8, by weights.
+void launch_weights_many(const equalizer_cuda_job& job, cudaStream_t stream);
 
 } // namespace gr::cudaphy::kernels

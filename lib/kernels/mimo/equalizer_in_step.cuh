@@ -33,10 +33,13 @@ struct step_launch {
 //! Of kernels that take `warp_bytes` of shared memory a warp. Few items are spread over
 //! all multiprocessors before a block has several warps.
 template <typename Antennas>
-step_launch launch_in_step(const equalizer_cuda_job& job, size_t items, size_t warp_bytes)
+step_launch launch_in_step(const equalizer_cuda_job& job,
+                           size_t items,
+                           size_t warp_bytes,
+                           size_t most = most_warps<Antennas>)
 {
     const size_t needed = (items + 31) / 32;
-    const size_t fitting = std::min<size_t>(most_warps<Antennas>, job.room / warp_bytes);
+    const size_t fitting = std::min<size_t>(most, job.room / warp_bytes);
     const size_t wanted = (needed + job.processors - 1) / job.processors;
     const size_t warps = std::clamp<size_t>(wanted, 1, std::max<size_t>(1, fitting));
     return { int(32 * warps),

@@ -54,18 +54,26 @@ CUDAPHY_LANE void project(Antennas size,
     x[k] = scaled(dot, none - last);
 }
 
+//! That a column of Q is found once.
+struct found_once {
+    CUDAPHY_LANE void operator()(int, complex_lane*, complex_lane*) const {}
+};
+
 /*!
  * The channel matrix in q, by columns, is used up: take(k, column, below, last) is given
  * each column of Q as project() takes it. With Mmse false it is zero forcing, where 1
- * stands in sqrt(N0)'s place below H and counts for no length.
+ * stands in sqrt(N0)'s place below H and counts for no length. Before that,
+ * again(k, column, below) may take what rounding has left of earlier columns out of
+ * column k.
  */
-template <bool Mmse, typename Antennas, typename Take>
+template <bool Mmse, typename Antennas, typename Take, typename Again = found_once>
 CUDAPHY_LANE void solve(Antennas size,
                         method m,
                         real n0,
                         complex_lane (&q)[Antennas::most_layers][Antennas::most_receive],
                         lane_solution<Antennas>& out,
-                        const Take& take)
+                        const Take& take,
+                        const Again& again = {})
 {
     const int nr = size.receive();
     const int nt = size.layers();
@@ -105,6 +113,7 @@ CUDAPHY_LANE void solve(Antennas size,
         if (!size.has(k)) {
             continue;
         }
+        again(k, q[k], below[k]);
         real length = none;
         CUDAPHY_UNROLL
         for (int r = 0; r < nr; ++r) {

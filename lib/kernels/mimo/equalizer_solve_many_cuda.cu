@@ -23,23 +23,12 @@ constexpr int kept_elements = half_columns* column_elements<Antennas, 0> +
                                    ? half_columns * column_elements<Antennas, 1>
                                    : 0);
 
-//! Whether threads read y and write x and noise themselves, 16 bytes at a time; else
-//! warps do by whole lines, through rows in shared memory.
 template <typename Antennas>
-constexpr bool direct = false;
-template <>
-constexpr bool direct<antennas<8, 8>> = true;
-
-template <typename Antennas>
-constexpr int row_elements = direct<Antennas> ? 0 : Antennas::most_receive | 1;
+constexpr int row_elements = Antennas::most_receive | 1;
 template <typename Antennas>
 constexpr int warp_elements = 32 * (kept_elements<Antennas> + row_elements<Antennas>);
 template <typename Antennas>
 constexpr size_t warp_bytes = sizeof(float2) * warp_elements<Antennas>;
-
-//! Vectors that are projected together: as many as registers allow beside an elimination.
-template <typename Antennas>
-constexpr int most_together = direct<Antennas> ? 2 : 1;
 
 //! A warp's vectors from `at` on, one a thread, on their way to registers.
 template <typename Antennas>
@@ -48,21 +37,13 @@ CUDAPHY_LANE void ask_vector(const cuda_job& job,
                              size_t at,
                              float2 (&ahead)[Antennas::most_receive])
 {
-    if constexpr (direct<Antennas>) {
-        const float4* from = reinterpret_cast<const float4*>(job.y + at);
-        CUDAPHY_UNROLL
-        for (int i = 0; i < Antennas::most_receive; i += 2) {
-            reinterpret_cast<float4&>(ahead[i]) = from[i / 2];
-        }
-    } else {
-        CUDAPHY_UNROLL
-        for (int i = 0; i < Antennas::most_receive; ++i) {
-            if (i < nr) {
-                const int index = i * 32 + threadIdx.x % 32;
-                const int row = index / nr;
-                const size_t start = __shfl_sync(whole_warp, at, row);
-                ahead[i] = job.y[start + index - row * nr];
-            }
+    CUDAPHY_UNROLL
+    for (int i = 0; i < Antennas::most_receive; ++i) {
+        if (i < nr) {
+            const int index = i * 32 + threadIdx.x % 32;
+            const int row = index / nr;
+            const size_t start = __shfl_sync(whole_warp, at, row);
+            ahead[i] = job.y[start + index - row * nr];
         }
     }
 }
@@ -75,24 +56,17 @@ CUDAPHY_LANE void take_vector(Antennas size,
                               float2* rows,
                               complex_lane (&y)[Antennas::most_receive])
 {
-    if constexpr (direct<Antennas>) {
-        CUDAPHY_UNROLL
-        for (int r = 0; r < Antennas::most_receive; ++r) {
-            y[r] = lane_of(ahead[r]);
+    CUDAPHY_UNROLL
+    for (int i = 0; i < Antennas::most_receive; ++i) {
+        if (i < nr) {
+            const int index = i * 32 + threadIdx.x % 32;
+            const int row = index / nr;
+            rows[row * (nr | 1) + index - row * nr] = ahead[i];
         }
-    } else {
-        CUDAPHY_UNROLL
-        for (int i = 0; i < Antennas::most_receive; ++i) {
-            if (i < nr) {
-                const int index = i * 32 + threadIdx.x % 32;
-                const int row = index / nr;
-                rows[row * (nr | 1) + index - row * nr] = ahead[i];
-            }
-        }
-        __syncwarp();
-        load_received(size, nr, rows + threadIdx.x % 32 * (nr | 1), y);
-        __syncwarp();
     }
+    __syncwarp();
+    load_received(size, nr, rows + threadIdx.x % 32 * (nr | 1), y);
+    __syncwarp();
 }
 
 //! A thread's layers x and their noise to its place `to`.
@@ -104,47 +78,32 @@ CUDAPHY_LANE void give_layers(const cuda_job& job,
                               float2* rows,
                               size_t to)
 {
-    if constexpr (direct<Antennas>) {
-        if (to != nowhere) {
-            float4* const to_x = reinterpret_cast<float4*>(job.x + to);
-            float4* const to_noise = reinterpret_cast<float4*>(job.noise + to);
-            CUDAPHY_UNROLL
-            for (int t = 0; t < Antennas::most_layers; t += 2) {
-                to_x[t / 2] = { x[t].re, x[t].im, x[t + 1].re, x[t + 1].im };
-            }
-            CUDAPHY_UNROLL
-            for (int t = 0; t < Antennas::most_layers; t += 4) {
-                to_noise[t / 4] = { noise[t], noise[t + 1], noise[t + 2], noise[t + 3] };
-            }
+    const int own = threadIdx.x % 32 * (nt | 1);
+    CUDAPHY_UNROLL
+    for (int t = 0; t < Antennas::most_layers; ++t) {
+        if (t < nt) {
+            rows[own + t] = { x[t].re, x[t].im };
         }
-    } else {
-        const int own = threadIdx.x % 32 * (nt | 1);
-        CUDAPHY_UNROLL
-        for (int t = 0; t < Antennas::most_layers; ++t) {
-            if (t < nt) {
-                rows[own + t] = { x[t].re, x[t].im };
-            }
-        }
-        write_rows_of(rows, nt, job.x, to);
-        float* const numbers = reinterpret_cast<float*>(rows);
-        CUDAPHY_UNROLL
-        for (int t = 0; t < Antennas::most_layers; ++t) {
-            if (t < nt) {
-                numbers[own + t] = noise[t];
-            }
-        }
-        write_rows_of(numbers, nt, job.noise, to);
     }
+    write_rows_of(rows, nt, job.x, to);
+    float* const numbers = reinterpret_cast<float*>(rows);
+    CUDAPHY_UNROLL
+    for (int t = 0; t < Antennas::most_layers; ++t) {
+        if (t < nt) {
+            numbers[own + t] = noise[t];
+        }
+    }
+    write_rows_of(numbers, nt, job.noise, to);
 }
 
-//! Takes the columns of one half, from `from` on, out of the vectors y, by the same
+//! Takes the columns of one half, from `from` on, out of the vector y, by the same
 //! operations as project(): what a column has no element for is 0 times 0. Of x only
 //! what the half reaches is used.
-template <int Half, bool Mmse, int Together, typename Antennas>
+template <int Half, bool Mmse, typename Antennas>
 CUDAPHY_LANE void project_half(const float2* from,
                                int columns,
-                               complex_lane (&y)[Together][Antennas::most_receive],
-                               complex_lane (&x)[Together][Antennas::most_layers])
+                               complex_lane (&y)[Antennas::most_receive],
+                               complex_lane (&x)[Antennas::most_layers])
 {
     constexpr int nr = Antennas::most_receive;
     constexpr int below = half_columns * (Half + 1);
@@ -156,25 +115,22 @@ CUDAPHY_LANE void project_half(const float2* from,
             column[i] = lane_of(from[i * 32]);
         }
         from += (nr + below) * 32;
+        complex_lane dot{ 0, 0 };
         CUDAPHY_UNROLL
-        for (int v = 0; v < Together; ++v) {
-            complex_lane dot{ 0, 0 };
-            CUDAPHY_UNROLL
-            for (int r = 0; r < nr; ++r) {
-                dot = add_dot(column[r], y[v][r], dot);
-            }
-            CUDAPHY_UNROLL
-            for (int i = 0; Mmse && i < below; ++i) {
-                dot = add_dot(column[nr + i], x[v][i], dot);
-            }
-            CUDAPHY_UNROLL
-            for (int r = 0; r < nr; ++r) {
-                y[v][r] = less_product(column[r], dot, y[v][r]);
-            }
-            CUDAPHY_UNROLL
-            for (int i = 0; i < below; ++i) {
-                x[v][i] = less_product(column[nr + i], dot, x[v][i]);
-            }
+        for (int r = 0; r < nr; ++r) {
+            dot = add_dot(column[r], y[r], dot);
+        }
+        CUDAPHY_UNROLL
+        for (int i = 0; Mmse && i < below; ++i) {
+            dot = add_dot(column[nr + i], x[i], dot);
+        }
+        CUDAPHY_UNROLL
+        for (int r = 0; r < nr; ++r) {
+            y[r] = less_product(column[r], dot, y[r]);
+        }
+        CUDAPHY_UNROLL
+        for (int i = 0; i < below; ++i) {
+            x[i] = less_product(column[nr + i], dot, x[i]);
         }
     }
 }
@@ -183,10 +139,8 @@ CUDAPHY_LANE void project_half(const float2* from,
 // they are found, a thread's own at a pitch of 32, so that no bank is asked twice. Then
 // vectors are projected on them by loops that the innermost instruction cache holds:
 // written out, their 16 KB a vector had to be fetched again for each, and that bounded
-// the kernel. 8 x 8 reads 112 elements for 224 complex products a vector, or for two
-// vectors, and moves 160 bytes a vector. The next ones are asked for while these are
-// projected.
-template <bool Mmse, typename Antennas, int Together>
+// the kernel. The next vector is asked for while one is projected.
+template <bool Mmse, typename Antennas>
 __global__ void __launch_bounds__(32 * most_warps<Antennas>,
                                   most_warps<Antennas> > 1 ? 1 : 10)
     solve_many(const cuda_job job)
@@ -199,17 +153,11 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
     const auto place = find_place(job, size_t{ blockIdx.x } * blockDim.x + threadIdx.x);
     float2* const kept = shared + threadIdx.x / 32 * warp_elements<Antennas>;
     float2* const rows = kept + 32 * kept_elements<Antennas>;
-    alignas(16) float2 ahead[Together][Antennas::most_receive]; // of the next vectors
+    float2 ahead[Antennas::most_receive]; // of the next vector
     const auto vector_at = [&](size_t s) {
         return place.vector + min(s, place.left - 1) * job.tones;
     };
-    const auto ask = [&](size_t first) {
-        CUDAPHY_UNROLL
-        for (int v = 0; v < Together; ++v) {
-            ask_vector<Antennas>(job, nr, vector_at(first + v) * nr, ahead[v]);
-        }
-    };
-    ask(0);
+    ask_vector<Antennas>(job, nr, vector_at(0) * nr, ahead);
 
     // H lies where Q will: a row's pitch is no more than that.
     read_rows_of(job.h, place.matrix * (nr * nt), nr * nt, kept);
@@ -245,49 +193,42 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
         job.status[place.matrix] = int(solution.status);
     }
 
-    for (size_t s = 0; s < job.chunk; s += Together) {
-        complex_lane y[Together][Antennas::most_receive];
-        complex_lane x[Together][Antennas::most_layers];
+    for (size_t s = 0; s < job.chunk; ++s) {
+        complex_lane y[Antennas::most_receive];
+        take_vector(size, nr, ahead, rows, y);
+        if (s + 1 < job.chunk) {
+            ask_vector<Antennas>(job, nr, vector_at(s + 1) * nr, ahead);
+        }
+        complex_lane x[Antennas::most_layers];
         CUDAPHY_UNROLL
-        for (int v = 0; v < Together; ++v) {
-            take_vector(size, nr, ahead[v], rows, y[v]);
-            CUDAPHY_UNROLL
-            for (int t = 0; t < Antennas::most_layers; ++t) {
-                x[v][t] = { 0, 0 };
-            }
+        for (int t = 0; t < Antennas::most_layers; ++t) {
+            x[t] = { 0, 0 };
         }
-        if (s + Together < job.chunk) {
-            ask(s + Together);
-        }
-        project_half<0, Mmse, Together, Antennas>(
-            kept + lane, min(nt, half_columns), y, x);
+        project_half<0, Mmse, Antennas>(kept + lane, min(nt, half_columns), y, x);
         if constexpr (Antennas::most_layers > half_columns) {
-            project_half<1, Mmse, Together, Antennas>(
+            project_half<1, Mmse, Antennas>(
                 kept + column_at<Antennas>(half_columns) * 32 + lane,
                 nt - half_columns,
                 y,
                 x);
         }
+        float noise[Antennas::most_layers];
         CUDAPHY_UNROLL
-        for (int v = 0; v < Together; ++v) {
-            const bool wanted = place.active && s + v < place.left;
-            float noise[Antennas::most_layers];
-            CUDAPHY_UNROLL
-            for (int t = 0; t < Antennas::most_layers; ++t) {
-                if (t < nt) {
-                    layer_of(solution, t, x[v][t], noise[t]);
-                }
+        for (int t = 0; t < Antennas::most_layers; ++t) {
+            if (t < nt) {
+                layer_of(solution, t, x[t], noise[t]);
             }
-            give_layers<Antennas>(
-                job, nt, x[v], noise, rows, wanted ? vector_at(s + v) * nt : nowhere);
         }
+        const bool wanted = place.active && s < place.left;
+        give_layers<Antennas>(
+            job, nt, x, noise, rows, wanted ? vector_at(s) * nt : nowhere);
     }
 }
 
 template <bool Mmse, typename Antennas>
 void launch(const cuda_job& job, cudaStream_t stream)
 {
-    const auto kernel = solve_many<Mmse, Antennas, most_together<Antennas>>;
+    const auto kernel = solve_many<Mmse, Antennas>;
     allow_in_step<Antennas>(kernel, warp_bytes<Antennas>, job.room);
     const auto of = launch_in_step<Antennas>(job, job.items, warp_bytes<Antennas>);
     kernel<<<of.blocks, of.threads, of.shared, stream>>>(job);
@@ -312,19 +253,13 @@ equalizer_cuda_job spread(equalizer_cuda_job job)
     return job;
 }
 
-bool is_aligned(const void* address)
-{
-    return reinterpret_cast<uintptr_t>(address) % sizeof(float4) == 0;
-}
-
 } // namespace
 
 void launch_solve_many(const equalizer_cuda_job& given, cudaStream_t stream)
 {
     const auto job = spread(given);
-    if (job.receive == 8 && job.layers == 8 && is_aligned(job.y) && is_aligned(job.x) &&
-        is_aligned(job.noise)) {
-        launch<antennas<8, 8>>(job, stream);
+    if (job.receive == 8 && job.layers == 8) {
+        launch_weights_many(job, stream);
     } else if (job.layers <= 4) {
         launch<padded_antennas<8, 4>>(job, stream);
     } else {
