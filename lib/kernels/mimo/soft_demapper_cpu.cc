@@ -75,9 +75,9 @@ HWY_INLINE V Power(D d, V x)
 {
     const Rebind<int32_t, D> d_int;
     // 2^-125 is not yet subnormal, whatever the rounding; that would cost much time.
-    const V below = Min(Set(d, most_exponent) - x, Set(d, most_exponent + 125));
-    const auto whole = ConvertTo(d_int, below);
-    const V fraction = below - ConvertTo(d, whole);
+    x = Max(x, Set(d, -125.0f));
+    const auto whole = ConvertTo(d_int, Set(d, most_exponent) - x);
+    const V fraction = (Set(d, most_exponent) - ConvertTo(d, whole)) - x;
     const V power = BitCast(d, ShiftLeft<23>(Set(d_int, 127 + most_exponent) - whole));
     return power * polynomial(d,
                               fraction,
@@ -120,6 +120,24 @@ HWY_INLINE V WhereNot(M yes, V a, const Other& other)
 {
     const DFromV<V> d;
     return HWY_LIKELY(AllTrue(d, yes)) ? a : IfThenElse(yes, a, other());
+}
+
+template <typename D, typename V>
+HWY_INLINE V Reciprocal(D d, V x)
+{
+    return Set(d, 1.0f) / x;
+}
+
+template <typename D, typename V>
+HWY_INLINE V NotSubnormal(D d, V x)
+{
+    return Max(x, Set(d, 0x1p-60f));
+}
+
+template <typename D, typename M>
+HWY_INLINE bool AnyTrue(D d, M mask)
+{
+    return !AllFalse(d, mask);
 }
 
 #include "kernels/mimo/soft_demapper_lanes-inl.h"
@@ -299,7 +317,8 @@ class soft_demapper_cpu : public soft_demapper
 public:
     explicit soft_demapper_cpu(const parameters& p)
         : d_bits(p.points.bits), d_max_log(p.max_log),
-          d_sign(p.llr_positive ? -1.0f : 1.0f), d_square(make_square_table(p.points)),
+          d_sign(p.llr_positive ? -1.0f : 1.0f),
+          d_square(make_square_table(p.points, d_sign)),
           d_plane(d_square ? plane_table<256>{} : make_plane_table(p.points)),
           d_steps(p.llr_steps)
     {

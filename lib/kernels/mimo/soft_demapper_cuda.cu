@@ -29,8 +29,12 @@ LANE_FUNCTION bool Lt(float a, float b) { return a < b; }
 LANE_FUNCTION bool Gt(float a, float b) { return a > b; }
 LANE_FUNCTION bool And(bool a, bool b) { return a && b; }
 LANE_FUNCTION float IfThenElseZero(bool yes, float a) { return yes ? a : 0.0f; }
+LANE_FUNCTION float IfThenElse(bool yes, float a, float b) { return yes ? a : b; }
+LANE_FUNCTION bool AllTrue(one_lane, bool a) { return a; }
+LANE_FUNCTION bool AnyTrue(one_lane, bool a) { return a; }
 
 LANE_FUNCTION float Sqrt(float a) { return __fsqrt_rn(a); }
+LANE_FUNCTION float MulAdd(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 LANE_FUNCTION float NegMulAdd(float a, float b, float c) { return __fmaf_rn(-a, b, c); }
 
 constexpr int least_shared_bits = 2;
@@ -42,12 +46,20 @@ LANE_FUNCTION float Power(one_lane, float x)
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
     return power;
 }
+LANE_FUNCTION float Reciprocal(one_lane, float x)
+{
+    float reciprocal;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(x));
+    return reciprocal;
+}
 LANE_FUNCTION float Logarithm(one_lane, float x)
 {
     float log;
     asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log) : "f"(x));
     return log;
 }
+
+LANE_FUNCTION float NotSubnormal(one_lane, float x) { return x; }
 
 [[maybe_unused]] LANE_FUNCTION float LogarithmOfOneAnd(one_lane d, float e)
 {
@@ -97,7 +109,7 @@ struct as_int8 {
     }
 };
 
-template <typename Number, bool MaxLog, int Bits, int Tiles, typename Table>
+template <typename Number, bool MaxLog, int Bits, bool Turns, int Tiles, typename Table>
 __global__ void __launch_bounds__(block_symbols<Bits>)
     soft_demapper_kernel(const __grid_constant__ Table table,
                          const float2* __restrict__ x,
@@ -150,7 +162,9 @@ __global__ void __launch_bounds__(block_symbols<Bits>)
             LANE_UNROLL
             for (int bit = 0; bit < Bits; ++bit) {
                 int place = bit;
-                if constexpr (std::is_same_v<Table, square_table>) {
+                if constexpr (Turns) {
+                    place = bit % (Bits / 2) * 2 + bit / (Bits / 2);
+                } else if constexpr (std::is_same_v<Table, square_table>) {
                     place = table.place[bit];
                 }
                 if constexpr (is_short) {
@@ -201,6 +215,8 @@ __global__ void __launch_bounds__(block_symbols<Bits>)
     }
 }
 
+#include "kernels/mimo/soft_demapper_short.cuh"
+
 struct run_arguments {
     const float2* x;
     const float* noise;
@@ -211,13 +227,14 @@ struct run_arguments {
     cudaStream_t stream;
 };
 
-template <typename Number, bool MaxLog, int Bits, typename Table>
-void launch(const Table& table, const run_arguments& run)
+//! Turns: bits of I and Q stand in turns in a label.
+template <typename Number, bool MaxLog, int Bits, bool Turns, typename Table>
+void launch_long(const Table& table, const run_arguments& run)
 {
     constexpr int threads = block_symbols<Bits>;
     constexpr int tiles = MaxLog || Bits <= 4 ? 2 : 1;
     const size_t blocks = (run.symbols + threads * tiles - 1) / (threads * tiles);
-    soft_demapper_kernel<Number, MaxLog, Bits, tiles>
+    soft_demapper_kernel<Number, MaxLog, Bits, Turns, tiles>
         <<<unsigned(blocks), threads, 0, run.stream>>>(
             table,
             run.x,
@@ -228,6 +245,64 @@ void launch(const Table& table, const run_arguments& run)
             run.sign,
             run.steps);
     cuda_check_launch("soft_demapper_kernel");
+}
+
+inline bool divides_16(const void* address)
+{
+    return reinterpret_cast<uintptr_t>(address) % 16 == 0;
+}
+
+template <typename Number, bool MaxLog, int Bits, bool Turns, typename Table>
+void launch_short(const Table& table, const run_arguments& run)
+{
+    constexpr int together = short_run<Number, Bits>::symbols;
+    constexpr int runs = short_symbols / together;
+    const auto kernel = short_demapper_kernel<Number, MaxLog, Bits, Turns, runs, Table>;
+    constexpr size_t symbols = size_t{ short_threads } * short_symbols;
+    kernel<<<unsigned((run.symbols + symbols - 1) / symbols),
+             short_threads,
+             0,
+             run.stream>>>(table,
+                           run.x,
+                           run.noise,
+                           run.noise_step,
+                           static_cast<typename Number::type*>(run.llr),
+                           run.symbols,
+                           run.sign,
+                           run.steps);
+    cuda_check_launch("short_demapper_kernel");
+}
+
+template <typename Table>
+bool is_in_order(const Table& table)
+{
+    if constexpr (std::is_same_v<Table, square_table>) {
+        return table.turns || table.halves;
+    }
+    return true;
+}
+
+template <typename Number, bool MaxLog, int Bits, typename Table>
+void launch(const Table& table, const run_arguments& run)
+{
+    if constexpr (MaxLog && sizeof(typename Number::type) < sizeof(float)) {
+        if (is_in_order(table) && divides_16(run.x) && divides_16(run.noise) &&
+            divides_16(run.llr)) {
+            if constexpr (std::is_same_v<Table, square_table>) {
+                if (table.turns) {
+                    return launch_short<Number, MaxLog, Bits, true>(table, run);
+                }
+            }
+            return launch_short<Number, MaxLog, Bits, false>(table, run);
+        }
+    }
+    if constexpr (sizeof(typename Number::type) == sizeof(float) &&
+                  std::is_same_v<Table, square_table>) {
+        if (table.turns) {
+            return launch_long<Number, MaxLog, Bits, true>(table, run);
+        }
+    }
+    launch_long<Number, MaxLog, Bits, false>(table, run);
 }
 
 template <typename Number, bool MaxLog>
@@ -274,7 +349,8 @@ class soft_demapper_cuda : public soft_demapper
 {
 public:
     soft_demapper_cuda(const parameters& p, int device)
-        : d_p(p), d_square(make_square_table(p.points)), d_device(device)
+        : d_p(p), d_square(make_square_table(p.points, p.llr_positive ? -1.0f : 1.0f)),
+          d_device(device)
     {
     }
 

@@ -9,8 +9,10 @@
 // and
 //
 //   Power(d, x)               2^x of x up to `raised`, or 2^-125 and less below that
+//   Reciprocal(d, x)          infinite, too, where it is more than 1e38
 //   Logarithm(d, x)           to base 2, of x from 2^-126 up
 //   LogarithmOfOneAnd(d, x)   of 1 + x, x in 0 to 1
+//   NotSubnormal(d, x)        x of 0 to 1, but where that takes time 2^-60 or more
 //   WhereNot(yes, a, other)   a, but where `yes` is false what other() gives
 //
 // No multiply and add of max-log LLRs is fused, so that they are the same bits
@@ -20,9 +22,14 @@ constexpr float log2_e = 1.44269504f;
 constexpr float ln_2 = 0.693147181f;
 
 // Of exact LLRs: likelihoods are 2^raised times themselves, so that sums of them reach
-// down to 2^-160, or LLRs up to 111, without care.
+// down to 2^-160, or LLRs up to 111, without care. Of a Gray axis they are relative to
+// the nearest level's; so much less is enough, and loses fewer digits.
 constexpr float raised = 62.0f;
+constexpr float gray_raised = 32.0f;
 constexpr float least_sum = 0x1p-98f;
+constexpr float least_reach = 125.0f; // less than from 2^gray_raised down to that
+// A likelihood this power of 2 below another one changes no LLR as large as that.
+constexpr float lost = 22.0f;
 
 // Symbols beyond this are taken as if they stood there: no metric overflows.
 constexpr float largest_symbol = 1e18f;
@@ -215,37 +222,6 @@ LANE_FUNCTION V within_largest_llr(D d, V llr)
     return Max(Min(llr, Set(d, largest_llr)), Set(d, -largest_llr));
 }
 
-/*!
- * Max-log LLRs of an axis that folds: of two levels that differ in sign the better one
- * has that of x, with |x| for x and |s| for s in its metric, so that all bits but the
- * first see half as many levels; and of the sign that x has not, the best level is the
- * smallest. Rounding keeps the order of what it rounds: these are the bits that all
- * levels give.
- */
-template <int Bits, typename D, typename V>
-LANE_FUNCTION void folded_llrs(D d, const axis_table& table, V x, V scale, V* llr)
-{
-    const V size = Abs(x);
-    const V turned = size * Set(d, table.first_sign);
-    const axis_metric<D, V> metric{ d, turned, table };
-    V best;
-    if constexpr (Bits == 1) {
-        best = metric(0);
-    } else {
-        V zero[Bits - 1];
-        V one[Bits - 1];
-        totals_by_bit<Bits - 1>(d, metric, largest_term{}, zero, one);
-        best = Max(zero[0], one[0]);
-        LANE_UNROLL
-        for (int bit = 1; bit < Bits; ++bit) {
-            llr[bit] = within_largest_llr(d, (zero[bit - 1] - one[bit - 1]) * scale);
-        }
-    }
-    const V other = Set(d, -table.least_energy) - size * Set(d, table.least_twice);
-    const V first = CopySign(best - other, x) * Set(d, table.first_sign);
-    llr[0] = within_largest_llr(d, first * scale);
-}
-
 //! Max-log LLRs of Bits bits, most significant first.
 template <int Bits, typename D, typename V, typename Metric>
 LANE_FUNCTION void nearest_llrs(D d, const Metric& metric, V scale, V* llr)
@@ -349,6 +325,8 @@ LANE_FUNCTION void exact_llrs(D d,
     }
 }
 
+#include "kernels/mimo/soft_demapper_gray-inl.h"
+
 //! One symbol a lane; the LLRs of a square_table come in its own order of bits.
 template <bool MaxLog, int Bits, typename D, typename V, typename Table>
 LANE_FUNCTION void demap(D d, const Table& table, V re, V im, V noise, float sign, V* llr)
@@ -362,15 +340,16 @@ LANE_FUNCTION void demap(D d, const Table& table, V re, V im, V noise, float sig
     im = Max(Min(IfThenElseZero(usable, im), bound), Set(d, -largest_symbol));
     // Finite even for the smallest subnormal N, or 0 times it would be NaN. At 0 all
     // LLRs are.
-    const V inverse = IfThenElseZero(usable, Min(Set(d, 1.0f) / noise, Set(d, 1e38f)));
+    const V inverse = IfThenElseZero(
+        usable, Min(MaxLog ? Set(d, 1.0f) / noise : Reciprocal(d, noise), Set(d, 1e38f)));
     const V scale = inverse * Set(d, sign);
     const V fine = Sqrt(inverse * Set(d, log2_e));
     const V half_fine = fine * Set(d, 0.5f);
     if constexpr (std::is_same_v<Table, square_table>) {
         constexpr int half = Bits / 2;
-        if ((MaxLog || half == 1) && table.folds) {
-            folded_llrs<half>(d, table.axis[0], re, scale, llr);
-            folded_llrs<half>(d, table.axis[1], im, scale, llr + half);
+        if (table.gray) {
+            gray_llrs<MaxLog, half>(d, table.axis[0], re, inverse, llr);
+            gray_llrs<MaxLog, half>(d, table.axis[1], im, inverse, llr + half);
             return;
         }
         const axis_metric<D, V> metric_i{ d, re, table.axis[0] };

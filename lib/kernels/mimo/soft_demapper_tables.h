@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <optional>
@@ -23,32 +24,57 @@ struct plane_table {
 //! The same for one axis: 2 x s - s^2 for the up to 32 levels of 1024-QAM.
 struct axis_table {
     static constexpr int most_levels = 32;
+    static constexpr int most_bits = 5;
     float twice[most_levels];
     float energy[most_levels];
-    //! Where the first bit is the level's sign, and turning it turns nothing else: the
-    //! smallest magnitude; and 1 where a first bit of 0 is positive, else -1.
-    float least_twice, least_energy, first_sign;
+    //! Of a Gray axis (find_gray): levels are odd multiples of a unit, this is one over
+    //! it and its square; and the LLR's sign above a bit's boundaries, 1 or -1.
+    float per_unit, unit_energy;
+    float above[most_bits];
 };
 
-//! Finds what stands last in the table; false where it is not so.
-inline bool find_fold(axis_table& axis, int levels)
+/*!
+ * Whether the axis is that of a standard's QAM: levels at odd multiples of a unit, the
+ * first bit tells the sign, and each further bit folds what is left at its middle: with
+ * y_0 the coordinate in units, bit b is told by the sign of
+ * y_b = |y_(b-1)| - 2^(bits - b). Then fills in the table's last entries.
+ */
+inline bool find_gray(axis_table& axis, int bits)
 {
-    const int half = levels / 2;
-    const float first = axis.twice[0];
-    axis.least_twice = std::fabs(first);
-    axis.least_energy = axis.energy[0];
-    axis.first_sign = first > 0 ? 1.0f : -1.0f;
-    for (int level = 0; level < half; ++level) {
-        const float twice = axis.twice[level];
-        if (twice * axis.first_sign <= 0 || axis.twice[level + half] != -twice ||
-            axis.energy[level + half] != axis.energy[level]) {
+    const int levels = 1 << bits;
+    double largest = 0.0;
+    for (int level = 0; level < levels; ++level) {
+        largest = std::max<double>(largest, std::fabs(axis.twice[level]) / 2);
+    }
+    const double unit = largest / (levels - 1);
+    if (!(unit >= 1e-6 && unit <= 1e6)) {
+        return false;
+    }
+    for (int level = 0; level < levels; ++level) {
+        const double s = axis.twice[level] / (2 * unit);
+        if (std::fabs(s - std::round(s)) > 3e-7 * std::fabs(s)) {
             return false;
         }
-        if (std::fabs(twice) < axis.least_twice) {
-            axis.least_twice = std::fabs(twice);
-            axis.least_energy = axis.energy[level];
+        double y = s;
+        for (int bit = 0; bit < bits; ++bit) {
+            if (bit > 0) {
+                y = std::fabs(y) - (levels >> bit);
+            }
+            const int value = (level >> (bits - 1 - bit)) & 1;
+            const float above = (y > 0) == (value == 0) ? 1.0f : -1.0f;
+            if (level == 0) {
+                axis.above[bit] = above;
+            }
+            if (axis.above[bit] != above) {
+                return false;
+            }
+        }
+        if (std::fabs(std::fabs(y) - 1) > 1e-3) {
+            return false;
         }
     }
+    axis.per_unit = float(1 / unit);
+    axis.unit_energy = float(unit * unit);
     return true;
 }
 
@@ -60,7 +86,9 @@ inline bool find_fold(axis_table& axis, int levels)
 struct square_table {
     axis_table axis[2];
     int place[10]; //!< in the label, of each bit of I, then of each bit of Q, 0 first
-    bool folds;    //!< both axes do
+    bool gray;     //!< both axes are
+    bool turns;    //!< bits of I and Q stand in turns
+    bool halves;   //!< first those of I
 };
 
 template <int Points = 256>
@@ -76,8 +104,10 @@ plane_table<Points> make_plane_table(const constellation& c)
     return table;
 }
 
-//! Nothing where the constellation is no such product.
-inline std::optional<square_table> make_square_table(const constellation& c)
+//! Nothing where the constellation is no such product. `sign`, 1 or -1, is what the LLR
+//! of a bit that is 0 has.
+inline std::optional<square_table> make_square_table(const constellation& c,
+                                                     float sign = 1)
 {
     if (c.bits % 2) {
         return std::nullopt;
@@ -116,8 +146,17 @@ inline std::optional<square_table> make_square_table(const constellation& c)
             table.axis[axis].energy[level] = s * s;
         }
     }
-    const int levels = 1 << half;
-    table.folds = find_fold(table.axis[0], levels) && find_fold(table.axis[1], levels);
+    table.gray = find_gray(table.axis[0], half) && find_gray(table.axis[1], half);
+    table.turns = table.halves = true;
+    for (int i = 0; i < c.bits; ++i) {
+        table.turns = table.turns && table.place[i] == i % half * 2 + i / half;
+        table.halves = table.halves && table.place[i] == i;
+    }
+    for (auto& axis : table.axis) {
+        for (float& above : axis.above) {
+            above *= sign;
+        }
+    }
     return table;
 }
 
