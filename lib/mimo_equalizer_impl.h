@@ -36,6 +36,7 @@ private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
     bool reports_zeros() const override { return false; }
+    bool needs_own_thread() const override { return true; } // messages change d_told
     void listen(const char* port, void (equalizer_inputs::*set)(const pmt::pmt_t&));
 
     const kernels::equalizer::parameters d_parameters;

@@ -187,6 +187,7 @@ bool batch_block::start()
     d_counters.queued(0);
     d_free.clear();
     for (auto& made : d_slots) {
+        made->used = nullptr;
         d_free.push_back(made.get());
     }
     d_problem.clear();
@@ -207,6 +208,7 @@ bool batch_block::start()
     d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
     d_reaches_rings = false;
     find_edges();
+    find_chain();
     if (d_backend.where == backend::cuda) {
         lock_rings();
     }
@@ -218,9 +220,18 @@ bool batch_block::stop()
     // What is still under way when the flowgraph is stopped from outside has nowhere to
     // go, but its copies must end before the rings do; so must those of a batch that
     // failed while it was submitted.
+    const turn mine(d_turn);
+    d_runs = false;
+    if (d_next) {
+        d_next->release();
+        d_next.reset();
+    }
     for (auto& each : d_slots) {
         try {
             each->line->synchronize();
+            if (each->used) {
+                each->used->synchronize();
+            }
         } catch (const std::exception& problem) {
             if (d_problem.empty()) {
                 d_problem = problem.what();
@@ -355,13 +366,17 @@ void batch_block::forecast(int, gr_vector_int& required)
     // At a packet's head one item is enough to read its length, and a wrong one is found
     // even if too little follows. What is in flight is not consumed yet, so that a call
     // that collects it needs nothing more.
+    const turn mine(d_turn);
+    const bool sleeps = sleeps_on();
     const bool first_item =
         d_packets && (d_packets->at_head() || d_packets->refused_items());
     const bool announced = d_in_flight.empty() && is_announced();
     for (size_t p = 0; p < required.size(); ++p) {
-        if (!d_in_flight.empty()) {
+        if (sleeps) {
+            required[p] = detail()->input(p)->max_possible_items_available();
+        } else if (!d_in_flight.empty()) {
             required[p] = static_cast<int>(d_ahead.in[p] - d_behind.in[p]);
-        } else if (announced) {
+        } else if (announced || d_next_is_busy) {
             required[p] = 0;
         } else if (first_item) {
             required[p] = p == 0 ? 1 : 0;

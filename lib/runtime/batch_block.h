@@ -10,6 +10,7 @@
 #include <chrono>
 #include <deque>
 #include <gnuradio/block.h>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,9 @@ struct batch_kind {
  * they leave for the host only where another block reads them. Where no output has such a
  * reader, items are published as soon as the work that makes them is submitted, and no
  * thread waits between blocks; what report() adds to them then comes after they did.
+ * - Where each of such blocks in a row is the only reader of the one before, the first
+ * one's thread submits and collects for all of them, so that no other wakes up for a
+ * batch and waits for the driver; theirs work only where something holds them up.
  * - Frames may be of several kinds, which differ in size and in what is done to them:
  * each packet's tags say its kind. Packets of one kind that follow each other share
  * batches; batches of different kinds are under way side by side, and leave in the order
@@ -139,6 +143,10 @@ protected:
     //! over the bus: nothing is copied, so that less is submitted and waited for.
     virtual bool passes_once() const { return false; }
 
+    //! Whether jobs run and report() is called in this block's own thread alone, which
+    //! handles its messages.
+    virtual bool needs_own_thread() const { return false; }
+
     //! Where a slot's batches are submitted.
     virtual std::unique_ptr<queue> make_queue();
     //! Whether the batch that was submitted last to `line` with this end is done.
@@ -183,14 +191,33 @@ private:
         place behind;
     };
 
-    int work(const gr_vector_int& ninput_items, const rings& rings);
+    //! What GNU Radio would hand to general_work now.
+    struct call {
+        gr_vector_int items;
+        gr_vector_const_void_star in;
+        gr_vector_void_star out;
+    };
+    using turn = std::unique_lock<std::mutex>;
+
+    int work(turn& mine, const gr_vector_int& ninput_items, const rings& rings);
+    bool submit_waiting(const gr_vector_int& ninput_items, const rings& rings);
+    void fail(const std::exception& problem);
+    void find_chain();
+    std::shared_ptr<batch_block> only_reader() const;
+    call look() const;
+    bool advance(queue* line);
+    bool advance_next(queue* line = nullptr);
+    void release();
+    bool sleeps_on() const;
+    bool is_one_done(bool takes_long);
+    bool is_called_again() const;
     int next_kind() const { return d_packets ? d_packets->kind() : 0; }
     int frames_waiting(const gr_vector_int& ninput_items) const;
     int frames_that_fit() const;
     int frames_to_submit(const gr_vector_int& ninput_items);
-    void wait_for_room();
-    bool wait_for_oldest();
-    bool is_done(const slot& busy) const;
+    void wait_for_room(turn& mine);
+    bool wait_for_one(turn& mine);
+    bool is_oldest_done() const;
     bool is_announced();
     void wait_for_announced();
     void announce();
@@ -199,10 +226,15 @@ private:
     bool at_known_packet(const gr_vector_int& ninput_items);
     int frames_in_packets(int frames);
     bool stays_in_rings(const batch_kind& kind, int frames) const;
+    bool status_stays_on_host(int frames) const;
+    bool lends(const batch_kind& kind, int frames) const;
     packet_cutter::label label_at(uint64_t item);
     bool pass_over(const gr_vector_int& ninput_items);
     void submit(const rings& rings, int kind, int frames);
+    void collect_done(const rings& rings);
     void collect(const rings& rings);
+    void take_in(size_t port, int items);
+    void put_out(size_t port, int items);
     void publish(flight& batch, const rings& rings);
     void finish(const flight& done);
     void
@@ -235,6 +267,16 @@ private:
     std::vector<std::shared_ptr<device_edge>> d_edges_in, d_edges_out;
     std::vector<bool> d_host_reads; //!< one an output
     bool d_publishes_early = false;
+
+    // The chain. Everything above and below belongs to who holds d_turn, and a block's is
+    // taken while that of the block before may be held, never the other way round.
+    mutable std::mutex d_turn;
+    std::shared_ptr<batch_block> d_next; //!< that this block's thread works for too
+    bool d_is_led = false;               //!< it may be some block's d_next
+    queue* d_lent = nullptr; //!< by the block before, for what it has just made
+    bool d_runs = false;
+    bool d_next_is_busy = false; //!< something is under way there or behind
+    bool d_is_watched = false;   //!< a thread before comes again when there is work
 
     // Handed to a job or passed over, with room reserved; and consumed and produced.
     // Output falls behind what was reserved where frames are dropped.

@@ -4,6 +4,7 @@
 
 #include "runtime/batch_slot.h"
 #include <algorithm>
+#include <boost/thread/thread.hpp>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_reader.h>
@@ -98,36 +99,46 @@ int batch_block::frames_to_submit(const gr_vector_int& ninput_items)
 }
 
 //! Until a reader has read, and made room, or patience ends.
-void batch_block::wait_for_room()
+void batch_block::wait_for_room(turn& mine)
 {
     auto& threads = detail()->d_tpb;
-    gr::thread::scoped_lock guard(threads.mutex);
-    d_takes_any_room =
-        !threads.output_changed &&
-        !threads.output_cond.timed_wait(
-            guard, boost::posix_time::microseconds(d_room_patience.count()));
+    mine.unlock();
+    bool has_come = true;
+    {
+        gr::thread::scoped_lock guard(threads.mutex);
+        has_come = threads.output_changed ||
+                   threads.output_cond.timed_wait(
+                       guard, boost::posix_time::microseconds(d_room_patience.count()));
+    }
+    mine.lock();
+    d_takes_any_room = !has_come;
 }
 
-//! Waits until the oldest batch is done, true, or something has come that may be
-//! submitted before, false.
-bool batch_block::wait_for_oldest()
+//! Waits until a batch is done, here or behind, true, or something has come that may be
+//! submitted before, false. A thread before may work here meanwhile.
+bool batch_block::wait_for_one(turn& mine)
 {
-    const auto* oldest = d_in_flight.front().busy;
-    if (!oldest) {
-        return true;
-    }
     using std::chrono::steady_clock, std::chrono::microseconds;
-    const bool may_submit = !d_free.empty() && d_problem.empty();
     const auto begin = steady_clock::now();
     auto& threads = detail()->d_tpb;
-    while (!is_done(*oldest)) {
+    while (!d_in_flight.empty() || d_next_is_busy) {
         const auto looked = steady_clock::now();
         const auto so_far = std::chrono::duration_cast<microseconds>(looked - begin);
         const bool takes_long = so_far > std::chrono::milliseconds(1);
+        if (is_one_done(takes_long)) {
+            return true;
+        }
+        const bool may_submit = !d_free.empty() && d_problem.empty() &&
+                                (!d_next_is_busy || is_called_again());
+        const bool wants_room = d_short_of_room;
+        mine.unlock();
+        boost::this_thread::interruption_point();
         {
             gr::thread::scoped_lock guard(threads.mutex);
             if (may_submit &&
-                (threads.input_changed || (d_short_of_room && threads.output_changed))) {
+                (threads.input_changed || (wants_room && threads.output_changed))) {
+                guard.unlock();
+                mine.lock();
                 return false;
             }
             // It may be noticed a little late, to spare the processor.
@@ -137,21 +148,42 @@ bool batch_block::wait_for_oldest()
                                               boost::posix_time::microseconds(nap));
             }
         }
-        if (takes_long) {
-            oldest->line->idle(); // throws where the device is lost
-            continue;
-        }
+        mine.lock();
         // Others take the mutex to notify, and sleep if they find it taken.
-        while (!is_done(*oldest) && steady_clock::now() - looked < microseconds(4)) {
+        while (!takes_long && !is_one_done(false) &&
+               steady_clock::now() - looked < microseconds(4)) {
+            mine.unlock();
             std::this_thread::yield();
+            mine.lock();
         }
     }
     return true;
 }
 
-bool batch_block::is_done(const slot& busy) const
+bool batch_block::is_oldest_done() const
 {
-    return is_done(*busy.line, *busy.end);
+    if (d_in_flight.empty()) {
+        return false;
+    }
+    const auto* busy = d_in_flight.front().busy;
+    return !busy || is_done(*busy->used, *busy->end);
+}
+
+//! Whether a batch is done, here or behind. Throws where the device is lost, if it
+//! `takes_long`.
+bool batch_block::is_one_done(bool takes_long)
+{
+    if (is_oldest_done()) {
+        return true;
+    }
+    if (takes_long && !d_in_flight.empty()) {
+        d_in_flight.front().busy->used->idle();
+    }
+    if (!d_next) {
+        return false;
+    }
+    const turn its(d_next->d_turn);
+    return !d_next->d_runs || d_next->is_one_done(takes_long);
 }
 
 //! On the host a batch is done when it is submitted.
@@ -199,7 +231,7 @@ void batch_block::may_sleep()
 void batch_block::announce()
 {
     bool wake = false;
-    for (size_t p = 0; d_publishes_early && p < d_edges_out.size(); ++p) {
+    for (size_t p = 0; d_publishes_early && !d_next && p < d_edges_out.size(); ++p) {
         wake = d_edges_out[p]->announce(nitems_written(p)) || wake;
     }
     if (wake) {

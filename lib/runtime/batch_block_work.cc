@@ -6,6 +6,7 @@
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_reader.h>
+#include <thread>
 
 namespace gr::cudaphy {
 
@@ -14,23 +15,73 @@ int batch_block::general_work(int,
                               gr_vector_const_void_star& input_items,
                               gr_vector_void_star& output_items)
 {
+    turn mine(d_turn);
     try {
-        return work(ninput_items, { input_items, output_items, d_behind });
+        if (!d_is_led) {
+            return work(mine, ninput_items, { input_items, output_items, d_behind });
+        }
+        if (sleeps_on()) { // the ring is full
+            std::this_thread::yield();
+            return 0;
+        }
+        const auto now = look(); // a thread before may have been at work meanwhile
+        return work(mine, now.items, { now.in, now.out, d_behind });
     } catch (const std::exception& problem) {
         // Thrown on, it would end this block's thread and leave the others waiting.
-        d_problem = dynamic_cast<const std::bad_alloc*>(&problem)
-                        ? memory_problem(d_kinds[next_kind()].max_batch)
-                        : problem.what();
-        d_logger->error("{}: the flowgraph ends here", d_problem);
+        fail(problem);
         return WORK_DONE;
     }
 }
 
-int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
+void batch_block::fail(const std::exception& problem)
+{
+    d_problem = dynamic_cast<const std::bad_alloc*>(&problem)
+                    ? memory_problem(d_kinds[next_kind()].max_batch)
+                    : problem.what();
+    d_logger->error("{}: the flowgraph ends here", d_problem);
+}
+
+int batch_block::work(turn& mine, const gr_vector_int& ninput_items, const rings& rings)
 {
     if (d_problem.empty() && holds_back(frames_waiting(ninput_items))) {
         return 0;
     }
+    const bool published = submit_waiting(ninput_items, rings);
+    if (!published) {
+        advance_next();
+    } else if (!d_next) {
+        return WORK_CALLED_PRODUCE; // at once: the blocks behind learn of it only then
+    }
+    // A batch is waited for, so that a call never ends without progress while there is
+    // work; what else is done by then goes out with it.
+    if (!d_in_flight.empty() || d_next_is_busy) {
+        do {
+            if (!wait_for_one(mine)) {
+                return 0; // there is something to submit first
+            }
+            if (d_is_led) {
+                const auto now = look();
+                collect_done({ now.in, now.out, d_behind });
+            } else {
+                collect_done(rings);
+            }
+        } while (advance_next() && !is_called_again());
+        return WORK_CALLED_PRODUCE;
+    }
+    if (!d_problem.empty()) {
+        return WORK_DONE;
+    }
+    if (d_short_of_room) {
+        wait_for_room(mine);
+    } else {
+        wait_for_announced();
+    }
+    return 0;
+}
+
+//! Submits what can be; says whether anything was published by that.
+bool batch_block::submit_waiting(const gr_vector_int& ninput_items, const rings& rings)
+{
     bool published = false;
     d_short_of_room = false;
     while (d_problem.empty()) {
@@ -55,30 +106,7 @@ int batch_block::work(const gr_vector_int& ninput_items, const rings& rings)
         published = published || d_publishes_early;
         d_waiting_since.reset();
     }
-    if (published) {
-        return WORK_CALLED_PRODUCE; // at once: the blocks behind learn of it only then
-    }
-    // The oldest batch is waited for, so that a call never ends without progress while
-    // there is work; what else is done by then goes out with it.
-    if (!d_in_flight.empty()) {
-        if (!wait_for_oldest()) {
-            return 0; // there is something to submit first
-        }
-        do {
-            collect(rings);
-        } while (!d_in_flight.empty() &&
-                 (!d_in_flight.front().busy || is_done(*d_in_flight.front().busy)));
-        return WORK_CALLED_PRODUCE;
-    }
-    if (!d_problem.empty()) {
-        return WORK_DONE;
-    }
-    if (d_short_of_room) {
-        wait_for_room();
-    } else {
-        wait_for_announced();
-    }
-    return 0;
+    return published;
 }
 
 packet_cutter::label batch_block::label_at(uint64_t item)
@@ -144,9 +172,9 @@ bool batch_block::pass_over(const gr_vector_int& ninput_items)
     return true;
 }
 
-//! Whether a batch is computed where it lies, in GNU Radio's rings. Copies carry large
-//! batches faster, 1.05 MB of matrices by a fifth, but only while another one is
-//! computed.
+//! Whether a batch is computed where it lies, in GNU Radio's rings, as far as it passes
+//! the host. Copies carry large batches faster, 1.05 MB of matrices by a fifth, but only
+//! while another one is computed.
 bool batch_block::stays_in_rings(const batch_kind& kind, int frames) const
 {
     constexpr size_t small = 320 << 10, alone = 1 << 20; // bytes
@@ -155,28 +183,47 @@ bool batch_block::stays_in_rings(const batch_kind& kind, int frames) const
     }
     size_t most = 0;
     for (size_t p = 0; p < d_inputs.size(); ++p) {
-        most = std::max(most, size_t(frames) * kind.in[p] * d_inputs[p].item_bytes);
-        if (d_edges_in[p]) {
-            return false;
+        if (!d_edges_in[p]) {
+            most = std::max(most, size_t(frames) * kind.in[p] * d_inputs[p].item_bytes);
         }
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
-        most = std::max(most, size_t(frames) * kind.out[p] * d_outputs[p].item_bytes);
-        if (d_edges_out[p]) {
+        if (d_edges_out[p] && d_host_reads[p]) {
             return false;
+        }
+        if (d_host_reads[p]) {
+            most = std::max(most, size_t(frames) * kind.out[p] * d_outputs[p].item_bytes);
         }
     }
     return most <= (d_in_flight.empty() ? alone : small);
+}
+
+//! Whether a batch follows what it is made from on the queue of the block before, which
+//! saves an event and a wait, 5 us. Large ones would hold up that block's copies.
+bool batch_block::lends(const batch_kind& kind, int frames) const
+{
+    constexpr size_t small = 1 << 20; // bytes
+    return d_lent && size_t(frames) * kind.in[0] * d_inputs[0].item_bytes <= small;
+}
+
+//! Whether kernels write the status words to the host's memory themselves.
+bool batch_block::status_stays_on_host(int frames) const
+{
+    constexpr size_t few = 4096;
+    return d_reaches_rings && passes_once() && size_t(frames) * d_status_words <= few;
 }
 
 void batch_block::submit(const rings& rings, int number, int frames)
 {
     announce();
     auto* free = d_free.back();
-    auto& line = *free->line;
     const auto& kind = d_kinds[number];
+    auto& line = lends(kind, frames) ? *d_lent : *free->line;
+    d_lent = nullptr; // for one batch
+    free->used = &line;
     batch work{ frames, {}, {}, free->statuses() };
-    const bool own_memory = !free->in.empty() && !stays_in_rings(kind, frames);
+    const bool on_device = !free->in.empty();
+    const bool own_memory = on_device && !stays_in_rings(kind, frames);
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         const auto bytes = d_inputs[p].item_bytes;
         const auto items = size_t(frames) * kind.in[p];
@@ -200,26 +247,28 @@ void batch_block::submit(const rings& rings, int number, int frames)
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         to.push_back(static_cast<char*>(rings.out[p]) +
                      (d_ahead.out[p] - rings.behind.out[p]) * d_outputs[p].item_bytes);
-        void* const room = own_memory ? free->out[p].data() : to.back();
+        const bool leaves = !own_memory && !(on_device && d_edges_out[p]);
+        void* const room = leaves ? to.back() : free->out[p].data();
         const auto items = size_t(frames) * kind.out[p];
         work.out.push_back(d_edges_out[p] ? d_edges_out[p]->place(item_of(p), items, room)
                                           : room);
     }
-    if (own_memory) {
+    if (own_memory && !status_stays_on_host(frames)) {
         work.status = free->status.data();
     }
     free->timed = is_timed();
     if (free->timed) {
-        free->watch->begin();
+        free->watch->begin(line);
     }
     free->jobs[number]->run(work, line);
     if (free->timed) {
-        free->watch->end();
+        free->watch->end(line);
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         const auto items = size_t(frames) * kind.out[p];
         if (d_edges_out[p]) {
-            d_edges_out[p]->written(line, item_of(p), items, work.out[p]);
+            d_edges_out[p]->written(
+                line, item_of(p), items, work.out[p], d_next != nullptr);
         }
         if (own_memory && d_host_reads[p]) {
             line.copy_out(to[p], work.out[p], items * d_outputs[p].item_bytes);
@@ -240,15 +289,56 @@ void batch_block::submit(const rings& rings, int number, int frames)
     }
     if (d_publishes_early) {
         publish(under_way, rings);
-        detail()->d_tpb.notify_downstream(detail().get());
+        if (!d_next) {
+            detail()->d_tpb.notify_downstream(detail().get());
+        }
     }
     d_in_flight.push_back(std::move(under_way));
+    advance_next(&line);
     // After the blocks behind were told: none of them waits for it.
     free->end->submit(line,
                       work.status,
                       size_t(frames) * d_status_words,
                       reports_zeros() || drops_frames());
     d_counters.queued(d_in_flight.size());
+}
+
+//! Takes back what is done, oldest first.
+void batch_block::collect_done(const rings& rings)
+{
+    if (!is_oldest_done()) {
+        return;
+    }
+    do {
+        collect(rings);
+    } while (is_oldest_done());
+    if (d_is_led) { // GNU Radio does it after general_work only
+        auto& threads = detail()->d_tpb;
+        threads.notify_upstream(detail().get());
+        if (!d_next) {
+            threads.notify_downstream(detail().get());
+        }
+    }
+}
+
+//! As consume(), from any thread.
+void batch_block::take_in(size_t port, int items)
+{
+    if (d_is_led) {
+        detail()->input(port)->update_read_pointer(items);
+    } else {
+        consume(port, items);
+    }
+}
+
+//! As produce(), from any thread, and GNU Radio wakes no reader up for it.
+void batch_block::put_out(size_t port, int items)
+{
+    if (d_is_led || d_next) {
+        detail()->output(port)->update_write_pointer(items);
+    } else {
+        produce(port, items);
+    }
 }
 
 //! Takes back the oldest batch, which is done.
@@ -268,7 +358,7 @@ void batch_block::collect(const rings& rings)
         if (!done.refusal.empty()) {
             refuse(done.head, done.packet_items, done.refusal);
         }
-        consume(0, static_cast<int>(done.refused_items));
+        take_in(0, static_cast<int>(done.refused_items));
         d_behind.in[0] += done.refused_items;
     }
     d_in_flight.pop_front();
@@ -304,7 +394,7 @@ void batch_block::publish(flight& batch, const rings& rings)
         report_all(batch, kept_before);
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
-        produce(p, kept * kind.out[p]);
+        put_out(p, kept * kind.out[p]);
         d_behind.out[p] += uint64_t(kept) * kind.out[p];
     }
     d_published += batch.frames;
@@ -318,7 +408,7 @@ void batch_block::finish(const flight& done)
         report_all(done, {});
     }
     for (size_t p = 0; p < d_inputs.size(); ++p) {
-        consume(p, done.frames * kind.in[p]);
+        take_in(p, done.frames * kind.in[p]);
         d_behind.in[p] += uint64_t(done.frames) * kind.in[p];
     }
 }

@@ -11,6 +11,7 @@ namespace gr::cudaphy {
 //! device buffers there.
 struct batch_block::slot {
     std::unique_ptr<queue> line;
+    queue* used = nullptr; //!< where its batch is: a block before may lend its own
     std::unique_ptr<batch_end> end;
     std::unique_ptr<stopwatch> watch;             //!< of the kernels, without the copies
     bool timed = false;                           //!< the batch under way

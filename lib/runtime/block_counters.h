@@ -15,7 +15,7 @@ namespace gr::cudaphy {
  * \brief What a block counts while it works, read from other threads, and over
  * ControlPort where GNU Radio has it.
  *
- * One thread counts, any number read.
+ * One thread at a time counts, any number read.
  */
 class block_counters
 {

@@ -154,10 +154,15 @@ const void* device_edge::read(queue& line, uint64_t first, size_t items, void* r
     {
         // Under the lock no mark moves on to a later batch.
         std::lock_guard<std::mutex> guard(d_mutex);
-        for (const auto& mark : d_marks) {
-            if (mark.overlaps(first, items)) {
-                wait_for(mark.event.get(), line);
+        for (auto& mark : d_marks) {
+            if (mark.line == &line || !mark.overlaps(first, items)) {
+                continue;
             }
+            if (!mark.is_set) {
+                set(mark.event.get(), *mark.line);
+                mark.is_set = true;
+            }
+            wait_for(mark.event.get(), line);
         }
     }
     if (in_one_piece(first, items)) {
@@ -176,7 +181,8 @@ void* device_edge::place(uint64_t first, size_t items, void* room) const
                : room;
 }
 
-void device_edge::written(queue& line, uint64_t first, size_t items, const void* room)
+void device_edge::written(
+    queue& line, uint64_t first, size_t items, const void* room, bool marks_later)
 {
     if (!in_one_piece(first, items)) {
         in_pieces(first, items, [&](char* ring, size_t at, size_t bytes) {
@@ -188,10 +194,14 @@ void device_edge::written(queue& line, uint64_t first, size_t items, const void*
         return one.line == &line;
     });
     if (mine == d_marks.end()) {
-        mine = d_marks.insert(mine, { &line, 0, 0, make_event(line) });
+        mine = d_marks.insert(mine, { &line, first, 0, make_event(line), true });
     }
-    set(mine->event.get(), line);
-    mine->first = first;
+    // What it wrote before is done, but where it was lent to a block that is not.
+    if (!marks_later) {
+        set(mine->event.get(), line);
+    }
+    mine->is_set = !marks_later;
+    mine->first = marks_later ? std::min(mine->first, first) : first;
     mine->end = first + items;
 }
 

@@ -45,8 +45,13 @@ public:
     //! Where a kernel on `line` is to write items: in the ring, or in `room`.
     void* place(uint64_t first, size_t items, void* room) const;
     //! After the kernel: what is in `room` is copied to the ring, and readers' queues
-    //! will find it. A queue writes again only when what it wrote before is done.
-    void written(queue& line, uint64_t first, size_t items, const void* room);
+    //! will find it. Where readers mostly use the same queue, `marks_later` spares it the
+    //! mark until another one asks.
+    void written(queue& line,
+                 uint64_t first,
+                 size_t items,
+                 const void* room,
+                 bool marks_later = false);
 
     //! The writer's queues that may still be writing some of these items: those that a
     //! reader must wait for.
@@ -69,9 +74,10 @@ public:
 private:
     //! What a queue of the writer's wrote last.
     struct mark {
-        const queue* line;
+        queue* line;
         uint64_t first, end;
         std::shared_ptr<void> event; //!< cudaEvent_t after it, on the host null
+        bool is_set;
         bool overlaps(uint64_t from, size_t items) const
         {
             return first < from + items && from < end;
@@ -86,7 +92,7 @@ private:
     const size_t d_item_bytes, d_ring_items;
     array<char> d_ring;
     mutable std::mutex d_mutex;
-    std::vector<mark> d_marks; //!< one a queue of the writer's
+    mutable std::vector<mark> d_marks; //!< one a queue of the writer's
     std::atomic<bool> d_reader_sleeps{ true };
     std::atomic<uint64_t> d_announced{ 0 };
 };

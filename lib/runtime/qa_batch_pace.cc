@@ -4,11 +4,14 @@
 #include "runtime/batch_block.h"
 #include "runtime/batch_end.h"
 #include <algorithm>
+#include <atomic>
 #include <gnuradio/blocks/vector_sink.h>
 #include <gnuradio/blocks/vector_source.h>
 #include <gnuradio/io_signature.h>
 #include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #ifdef CUDAPHY_HAVE_CUDA
@@ -43,13 +46,29 @@ class watched_queue : public queue
 {
 public:
     struct calls {
-        int copies_in = 0, copies_out = 0, waits_while_busy = 0;
+        std::atomic<int> copies_in{ 0 }, copies_out{ 0 }, waits_while_busy{ 0 };
     };
-    watched_queue(calls& made, std::function<bool(int)> busy)
-        : d_made(made), d_busy(std::move(busy)), d_real(queue::make(tested_backend()))
+    using is_busy = std::function<bool(int)>;
+    explicit watched_queue(calls& made)
+        : d_made(made), d_real(queue::make(tested_backend()))
     {
     }
-    int number = 0; //!< of the batch that it works on
+    //! It works on this batch of a block, which may have been lent it.
+    void works_on(const is_busy& of_block, int number)
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        d_numbers[&of_block] = number;
+    }
+    bool busy(const is_busy& of_block) const
+    {
+        int number = 0;
+        {
+            const std::lock_guard<std::mutex> guard(d_mutex);
+            const auto found = d_numbers.find(&of_block);
+            number = found == d_numbers.end() ? 0 : found->second;
+        }
+        return number && of_block(number);
+    }
     static constexpr size_t most_memory = 1 << 20;
 
     backend where() const override { return d_real->where(); }
@@ -79,11 +98,22 @@ public:
         d_real->synchronize();
     }
     bool idle() override { return !busy() && d_real->idle(); }
-    bool busy() const { return number && d_busy(number); }
+    bool busy() const
+    {
+        std::map<const is_busy*, int> numbers;
+        {
+            const std::lock_guard<std::mutex> guard(d_mutex);
+            numbers = d_numbers;
+        }
+        return std::any_of(numbers.begin(), numbers.end(), [](const auto& one) {
+            return (*one.first)(one.second);
+        });
+    }
 
 private:
     calls& d_made;
-    const std::function<bool(int)> d_busy;
+    mutable std::mutex d_mutex;
+    std::map<const is_busy*, int> d_numbers;
     const std::unique_ptr<queue> d_real;
 };
 
@@ -128,6 +158,7 @@ public:
     //! Whether batch `number`, from 1, is still under way.
     std::function<bool(int number)> busy = [](int) { return false; };
     std::function<void()> while_submitting = [] {};
+    bool own_thread = false;
 
 private:
     class job : public batch_job
@@ -153,15 +184,15 @@ private:
         return made;
     }
     bool has_own_memory() const override { return true; }
+    bool needs_own_thread() const override { return own_thread; }
     bool is_done(queue& line, const batch_end& end) const override
     {
-        return !dynamic_cast<watched_queue&>(line).busy() &&
+        return !dynamic_cast<watched_queue&>(line).busy(busy) &&
                batch_block::is_done(line, end);
     }
     std::unique_ptr<queue> make_queue() override
     {
-        return std::make_unique<watched_queue>(
-            asked, [this](int number) { return busy(number); });
+        return std::make_unique<watched_queue>(asked);
     }
     std::unique_ptr<batch_job> make_job(queue&) override
     {
@@ -174,11 +205,11 @@ private:
         launches.push_back({ count, d_waiting, before, calls });
         d_waiting -= count;
         frames += count;
-        q.number = ++batches;
+        q.works_on(busy, ++batches);
     }
     void report(const batch_status&, int, uint64_t) override {}
 
-    int d_waiting = 0;
+    std::atomic<int> d_waiting{ 0 };
 };
 
 using paced_sptr = std::shared_ptr<paced>;
@@ -189,6 +220,17 @@ std::vector<int> counted(int n)
     std::vector<int> items(n);
     std::iota(items.begin(), items.end(), 1);
     return items;
+}
+
+//! Whether it comes true, in time that suffices on any machine.
+template <typename Condition>
+bool comes(const Condition& condition)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < end) {
+        std::this_thread::yield();
+    }
+    return condition();
 }
 
 //! A sink that reads only where so many items are there; the scheduler knows nothing of
@@ -357,14 +399,14 @@ BOOST_AUTO_TEST_CASE(between_blocks_on_a_device_a_batch_costs_one_copy_of_its_st
     auto sink = int_sink::make();
     run_chain(counted(64 * 300), row, sink);
     BOOST_TEST(sink->data() == counted(64 * 300));
-    const auto calls = [&](int i) { return row[i]->asked; };
-    const auto batches = [&](int i) { return int(row[i]->batches); };
-    BOOST_TEST(calls(0).copies_in == batches(0));
-    BOOST_TEST(calls(0).copies_out == batches(0));
-    BOOST_TEST(calls(1).copies_in == 0);
-    BOOST_TEST(calls(1).copies_out == batches(1));
-    BOOST_TEST(calls(2).copies_in == 0);
-    BOOST_TEST(calls(2).copies_out == 2 * batches(2));
+    // Of all, since a block lends its queue to the one behind.
+    int copies_in = 0, copies_out = 0;
+    for (const auto& block : row) {
+        copies_in += block->asked.copies_in;
+        copies_out += block->asked.copies_out;
+    }
+    BOOST_TEST(copies_in == row[0]->batches);
+    BOOST_TEST(copies_out == row[0]->batches + row[1]->batches + 2 * row[2]->batches);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_a_batch_brings_its_status_words)
@@ -425,23 +467,64 @@ BOOST_AUTO_TEST_CASE(readers_wait_for_the_queues_that_write_what_they_read_and_n
     BOOST_TEST((edge.writing(0, 100) == queues{}));
 }
 
-BOOST_AUTO_TEST_CASE(blocks_behind_wake_up_while_the_first_one_submits)
+BOOST_AUTO_TEST_CASE(readers_side_by_side_wake_up_while_the_block_before_submits)
 {
-    const std::vector<paced_sptr> row{ new_paced(16), new_paced(16), new_paced(16) };
-    // The first block submits nothing until the last one's thread has been at work, which
-    // gets items only then.
+    const auto first = new_paced(16), one = new_paced(16), other = new_paced(16);
+    // It submits nothing until both readers' threads have been at work, which get items
+    // only then.
     bool woken = true;
-    row[0]->while_submitting = [&, last = row[2].get()] {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (last->calls == 0 && std::chrono::steady_clock::now() < end) {
-            std::this_thread::yield();
-        }
-        woken = woken && last->calls > 0;
+    first->while_submitting = [&, one = one.get(), other = other.get()] {
+        woken = woken && comes([&] { return one->calls && other->calls; });
     };
-    auto sink = int_sink::make();
-    run_chain(counted(16), row, sink);
+    auto source = gr::blocks::vector_source<int>::make(counted(16));
+    auto sink = int_sink::make(), other_sink = int_sink::make();
+    auto top = gr::make_top_block("side by side");
+    top->connect(source, 0, first, 0);
+    top->connect(first, 0, one, 0);
+    top->connect(first, 0, other, 0);
+    top->connect(one, 0, sink, 0);
+    top->connect(other, 0, other_sink, 0);
+    top->run();
     BOOST_TEST(woken);
     BOOST_TEST(sink->data() == counted(16));
+    BOOST_TEST(other_sink->data() == counted(16));
+}
+
+BOOST_AUTO_TEST_CASE(one_thread_works_for_blocks_in_a_row_but_for_such_as_need_their_own)
+{
+    for (const bool own : { false, true }) {
+        const std::vector<paced_sptr> row{ new_paced(16), new_paced(16), new_paced(16) };
+        row[1]->own_thread = own;
+        std::vector<std::thread::id> threads(row.size());
+        for (size_t i = 0; i < row.size(); ++i) {
+            row[i]->while_submitting = [&threads, i] {
+                threads[i] = std::this_thread::get_id();
+            };
+        }
+        auto sink = int_sink::make();
+        run_chain(counted(16), row, sink);
+        BOOST_TEST(sink->data() == counted(16));
+        BOOST_TEST((threads[0] == threads[1]) == !own);
+        BOOST_TEST((threads[1] == threads[2]));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_that_is_long_under_way_holds_up_no_block_before)
+{
+    const std::vector<paced_sptr> row{ new_paced(16), new_paced(16), new_paced(16) };
+    std::atomic<bool> ended{ false };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    row[2]->busy = [&, first = row[0].get()](int number) {
+        const bool wait =
+            number == 1 && first->batches < 9 && std::chrono::steady_clock::now() < end;
+        ended = ended || (number == 1 && !wait);
+        return wait;
+    };
+    auto sink = int_sink::make();
+    run_chain(counted(16 * 50), row, sink);
+    BOOST_TEST(ended);
+    BOOST_TEST((std::chrono::steady_clock::now() < end));
+    BOOST_TEST(sink->data() == counted(16 * 50));
 }
 
 BOOST_AUTO_TEST_CASE(where_memory_does_not_suffice_the_error_says_of_what)

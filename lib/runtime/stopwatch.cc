@@ -58,23 +58,21 @@ stopwatch::~stopwatch()
     }
 }
 
-void stopwatch::begin()
+void stopwatch::begin(queue& line)
 {
     d_begin = std::chrono::steady_clock::now();
     if (d_events[0]) {
-        on_device scope(d_line.device());
-        cudaEventRecord(event_of(d_events[0]),
-                        static_cast<cudaStream_t>(d_line.native()));
+        on_device scope(line.device());
+        cudaEventRecord(event_of(d_events[0]), static_cast<cudaStream_t>(line.native()));
     }
 }
 
-void stopwatch::end()
+void stopwatch::end(queue& line)
 {
     d_end = std::chrono::steady_clock::now();
     if (d_events[1]) {
-        on_device scope(d_line.device());
-        cudaEventRecord(event_of(d_events[1]),
-                        static_cast<cudaStream_t>(d_line.native()));
+        on_device scope(line.device());
+        cudaEventRecord(event_of(d_events[1]), static_cast<cudaStream_t>(line.native()));
     }
 }
 
@@ -96,8 +94,8 @@ double stopwatch::seconds() const
 
 stopwatch::stopwatch(queue& line) : d_line(line) {}
 stopwatch::~stopwatch() = default;
-void stopwatch::begin() { d_begin = std::chrono::steady_clock::now(); }
-void stopwatch::end() { d_end = std::chrono::steady_clock::now(); }
+void stopwatch::begin(queue&) { d_begin = std::chrono::steady_clock::now(); }
+void stopwatch::end(queue&) { d_end = std::chrono::steady_clock::now(); }
 double stopwatch::seconds() const
 {
     return std::chrono::duration<double>(d_end - d_begin).count();

@@ -18,8 +18,11 @@ public:
     stopwatch(const stopwatch&) = delete;
     stopwatch& operator=(const stopwatch&) = delete;
 
-    void begin(); //!< after what was submitted so far
-    void end();
+    void begin() { begin(d_line); } //!< after what was submitted so far
+    void end() { end(d_line); }
+    //! On another queue of the same device.
+    void begin(queue& line);
+    void end(queue& line);
     //! Once the queue has come past end(); 0 where the device can't tell.
     double seconds() const;
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+
+// Blocks in a row on one device, for all of which one thread works.
+
+#include "runtime/batch_slot.h"
+#include <gnuradio/block_detail.h>
+#include <gnuradio/buffer.h>
+#include <gnuradio/buffer_reader.h>
+
+namespace gr::cudaphy {
+
+//! The one block that reads all outputs, and nothing else, if there is one.
+std::shared_ptr<batch_block> batch_block::only_reader() const
+{
+    std::shared_ptr<batch_block> found;
+    for (int p = 0; p < detail()->noutputs(); ++p) {
+        const auto ring = detail()->output(p);
+        const auto reader = ring->nreaders() == 1 ? ring->reader(0)->link() : nullptr;
+        auto block = std::dynamic_pointer_cast<batch_block>(reader);
+        if (!block || (found && block != found)) {
+            return nullptr;
+        }
+        found = std::move(block);
+    }
+    for (int p = 0; found && p < found->detail()->ninputs(); ++p) {
+        if (found->detail()->input(p)->buffer()->link().get() != this) {
+            return nullptr;
+        }
+    }
+    return found;
+}
+
+//! After find_edges(). A block that may be led asks nothing of one that starts beside it
+//! but what has been fixed since they were made and connected.
+void batch_block::find_chain()
+{
+    const auto follows = [](const batch_block& block) {
+        return block.has_own_memory() && block.d_kinds.size() == 1 &&
+               block.d_options.max_latency <= 0 && !block.needs_own_thread();
+    };
+    const turn mine(d_turn);
+    d_next = d_publishes_early && d_options.max_latency <= 0 ? only_reader() : nullptr;
+    if (d_next && !follows(*d_next)) {
+        d_next.reset();
+    }
+    const auto before =
+        std::dynamic_pointer_cast<batch_block>(detail()->input(0)->buffer()->link());
+    d_is_led = follows(*this) && before && before->only_reader().get() == this;
+    d_next_is_busy = d_is_watched = false;
+    d_runs = true;
+}
+
+batch_block::call batch_block::look() const
+{
+    call now;
+    for (size_t p = 0; p < d_inputs.size(); ++p) {
+        const auto reader = detail()->input(p);
+        gr::thread::scoped_lock guard(*reader->mutex());
+        now.items.push_back(reader->items_available());
+        now.in.push_back(reader->read_pointer());
+    }
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        now.out.push_back(detail()->output(p)->write_pointer());
+    }
+    return now;
+}
+
+//! Collects and submits what can be, from the thread of a block before, whose queue it
+//! lends; says whether anything is under way here or behind, so that the thread is to
+//! come again.
+bool batch_block::advance(queue* line)
+{
+    const turn mine(d_turn);
+    d_lent = line;
+    if (!d_runs) {
+        return false;
+    }
+    int waiting = 0;
+    try {
+        auto now = look();
+        if (is_oldest_done()) {
+            collect_done({ now.in, now.out, d_behind });
+            now = look();
+        }
+        if (!submit_waiting(now.items, { now.in, now.out, d_behind })) {
+            advance_next();
+        }
+        waiting = frames_waiting(look().items);
+    } catch (const std::exception& problem) {
+        fail(problem);
+    }
+    d_lent = nullptr;
+    const bool busy = !d_in_flight.empty() || d_next_is_busy;
+    d_is_watched = busy || (waiting <= 0 && d_problem.empty());
+    if (!d_is_watched) {
+        detail()->d_tpb.notify_msg(); // its own thread is to see to it
+    }
+    return busy;
+}
+
+bool batch_block::advance_next(queue* line)
+{
+    return d_next_is_busy = d_next && d_next->advance(line);
+}
+
+//! From here on its own thread works for it.
+void batch_block::release()
+{
+    {
+        const turn mine(d_turn);
+        d_is_watched = false;
+    }
+    detail()->d_tpb.notify_msg();
+}
+
+//! Whether a thread before works for this block, so that its own sleeps: not in
+//! general_work, where GNU Radio has the threads of its neighbours wait for it.
+bool batch_block::sleeps_on() const
+{
+    if (!d_is_watched) {
+        return false;
+    }
+    const auto reader = detail()->input(0);
+    gr::thread::scoped_lock guard(*reader->mutex());
+    return !reader->done();
+}
+
+//! Whether GNU Radio calls general_work again as far as room in the rings goes.
+bool batch_block::is_called_again() const
+{
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        const auto ring = detail()->output(p);
+        gr::thread::scoped_lock guard(*ring->mutex());
+        if (ring->space_available() < output_multiple()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+} // namespace gr::cudaphy
