@@ -9,10 +9,9 @@
 // - The pivot's row passes through shared memory to all lanes of its matrix, divided by
 //   the pivot on the way.
 // - Columns are registers, and registers can't be indexed at run time. The update writes
-//   column j to register j - 1, so that each step finds its columns from register 0 on,
-//   and what takes the place of the pivot's column comes in last, with nothing to be set
-//   to 0. Full pivoting changes column 0 with the pivot's by way of shared memory: two
-//   accesses a column, of which only the pivot's happens, where selects would be eight.
+//   column j to register j - 1, so that each step finds its column, the pivot's, in
+//   register 0, and what takes its place comes in last, with nothing to be set to 0.
+//   Without full pivoting, that is, which would have to look for the column.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -38,8 +37,6 @@ struct row_deal {
         group found[groups]; //!< the pivot's row as it was found
         group row[groups];   //!< and divided by the pivot, round by one
         int row_of[N];       //!< of step k
-        int column_at[N];    //!< position q: left ones from k on
-        int position_of[N];  //!< the way back
     };
 
     __device__ static int row(int slot, int lane) { return slot * L + lane; }
@@ -116,11 +113,10 @@ __global__ void __launch_bounds__(rows_kernel_threads)
     constexpr int R = deal::rows;
     constexpr int each = deal::together;
     constexpr int warps = rows_kernel_threads / 32;
-    constexpr bool full = Pivoting == pivoting::full;
+    static_assert(Pivoting != pivoting::full);
     constexpr int index_mask = inverse_pivot::index_mask;
     __shared__ __align__(16) T shared_tile[warps][deal::matrices * N * deal::apart];
     __shared__ __align__(16) typename deal::lines shared_lines[warps][deal::matrices];
-    __shared__ T shared_columns[warps][2][R][full ? 32 : 1];
 
     const int warp = threadIdx.x / 32;
     const int thread = threadIdx.x % 32;
@@ -136,10 +132,6 @@ __global__ void __launch_bounds__(rows_kernel_threads)
     T* const found = lines.found[0].e;
 
     read_rows<deal, N>(batch.a + first * (N * N), tile, thread, batch.aligned, count);
-    for (int q = lane; q < N; q += L) {
-        lines.column_at[q] = q;
-        lines.position_of[q] = q;
-    }
     __syncwarp();
     // Lanes beyond the batch repeat its last matrix.
     T* const own = tile + min(matrix, count - 1) * (N * deal::apart);
@@ -162,9 +154,7 @@ __global__ void __launch_bounds__(rows_kernel_threads)
 #pragma unroll
             for (int e = 0; e < each; ++e) {
                 m[r][g * each + e] = some.e[e];
-                if constexpr (!full) {
-                    watch(a_finite, some.e[e]);
-                }
+                watch(a_finite, some.e[e]);
             }
         }
     }
@@ -172,27 +162,12 @@ __global__ void __launch_bounds__(rows_kernel_threads)
 
 #pragma unroll 1
     for (int k = 0; k < N; ++k) {
-        const int rest = N - k;
         int i = k;
         if constexpr (Pivoting != pivoting::none) {
             int size[R];
 #pragma unroll
             for (int r = 0; r < R; ++r) {
                 size[r] = bits_of(size_of(m[r][0]));
-            }
-            if constexpr (full) {
-#pragma unroll
-                for (int j = 1; j < N; ++j) {
-                    if (j % 4 == 0 && j >= rest) {
-                        break;
-                    }
-                    if (j % 4 == 0 || j < rest) {
-#pragma unroll
-                        for (int r = 0; r < R; ++r) {
-                            size[r] = max(size[r], bits_of(size_of(m[r][j])));
-                        }
-                    }
-                }
             }
             int best = 0;
 #pragma unroll
@@ -220,86 +195,31 @@ __global__ void __launch_bounds__(rows_kernel_threads)
         }
         __syncwarp();
 
-        int q = k; // position of the pivot's column
-        int j_pivot = k;
         T c[R];
-        if constexpr (full) {
-            int best = 0;
 #pragma unroll
-            for (int p = 0; p < N; p += L) {
-                if (p + lane < rest) {
-                    const int complement = index_mask - lines.column_at[k + p + lane];
-                    best =
-                        max(best, key_of(bits_of(size_of(found[p + lane])), complement));
-                }
-            }
-            j_pivot = index_mask - (largest_of_lanes<L>(best) & index_mask);
-            q = lines.position_of[j_pivot];
-            const int place = q - k;
-            auto& front = shared_columns[warp][0];
-            auto& chosen = shared_columns[warp][1];
-#pragma unroll
-            for (int r = 0; r < R; ++r) {
-                front[r][thread] = m[r][0];
-                chosen[r][thread] = m[r][0];
-            }
-#pragma unroll
-            for (int j = 1; j < N; ++j) {
-                if (j % 4 == 0 && j >= rest) {
-                    break;
-                }
-                if (j == place) {
-#pragma unroll
-                    for (int r = 0; r < R; ++r) {
-                        chosen[r][thread] = m[r][j];
-                    }
-                    asm volatile("" ::: "memory"); // else it keeps them in registers
-#pragma unroll
-                    for (int r = 0; r < R; ++r) {
-                        m[r][j] = front[r][thread];
-                    }
-                }
-            }
-#pragma unroll
-            for (int r = 0; r < R; ++r) {
-                c[r] = chosen[r][thread];
-            }
-        } else {
-#pragma unroll
-            for (int r = 0; r < R; ++r) {
-                c[r] = m[r][0];
-            }
+        for (int r = 0; r < R; ++r) {
+            c[r] = m[r][0];
         }
-        const int place = q - k;
-        T p = found[place];
-        if (full && k == 0) {
-            watch(a_finite, p); // what is not finite is the first pivot
-        }
-        p = settle(Pivoting, p, k, so_far);
+        const T p = settle(Pivoting, found[0], k, so_far);
         const T r_pivot = reciprocal(p);
         T* const row = lines.row[0].e;
 #pragma unroll
         for (int j = 0; j < N; j += L) {
             const int at = j + lane;
             if (N % L == 0 || at < N) {
-                const T t = multiply(found[at == place ? 0 : at], r_pivot);
+                const T t = multiply(found[at], r_pivot);
                 row[at == 0 ? N - 1 : at - 1] = select(at == 0, r_pivot, t);
             }
         }
         if (lane == 0) {
             lines.row_of[k] = i;
-            if constexpr (full) {
-                const int other = lines.column_at[k];
-                lines.column_at[q] = other;
-                lines.position_of[other] = q;
-            }
         }
         __syncwarp();
 
 #pragma unroll
         for (int r = 0; r < R; ++r) {
             id[r] = has_row[r] ? 0 : id[r];
-            to[r] = has_row[r] ? j_pivot : to[r];
+            to[r] = has_row[r] ? k : to[r];
         }
 #pragma unroll
         for (int g = 0; g < deal::groups; ++g) {
