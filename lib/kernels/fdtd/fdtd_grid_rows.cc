@@ -191,14 +191,23 @@ void fdtd_grid_rows::place_memories()
                     (of_electric ? line.node_slots : line.half_slots) == 0) {
                     continue;
                 }
-                memory run{ component, axis, size, {} };
+                memory run{ component, axis, size, {}, {}, 1 };
                 const auto& points = of_electric ? line.node : line.half;
                 for (int64_t i = 0; i < line.stored; ++i) {
                     if (points[i].slot >= 0) {
                         run.places.push_back(i);
                     }
                 }
-                size += m.points / line.stored * int64_t(run.places.size());
+                const auto slots = int64_t(run.places.size());
+                for (int a = 0; a < 3; ++a) {
+                    run.shape[a] = a == axis ? slots : m.axes[a].stored;
+                }
+                if (axis == 2 && run.shape[1] > 1) {
+                    run.planes = line.stored / slots;
+                    run.shape[0] = (run.shape[0] + run.planes - 1) / run.planes;
+                    run.shape[2] = line.stored;
+                }
+                size += run.size();
                 d_memories.push_back(std::move(run));
             }
         }
@@ -228,10 +237,12 @@ fdtd_grid_rows::memory_element(int component, int axis, int64_t slot, fdtd_index
 {
     for (const auto& run : d_memories) {
         if (run.component == component && run.axis == axis) {
-            fdtd_index shape{ m.axes[0].stored, m.axes[1].stored, m.axes[2].stored };
-            shape[axis] = int64_t(run.places.size());
             at[axis] = slot;
-            return run.first + (at[0] * shape[1] + at[1]) * shape[2] + at[2];
+            if (run.planes > 1) {
+                at[2] += at[0] % run.planes * int64_t(run.places.size());
+                at[0] /= run.planes;
+            }
+            return run.first + (at[0] * run.shape[1] + at[1]) * run.shape[2] + at[2];
         }
     }
     return -1;
@@ -244,17 +255,23 @@ bool fdtd_grid_rows::memory_row(size_t from,
                                 fdtd_row& row) const
 {
     for (size_t r = from; r < to; ++r) {
-        const auto& [component, axis, first, places] = d_memories[r];
-        fdtd_index shape{ m.axes[0].stored, m.axes[1].stored, m.axes[2].stored };
-        shape[axis] = int64_t(places.size());
+        const auto& [component, axis, first, places, shape, planes] = d_memories[r];
         const auto number = element - first;
-        if (number >= shape[0] * shape[1] * shape[2]) {
+        if (number >= d_memories[r].size()) {
             continue;
         }
         fdtd_index at{ number / shape[2] / shape[1],
                        number / shape[2] % shape[1],
                        number % shape[2] };
-        at[axis] = places[at[axis]];
+        const auto slots = int64_t(places.size());
+        const auto plane = at[axis] / slots;
+        if (planes > 1) {
+            at[0] = at[0] * planes + plane;
+        }
+        if (plane >= planes || at[0] >= m.axes[0].stored) {
+            return true; // nothing is kept there
+        }
+        at[axis] = places[at[axis] % slots];
         if (inside(component, at) && !conducting(component, at)) {
             const auto& s = stretch(component, axis, at[axis]);
             derivative(component, axis, at, s.gain, row);

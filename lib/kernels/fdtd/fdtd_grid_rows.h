@@ -65,11 +65,18 @@ private:
         double decay, gain, now;
     };
     //! A run of psi: derivatives along `axis` for one component, its points those of the
-    //! grid but for that axis, where only the layers' points are.
+    //! grid but for that axis, where only the layers' points are. Along the last axis
+    //! the lines of several planes across the first one share a line as long as the
+    //! grid's: so psi and field are at one distance throughout such a plane, and their
+    //! rows are alike.
     struct memory {
         int component, axis;
         int64_t first = 0;
         std::vector<int64_t> places; //!< along the axis
+        fdtd_index shape{};
+        int64_t planes = 1; //!< that share a line
+
+        int64_t size() const { return shape[0] * shape[1] * shape[2]; }
     };
 
     //! A row's component and place.

@@ -43,14 +43,17 @@ struct choice {
 
 //! For a system of many tiles a block. The shapes are what was fastest on an H200.
 template <typename T>
-choice<T> large_kernel_for(sparse_format format)
+choice<T> large_kernel_for(sparse_format format, bool sequences)
 {
     constexpr int slices = fdtd_plan<T>::piece_rows / fdtd_slice;
     constexpr int blocks = sizeof(T) == 4 ? 5 : 4;
     if (format == sparse_format::subdivided_crs) {
-        return { run_large_steps<T, slices, true, 8, 4>, 256 };
+        return { run_large_steps<T, slices, fdtd_large_rows::own_values, 8, 4>, 256 };
     }
-    return { run_large_steps<T, slices, false, 8, blocks>, 256 };
+    if (sequences) {
+        return { run_large_steps<T, slices, fdtd_large_rows::sequences, 8, 4>, 256 };
+    }
+    return { run_large_steps<T, slices, fdtd_large_rows::runs, 8, blocks>, 256 };
 }
 
 //! How many blocks the current device holds at once.
@@ -88,10 +91,14 @@ int32_t tile_rows_of(int64_t rows, int blocks)
 }
 
 //! Of a large system: several tiles a block, but not so small that a warp has few pieces.
-int32_t large_tile_rows_of(int64_t rows, int blocks)
+//! \param memories  it has them: large tiles cost a dictionary less at its layers
+int32_t large_tile_rows_of(int64_t rows, int blocks, bool memories)
 {
     int32_t each = most_tile_rows;
-    while (each > 1024 && rows < int64_t(each) * blocks * 4) {
+    if (memories && rows >= int64_t(2 * each) * blocks * 16) {
+        return 2 * each;
+    }
+    while (each > few_tile_rows && rows < int64_t(each) * blocks * 4) {
         each /= 2;
     }
     return each;
@@ -188,16 +195,22 @@ public:
         const auto rows = most_rows(system);
         const bool subdivided = p.format == sparse_format::subdivided_crs ||
                                 p.format == sparse_format::dictionary;
-        const bool large = rows > int64_t(most) * most_tile_rows && subdivided;
+        // Subdivided rows that do not fit on the chip are faster in pieces, small as the
+        // system may be; a dictionary is not.
+        const int64_t few =
+            p.format == sparse_format::dictionary ? most_tile_rows : few_tile_rows;
+        const bool large = rows > most * few && subdivided;
+        const bool layers =
+            p.format == sparse_format::dictionary && system.updates.size() > 2;
         auto plan =
             large ? fdtd_plan<T>::make(system,
                                        p.format,
-                                       large_tile_rows_of(rows, most),
+                                       large_tile_rows_of(rows, most, layers),
                                        fdtd_units::pieces)
                   : fdtd_plan<T>::make(
                         system, p.format, tile_rows_of(rows, most), fdtd_units::words);
         if (large) {
-            d_kernel = large_kernel_for<T>(p.format);
+            d_kernel = large_kernel_for<T>(p.format, plan.has_sequences);
             most = resident_blocks(d_kernel, d_device);
         }
         d_phases = int(plan.tables.phases.size());

@@ -23,6 +23,7 @@ constexpr int blocks_a_multiprocessor = 2;
 template <typename T>
 constexpr int rows_a_lane = 8 / sizeof(T);
 constexpr int most_tile_rows = 4096, least_tile_rows = 128;
+constexpr int few_tile_rows = 1024; //!< of a large system, at least
 constexpr int phases_in_shared_memory = 64;
 constexpr int flag_stride = 32; //!< 128 bytes: a flag has a line of its own
 constexpr unsigned long long never = ~0ull;

@@ -20,14 +20,18 @@ __device__ __forceinline__ void wait_for_all(const unsigned* counter, unsigned t
     __syncthreads();
 }
 
-template <typename T, int Slices, bool OwnValues, int Warps, int BlocksAMultiprocessor>
+template <typename T,
+          int Slices,
+          fdtd_large_rows Rows,
+          int Warps,
+          int BlocksAMultiprocessor>
 __global__ void __launch_bounds__(Warps * 32, BlocksAMultiprocessor)
     run_large_steps(const __grid_constant__ arguments<T> a)
 {
     if (a.kept->status >= 0) {
         return; // all blocks do
     }
-    const fdtd_large_lane<T, Slices, OwnValues> lane(
+    const fdtd_large_lane<T, Slices, Rows> lane(
         a.tables, threadIdx.x / 32, Warps, threadIdx.x % 32);
     auto* const counter = a.arrived.flags + size_t(gridDim.x) * flag_stride;
     for (unsigned s = 0; s < a.steps; ++s) {
@@ -43,7 +47,7 @@ __global__ void __launch_bounds__(Warps * 32, BlocksAMultiprocessor)
             const auto& phase = a.tables.phases[p];
             const int first = phase.tiles + int(blockIdx.x);
             const int end = phase.tiles_end;
-            typename fdtd_large_lane<T, Slices, OwnValues>::cursor cursor{};
+            typename fdtd_large_lane<T, Slices, Rows>::cursor cursor{};
             if (first < end) {
                 cursor = lane.begin(first);
             }

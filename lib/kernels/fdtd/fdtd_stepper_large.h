@@ -15,9 +15,15 @@
 
 namespace gr::cudaphy::kernels {
 
+//! What pieces have: what a kernel needs registers for.
+enum class fdtd_large_rows {
+    runs,      //!< of a dictionary
+    sequences, //!< too, as with absorbing layers
+    own_values //!< runs of subdivided rows
+};
+
 //! \tparam Slices  of a piece at most
-//! \tparam OwnValues  rows of a piece have values of their own (subdivided rows)
-template <typename T, int Slices, bool OwnValues>
+template <typename T, int Slices, fdtd_large_rows Rows>
 class fdtd_large_lane
 {
 public:
@@ -76,6 +82,8 @@ public:
     }
 
 private:
+    static constexpr bool own_values = Rows == fdtd_large_rows::own_values;
+    static constexpr bool sequences = Rows == fdtd_large_rows::sequences;
     static constexpr int entries_together = 16 / sizeof(fdtd_entry<T>);
     struct some_entries {
         fdtd_entry<T> entry[entries_together];
@@ -116,12 +124,12 @@ private:
     CUDAPHY_LANE extent extent_of(const fdtd_piece& piece) const
     {
         extent e{ int(piece.rows & 255), int(piece.rows >> 8 & 255), nullptr, 0 };
-        if constexpr (OwnValues) {
+        if constexpr (own_values) {
             constexpr int apart = fdtd_piece::values_apart;
             e.values = d_tables.values +
                        (int64_t(piece.values) * apart - e.begin / apart * apart);
-            e.stride = int(piece.rows >> 16) * apart;
         }
+        e.stride = int(piece.rows >> 16) * fdtd_piece::values_apart;
         return e;
     }
 
@@ -136,10 +144,23 @@ private:
             const auto rows = extent_of(piece);
             const auto* entries = d_tables.pattern_entries + size_t(piece.code >> 8) * 2;
             const int count = piece.code & fdtd_pattern_entries;
-            if (count == 4) { // the curl of a field
+            if (sequences && piece.rows >> 16) {
+                T* const first = state + piece.first;
+                if (count <= 3) { // of psi
+                    add_sequences<3, 4>(first, piece, entries);
+                } else if (count <= 6) { // of a field that takes psi
+                    add_sequences<6, 1>(first, piece, entries);
+                } else {
+                    add_sequences(first, piece, entries);
+                }
+            } else if (count == 4) { // the curl of a field
                 add_slices<4, Slices>(piece.first, rows, entries, state);
-            } else if (count == 5) { // in what conducts
+            } else if (count == 5) { // in what conducts, or with psi
                 add_slices<5, Slices>(piece.first, rows, entries, state);
+            } else if (Rows != fdtd_large_rows::runs && count == 3) { // psi
+                add_slices<3, Slices>(piece.first, rows, entries, state);
+            } else if (Rows != fdtd_large_rows::runs && count == 6) { // layers meet
+                add_slices<6, (Slices + 1) / 2>(piece.first, rows, entries, state);
             } else if (count) {
                 CUDAPHY_UNROLL_BY(1)
                 for (int i = d_lane; i < rows.end; i += fdtd_slice) {
@@ -152,7 +173,7 @@ private:
                                 state);
                     }
                 }
-            } else if constexpr (!OwnValues) {
+            } else if constexpr (!own_values) {
                 const auto one = d_tables.singles[piece.first + d_lane];
                 if (one.element >= 0) {
                     add_row(one.element,
@@ -186,9 +207,9 @@ private:
             return (r > 0 || in_first) && (r < Used - 1 || in_last);
         };
         // Zeros where a lane has no row: no registers are kept from piece to piece.
-        constexpr int columns = OwnValues ? Used : 1;
+        constexpr int columns = own_values ? Used : 1;
         T sum[Used]{}, x[Entries][Used]{}, value[Entries][columns]{};
-        if constexpr (OwnValues) {
+        if constexpr (own_values) {
             CUDAPHY_UNROLL
             for (int j = 0; j < Entries; ++j) {
                 const T* const from = rows.values + (j * rows.stride + d_lane);
@@ -212,7 +233,7 @@ private:
             CUDAPHY_UNROLL
             for (int i = 0; i < entries_together && j + i < Entries; ++i) {
                 const T* const from = own + some.entry[i].offset;
-                if constexpr (!OwnValues) {
+                if constexpr (!own_values) {
                     value[j + i][0] = some.entry[i].value;
                 }
                 CUDAPHY_UNROLL
@@ -235,19 +256,98 @@ private:
         }
     }
 
-    CUDAPHY_LANE void add_row(int32_t element,
-                              const fdtd_entry<T>* entries,
-                              int count,
-                              const T* values,
-                              int stride,
-                              T* state) const
+    //! Rows of up to `Most` entries, row by row different ones but the same in each
+    //! sequence, `Together` sequences at once.
+    template <int Most, int Together>
+    CUDAPHY_LANE void
+    add_sequences(T* first, const fdtd_piece& piece, const fdtd_entry<T>* entries) const
+    {
+        const int count = piece.code & fdtd_pattern_entries;
+        const int begin = int(piece.rows & 255), end = int(piece.rows >> 8 & 255);
+        const int stride = int(piece.rows >> 16) * fdtd_piece::values_apart;
+        const int number = int(piece.values >> 24),
+                  apart = int(piece.values & fdtd_piece::most_apart);
+        CUDAPHY_UNROLL_BY(1)
+        for (int i = d_lane; i < end; i += fdtd_slice) {
+            CUDAPHY_UNROLL_BY(1)
+            for (int s = 0; i >= begin && s < number; s += Together) {
+                T* const own = first + (i + s * apart);
+                int to[Together]; // beyond the last sequence that again, for nothing
+                T sum[Together], x[Most][Together]{}, value[Most]{};
+                CUDAPHY_UNROLL
+                for (int r = 0; r < Together; ++r) {
+                    to[r] = s + r < number ? r * apart : 0;
+                    sum[r] = own[to[r]];
+                }
+                CUDAPHY_UNROLL
+                for (int j = 0; j < Most; ++j) {
+                    if (j < count) {
+                        const auto entry = entries[i + j * stride];
+                        value[j] = entry.value;
+                        if (entry.offset != fdtd_no_entry) {
+                            CUDAPHY_UNROLL
+                            for (int r = 0; r < Together; ++r) {
+                                x[j][r] = own[to[r] + entry.offset];
+                            }
+                        }
+                    }
+                }
+                CUDAPHY_UNROLL
+                for (int r = 0; r < Together; ++r) {
+                    CUDAPHY_UNROLL
+                    for (int j = 0; j < Most; ++j) {
+                        sum[r] = fdtd_fused(value[j], x[j][r], sum[r]);
+                    }
+                    if (r == 0 || to[r]) {
+                        own[to[r]] = fdtd_settled(sum[r]);
+                    }
+                }
+            }
+        }
+    }
+
+    //! The same of rows of more entries.
+    CUDAPHY_LANE void
+    add_sequences(T* first, const fdtd_piece& piece, const fdtd_entry<T>* entries) const
+    {
+        const int begin = int(piece.rows & 255), end = int(piece.rows >> 8 & 255);
+        const int number = int(piece.values >> 24),
+                  apart = int(piece.values & fdtd_piece::most_apart);
+        CUDAPHY_UNROLL_BY(1)
+        for (int r = 0; r < number; ++r) {
+            CUDAPHY_UNROLL_BY(1)
+            for (int i = d_lane; i < end; i += fdtd_slice) {
+                if (i >= begin) {
+                    add_row(r * apart + i,
+                            entries + i,
+                            int(piece.code & fdtd_pattern_entries),
+                            nullptr,
+                            int(piece.rows >> 16) * fdtd_piece::values_apart,
+                            first);
+                }
+            }
+        }
+    }
+
+    //! \param stride  of values, or of a sequence's entries; 0: none
+    static CUDAPHY_LANE void add_row(int32_t element,
+                                     const fdtd_entry<T>* entries,
+                                     int count,
+                                     const T* values,
+                                     int stride,
+                                     T* state)
     {
         T* const own = state + element;
         T sum = *own;
+        const int apart = own_values || stride == 0 ? 1 : stride;
         CUDAPHY_UNROLL_BY(4)
         for (int j = 0; j < count; ++j) {
-            const auto entry = entries[j];
-            const T value = OwnValues ? fdtd_load_once(values + j * stride) : entry.value;
+            const auto entry = entries[j * apart];
+            if (!own_values && entry.offset == fdtd_no_entry) {
+                break;
+            }
+            const T value =
+                own_values ? fdtd_load_once(values + j * stride) : entry.value;
             sum = fdtd_fused(value, own[entry.offset], sum);
         }
         *own = fdtd_settled(sum);

@@ -158,6 +158,11 @@ private:
                 each = uint16_t(each + 1);
                 each = t.codes[phase.codes + each] ? each : 0;
             }
+            if (d_units == fdtd_units::runs) {
+                leave_out_short_runs(number);
+            } else if (d_units == fdtd_units::pieces) {
+                d_pieces.find_sequences(number, t.codes.data() + phase.codes);
+            }
         } else if (d_format == sparse_format::subdivided_crs) {
             if (d_units == fdtd_units::pieces) {
                 number.resize(size_t(a.rows));
@@ -187,8 +192,10 @@ private:
             if (d_format == sparse_format::dictionary) {
                 if (d_units == fdtd_units::words) {
                     add_words(phase, number, begin, end);
-                } else {
+                } else if (d_units == fdtd_units::runs) {
                     add_runs(phase, number, begin, end);
+                } else {
+                    d_pieces.add_runs(phase.first, begin, end);
                 }
             } else if (d_units == fdtd_units::pieces) {
                 d_pieces.add(update, number, begin, end);
@@ -225,6 +232,19 @@ private:
         t.pattern_entries.resize((t.pattern_entries.size() + 1) / 2 * 2);
     }
 
+    //! A CPU's vectors are faster with blocks.
+    static void leave_out_short_runs(std::vector<uint16_t>& number)
+    {
+        for (auto from = number.begin(); from != number.end();) {
+            const auto to = std::find_if(
+                from, number.end(), [&](uint16_t each) { return each != *from; });
+            if (to - from < fdtd_few) {
+                std::fill(from, to, uint16_t(0));
+            }
+            from = to;
+        }
+    }
+
     void add_words(const fdtd_phase& phase,
                    const std::vector<uint16_t>& number,
                    int64_t begin,
@@ -244,14 +264,12 @@ private:
         }
     }
 
-    //! Or pieces of runs.
     void add_runs(const fdtd_phase& phase,
                   const std::vector<uint16_t>& number,
                   int64_t begin,
                   int64_t end)
     {
         auto& t = d_plan.tables;
-        std::vector<fdtd_single> singles;
         for (auto row = begin; row < end;) {
             const auto from = row;
             for (; row < end && number[row] == number[from]; ++row) {
@@ -262,22 +280,8 @@ private:
             }
             const auto first = int32_t(phase.first + from),
                        last = int32_t(phase.first + row);
-            if (d_units == fdtd_units::runs) {
-                t.runs.push_back({ first, last - first, code });
-            } else if (last - first >= fdtd_short_run) {
-                d_pieces.add(first, last, code);
-            } else {
-                for (auto element = first; element < last; ++element) {
-                    singles.push_back({ element, code });
-                }
-            }
+            t.runs.push_back({ first, last - first, code });
         }
-        for (size_t i = 0; i < singles.size(); i += fdtd_slice) {
-            t.pieces.push_back({ int32_t(t.singles.size() + i), 0, 0, 0 });
-        }
-        t.singles.insert(t.singles.end(), singles.begin(), singles.end());
-        t.singles.resize((t.singles.size() + fdtd_slice - 1) / fdtd_slice * fdtd_slice,
-                         { -1, 0 });
     }
 
     //! The rows that have no pattern, by their number of entries. Rows without entries

@@ -21,6 +21,7 @@ namespace gr::cudaphy::kernels {
 
 constexpr int32_t fdtd_slice = 32; //!< rows of a word and of a block at most
 constexpr size_t fdtd_alone = 8;   //!< rows that follow each other: a block on a CPU
+constexpr int fdtd_few = 4;        //!< fewer of a pattern are no run on a CPU
 
 struct fdtd_phase {
     int32_t tiles, tiles_end;
@@ -61,22 +62,35 @@ struct fdtd_run {
     uint32_t code;
 };
 
-//! The part of a run that a warp does together; or 32 rows of short runs. In subdivided
+//! The part of a run that a warp does together; or rows of short runs. In subdivided
 //! rows a run's have the same distances alone: the values of its code are of no meaning,
-//! and its own stand entry by entry, each for all rows of the run.
+//! and its own stand entry by entry, each for all rows of the run. In a dictionary rows
+//! of short runs that follow each other in the same way again and again share entries,
+//! which stand entry by entry, too; a piece has a few of such sequences at equal
+//! distances.
 struct fdtd_piece {
-    int32_t first;   //!< a multiple of 32, up to 31 elements before its first row
-    uint32_t code;   //!< 0: of short runs; `first` is the place of 32 single rows
-    uint32_t rows;   //!< begin and end, counted from `first`; apart from entry to entry
-    uint32_t values; //!< place of row values_begin()'s first, divided by values_apart
+    int32_t first; //!< of a run: a multiple of 32, up to 31 elements before its first row
+    uint32_t code; //!< 0: of short runs; `first` is the place of 32 single rows
+    uint32_t rows; //!< begin and end, counted from `first`; apart from entry to entry
+    //! Of subdivided rows: place of values of the last row before the first, or itself,
+    //! whose element is a multiple of values_apart, divided by that. Of sequences: how
+    //! many, and how far apart.
+    uint32_t values;
 
     static constexpr int32_t values_apart = 8;
+    static constexpr int32_t most_sequences = 4, most_apart = (1 << 24) - 1;
+    static constexpr uint32_t sequences_of(int32_t number, int32_t apart)
+    {
+        return uint32_t(number) << 24 | uint32_t(apart);
+    }
     static constexpr uint32_t rows_of(int32_t begin, int32_t end, int32_t stride)
     {
         return uint32_t(begin) | uint32_t(end) << 8 |
                uint32_t(stride / values_apart) << 16;
     }
 };
+
+constexpr int32_t fdtd_no_entry = INT32_MIN; //!< an offset where a row has fewer entries
 
 struct fdtd_single {
     int32_t element; //!< -1: none
@@ -169,6 +183,9 @@ struct fdtd_plan {
     int32_t most_tiles = 0;  //!< of a phase
 
     static constexpr int32_t piece_rows = 512 / sizeof(T); //!< of a piece at most
+
+    //! Whether pieces of a dictionary have sequences.
+    bool has_sequences = false;
 
     //! \throws std::invalid_argument if the format does not suit a matrix.
     static fdtd_plan make(const fdtd_system<T>& system,

@@ -396,9 +396,10 @@ BOOST_AUTO_TEST_CASE(memories_of_layers_and_materials_follow_the_fields)
     const auto s = grid.system<float>();
     s.validate();
     BOOST_TEST(s.updates.size() == 4u);
-    // psi of ey and ez along x: 2 nodes a layer; of ex and ey along z: 2. 12 edges of
-    // water.
-    BOOST_TEST(s.updates[1].matrix.rows == 2 * 4 * 72 + 2 * 2 * 90 + 12);
-    BOOST_TEST(s.updates[3].matrix.rows == 2 * 6 * 72 + 2 * 3 * 90);
+    // psi of ey and ez along x: 2 nodes a layer; of ex and ey along z: 2, those of 4
+    // planes across x in a line of 8, so 3 such planes instead of 10. 12 edges of water.
+    BOOST_TEST(s.updates[1].matrix.rows == 2 * 4 * 72 + 2 * 3 * 72 + 12);
+    // 3 halves a layer: 2 planes in a line.
+    BOOST_TEST(s.updates[3].matrix.rows == 2 * 6 * 72 + 2 * 5 * 72);
     BOOST_TEST(s.size == 6 * 720 + s.updates[1].matrix.rows + s.updates[3].matrix.rows);
 }

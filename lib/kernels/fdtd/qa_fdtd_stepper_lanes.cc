@@ -98,10 +98,10 @@ struct emulated {
     }
 
     //! Large systems' way.
-    template <bool OwnValues>
+    template <fdtd_large_rows Rows>
     void run_large_block(int block, size_t steps, fdtd_step<T> step)
     {
-        using lane_type = fdtd_large_lane<T, fdtd_plan<T>::piece_rows / 32, OwnValues>;
+        using lane_type = fdtd_large_lane<T, fdtd_plan<T>::piece_rows / 32, Rows>;
         const auto ignore = [] {};
         std::vector<lane_type> lanes;
         for (int l = 0; l < warps * 32; ++l) {
@@ -139,8 +139,10 @@ struct emulated {
     void run_large(sparse_format format, size_t steps, const fdtd_step<T>& step)
     {
         const auto run = format == sparse_format::subdivided_crs
-                             ? &emulated::run_large_block<true>
-                             : &emulated::run_large_block<false>;
+                             ? &emulated::run_large_block<fdtd_large_rows::own_values>
+                         : plan.has_sequences
+                             ? &emulated::run_large_block<fdtd_large_rows::sequences>
+                             : &emulated::run_large_block<fdtd_large_rows::runs>;
         std::vector<std::thread> threads;
         for (int block = 0; block < blocks; ++block) {
             threads.emplace_back([=] { (this->*run)(block, steps, step); });
@@ -259,6 +261,103 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_of_lanes_step_grids_as_written, T, number_t
             check(system, sparse_format::diagonal, 5);
         }
     }
+}
+
+//! Two updates whose rows repeat after 70: a run, and short ones, some without entries,
+//! others with up to `most`.
+template <typename T>
+fdtd_system<T> repeating_system(int64_t most)
+{
+    constexpr int64_t period = 70, run = 30, rows = 50 * period, reach = 200;
+    std::uniform_real_distribution<double> value(-0.1, 0.1);
+    fdtd_system<T> system;
+    system.size = 2 * rows;
+    for (const int64_t first : { int64_t{ 0 }, rows }) {
+        std::vector<std::vector<std::pair<int64_t, T>>> patterns(period - run + 1);
+        for (int64_t p = 0; p < int64_t(patterns.size()); ++p) {
+            for (auto count = p % 7 == 5 ? 0 : 1 + any_of(most); count > 0; --count) {
+                patterns[p].push_back(
+                    { any_of(2 * reach) - reach, T(value(generator())) });
+            }
+        }
+        std::vector<int64_t> row, column;
+        std::vector<T> values;
+        for (int64_t i = 0; i < rows; ++i) {
+            for (const auto& [offset, v] :
+                 patterns[std::max<int64_t>(0, i % period - run)]) {
+                if (i + offset >= 0 && i + offset < rows) {
+                    row.push_back(i), values.push_back(v);
+                    column.push_back(rows - first + i + offset);
+                }
+            }
+        }
+        system.updates.push_back(
+            { first,
+              sparse_matrix<T>::from_triplets(rows,
+                                              system.size,
+                                              view<const int64_t>(row),
+                                              view<const int64_t>(column),
+                                              view<const T>(values)) });
+    }
+    system.sources = { { 1300, 0, T(0.5), false }, { 105, 0, T(2), true } };
+    system.probes = { { 1301, T(1) }, { rows + 106, T(3) } };
+    system.validate();
+    return system;
+}
+
+//! Of the rows with entries, the share in pieces that have their entries in common.
+template <typename T>
+double shared_rows(const fdtd_system<T>& system, int32_t tile_rows)
+{
+    const auto plan = fdtd_plan<T>::make(
+        system, sparse_format::dictionary, tile_rows, fdtd_units::pieces);
+    double rows = 0, all = 0;
+    for (const auto& [first, a] : system.updates) {
+        for (int64_t i = 0; i < a.rows; ++i) {
+            all += a.row_start[i + 1] > a.row_start[i];
+        }
+    }
+    for (const auto& piece : plan.tables.pieces) {
+        rows += piece.code && piece.rows >> 16
+                    ? (double(piece.rows >> 8 & 255) - double(piece.rows & 255)) *
+                          double(piece.values >> 24)
+                    : 0;
+    }
+    return rows / all;
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(short_runs_that_repeat_share_their_entries, T, number_types)
+{
+    if (tested_backend() != backend::cpu) {
+        return;
+    }
+    for (const int64_t most : { 3, 6, 9 }) {
+        const auto system = repeating_system<T>(most);
+        check(system, sparse_format::dictionary, 3);
+        // 39 of 70 rows, 6 of them empty but in between, less the ends of the state.
+        BOOST_TEST(shared_rows(system, 4096) > 0.5);
+        BOOST_TEST(shared_rows(system, 96) > 0.5);
+    }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(layers_along_the_last_axis_share_their_entries,
+                              T,
+                              number_types)
+{
+    if (tested_backend() != backend::cpu) {
+        return;
+    }
+    fdtd_grid::parameters p{ { 9, 70, 21 }, { { 1e-3 }, { 1e-3 }, { 1e-3 } } };
+    p.boundary = { conducting, conducting, absorbing };
+    p.absorber.thickness = 5;
+    fdtd_grid grid(p);
+    grid.add_source("ez", { 4, 35, 10 });
+    grid.add_probe("ex", { 4, 40, 2 });
+    const auto system = grid.template system<T>();
+    check(system, sparse_format::dictionary, 4);
+    check(system, sparse_format::subdivided_crs, 4);
+    // Layers take 10 of 21 planes of 4 components; as many psi.
+    BOOST_TEST(shared_rows(system, 4096) > 0.4);
 }
 
 BOOST_AUTO_TEST_CASE(tiles_that_read_the_same_elements_are_next_to_each_other)
