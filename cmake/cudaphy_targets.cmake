@@ -53,6 +53,8 @@ function(cudaphy_kernel_test name)
     endif()
     add_executable(${name} ${name}.cc)
     target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK)
+    # Most of a test is templates that run once: compiling them with -O3 takes longer than they do.
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     cudaphy_link_kernels(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE Boost::unit_test_framework)
     foreach(where reference cpu cuda)
