@@ -341,7 +341,7 @@ private:
         std::fill_n(l, plan.l_bytes, fixed_zero);
         scatter(plan.before[0].received, line, plan.words, l);
         for (const uint32_t column : plan.first_copies) {
-            std::memcpy(l + column + plan.column_bytes, l + column, d_lanes);
+            std::memmove(l + column + plan.column_bytes, l + column, d_lanes);
         }
     }
 
