@@ -210,15 +210,19 @@ __global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
             block = inverted_pair(
                 pivot, other, re(column[pivot]), re(columns[1][other]), column[other]);
         }
-        for_row<E>(e, pivot, [&](E& element, int j) {
-            rows[0][j] = j == other ? number<E>(0) : j == pivot ? number<E>(1) : element;
-        });
-        if (other >= 0) {
-            for_row<E>(e, other, [&](E& element, int j) {
-                rows[1][j] = j == pivot   ? number<E>(0)
-                             : j == other ? number<E>(1)
-                                          : element;
+        // Of what is left the column stands for the row, too: rounded apart, the two
+        // would drift apart from step to step, and a hundredfold of the error come of it.
+        const auto publish_row = [&](int row, const E* its_column, int apart, E* to) {
+            for_row<E>(e, row, [&](const E& element, int j) {
+                to[j] = j == apart ? number<E>(0)
+                        : j == row ? number<E>(1)
+                        : taken[j] ? element
+                                   : conjugate(its_column[j]);
             });
+        };
+        publish_row(pivot, column, other, rows[0]);
+        if (other >= 0) {
+            publish_row(other, columns[1], pivot, rows[1]);
         }
         __syncthreads();
         if (threadIdx.x == 0) {
