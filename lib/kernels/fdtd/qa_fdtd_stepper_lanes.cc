@@ -195,7 +195,7 @@ void check(const fdtd_system<T>& system, sparse_format format, size_t steps)
         BOOST_TEST((state == expected_state));
         BOOST_TEST((probes == expected));
     };
-    for (const int32_t tile_rows : { 96, 4096 }) {
+    for (const int32_t tile_rows : { 96, 4096, 8192 }) {
         const auto plan =
             fdtd_plan<T>::make(system, format, tile_rows, fdtd_units::words);
         for (const bool next_ones : { false, true }) {
