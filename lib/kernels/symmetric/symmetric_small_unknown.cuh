@@ -81,9 +81,9 @@ __device__ inline void for_row(E (&e)[Parts][Parts], int row, const Change& chan
     }
 }
 
-//! Zeros in a column.
-template <typename E, int Parts>
-__device__ inline void clear_column(E (&e)[Parts][Parts], int column)
+//! The same for column `column`.
+template <typename E, int Parts, typename Change>
+__device__ inline void for_column(E (&e)[Parts][Parts], int column, const Change& change)
 {
     if (int(threadIdx.x) % small_side != column % small_side) {
         return;
@@ -94,7 +94,7 @@ __device__ inline void clear_column(E (&e)[Parts][Parts], int column)
         if (part >> c & 1) {
 #pragma unroll
             for (int r = 0; r < Parts; ++r) {
-                e[r][c] = number<E>(0);
+                change(e[r][c], int(threadIdx.x) / small_side + small_side * r);
             }
         }
     }
@@ -116,21 +116,9 @@ add_outer(E (&e)[Parts][Parts], const E (&factors)[Parts], const E* row)
 }
 
 template <typename E, int Parts>
-__device__ inline void publish_column(const E (&e)[Parts][Parts], int column, E* to)
+__device__ inline void publish_column(E (&e)[Parts][Parts], int column, E* to)
 {
-    if (int(threadIdx.x) % small_side != column % small_side) {
-        return;
-    }
-    const unsigned part = 1u << (column / small_side);
-#pragma unroll
-    for (int c = 0; c < Parts; ++c) {
-        if (part >> c & 1) {
-#pragma unroll
-            for (int r = 0; r < Parts; ++r) {
-                to[int(threadIdx.x) / small_side + small_side * r] = e[r][c];
-            }
-        }
-    }
+    for_column<E>(e, column, [&](const E& element, int i) { to[i] = element; });
 }
 
 /*!
@@ -234,7 +222,7 @@ __global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
         }
         for (const int row : { pivot, other }) {
             if (row >= 0) {
-                clear_column(e, row);
+                for_column<E>(e, row, [](E& element, int) { element = number<E>(0); });
                 done |= unsigned(row % small_side == y) << (row / small_side);
             }
         }
