@@ -228,17 +228,17 @@ class link(gr.top_block):
         self.counters, receivers = [], []
         for backend in backends:
             receivers.append(receiver(how, noise_variance, arguments, backend))
-            self.counters.append(self._counter(how, receivers[-1], (sender, 1)))
+            self.counters.append(
+                link_tools.error_counter(
+                    self, receivers[-1], (sender, 1), how.code.n, PACKET, how.bch_corrects
+                )
+            )
             self.connect(channel, receivers[-1])
         self.disagreements = None
         if len(receivers) == 2:
-            self.disagreements = self._counter(how, *receivers)
-
-    def _counter(self, how, decoded, sent):
-        counter = cudaphy.frame_error_counter(how.code.n, PACKET, how.bch_corrects)
-        self.connect(decoded, (counter, 0))
-        self.connect(sent, (counter, 1))
-        return counter
+            self.disagreements = link_tools.error_counter(
+                self, *receivers, how.code.n, PACKET, how.bch_corrects
+            )
 
 
 def points(how, arguments):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the simulated links of this folder share: the command line's common part, running
-a flowgraph under a progress bar, tables, and the look of the pictures."""
+"""What the simulated links of this folder share: the command line's common part, pieces of
+flowgraphs, running one under a progress bar, tables, and the look of the pictures."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 
-from gnuradio import cudaphy, gr
+from gnuradio import blocks, cudaphy, digital, gr
 from gnuradio.cudaphy.error_rate_plots import STYLE
 from tqdm import tqdm
 
@@ -86,6 +86,35 @@ def chosen_backends(arguments):
         print(f"backend {name}: {reason}" if reason else f"backend {name}")
         names.append(name)
     return names
+
+
+def error_counter(top, got, expected, *sizes):
+    """A Frame Error Counter (made from sizes) in the flowgraph top, between two streams of bits."""
+    counter = cudaphy.frame_error_counter(*sizes)
+    top.connect(got, (counter, 0))
+    top.connect(expected, (counter, 1))
+    return counter
+
+
+def decided_bits(top, symbols, constellation):
+    """Bits of a stream of QPSK symbols in the flowgraph top, each symbol decided alone."""
+    bits = blocks.unpack_k_bits_bb(2)
+    top.connect(symbols, digital.constellation_decoder_cb(constellation), bits)
+    return bits
+
+
+def product(top, matrices, vectors, order):
+    """Matrices times vectors in the flowgraph top, from streams of elements: each vector once
+    for every row, multiplied element by element, and summed over the row."""
+    whole = blocks.stream_to_vector(gr.sizeof_gr_complex, order)
+    repeated = blocks.repeat(gr.sizeof_gr_complex * order, order)
+    elements = blocks.vector_to_stream(gr.sizeof_gr_complex, order)
+    products, sums = blocks.multiply_cc(), blocks.integrate_cc(order)
+    top.connect(vectors, whole, repeated, elements)
+    top.connect(matrices, (products, 0))
+    top.connect(elements, (products, 1))
+    top.connect(products, sums)
+    return sums
 
 
 def run(top, counter, frames, bar):

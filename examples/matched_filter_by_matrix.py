@@ -117,10 +117,12 @@ class link(receivers):
             self.by_matrix(samples, backend, arguments.format) for backend in backends
         ]
         bits = [self._decided(one) for one in symbols]
-        self.counters = [self._counter(one, sent) for one in bits]
-        self.disagreement = self._counter(*bits) if len(bits) == 2 else None
+        self.counters = [link_tools.error_counter(self, one, sent, FRAME) for one in bits]
+        self.disagreement = (
+            link_tools.error_counter(self, *bits, FRAME) if len(bits) == 2 else None
+        )
         resampled = self.by_resampler(samples)
-        self.plain = self._counter(self._decided(resampled), sent)
+        self.plain = link_tools.error_counter(self, self._decided(resampled), sent, FRAME)
         if keep:
             self._kept = [blocks.vector_sink_c() for _ in range(3)]
             for source, sink in zip((symbols[0], resampled, samples), self._kept):
@@ -135,12 +137,6 @@ class link(receivers):
             symbols, begun, digital.constellation_decoder_cb(self._qpsk), bits, counted
         )
         return counted
-
-    def _counter(self, got, expected):
-        counter = cudaphy.frame_error_counter(FRAME)
-        self.connect(got, (counter, 0))
-        self.connect(expected, (counter, 1))
-        return counter
 
     def symbols(self):
         by_matrix, resampled = (np.array(sink.data()) for sink in self._kept[:2])

@@ -71,14 +71,19 @@ class link(gr.top_block):
         self.connect(self._transmitter(bits, backends[0]), self.channel)
         decoded = [self._receiver(self.channel, backend) for backend in backends]
         self.counters = [
-            {method: self._counter(one[method], bits) for method in METHODS}
+            {
+                method: link_tools.error_counter(self, one[method], bits, self._code.k)
+                for method in METHODS
+            }
             for one in decoded
         ]
         self.disagreements = {}
         if len(decoded) == 2:
             for method in METHODS:
                 pair = [one[method] for one in decoded]
-                self.disagreements[method] = self._counter(*pair)
+                self.disagreements[method] = link_tools.error_counter(
+                    self, *pair, self._code.k
+                )
 
     def _bits(self, count, seed):
         bits = blocks.head(gr.sizeof_char, count)
@@ -143,12 +148,6 @@ class link(gr.top_block):
             self.connect(demapper, decoders[method])
             self._keep(method, (equalizer, 0))
         return decoders
-
-    def _counter(self, decoded, sent):
-        counter = cudaphy.frame_error_counter(self._code.k)
-        self.connect(decoded, (counter, 0))
-        self.connect(sent, (counter, 1))
-        return counter
 
     def _keep(self, name, source):
         if self._kept is not None and name not in self._kept:

@@ -65,8 +65,14 @@ class link(gr.top_block):
         samples = self._air(self._transmitter(sent, backends[0]))
         found = self._frontend(samples)
         decoded = [self._receiver(found, backend) for backend in backends]
-        self.counters = [self._counter(one, sent) for one in decoded]
-        self.disagreements = self._counter(*decoded) if len(decoded) == 2 else None
+        self.counters = [
+            link_tools.error_counter(self, one, sent, self._code.k) for one in decoded
+        ]
+        self.disagreements = (
+            link_tools.error_counter(self, *decoded, self._code.k)
+            if len(decoded) == 2
+            else None
+        )
 
     def _bits(self, count):
         bits = blocks.head(gr.sizeof_char, count)
@@ -200,12 +206,6 @@ class link(gr.top_block):
         self._keep("symbols", (equalizer, 0), n)
         self._keep("channel", (estimator, 0), n * n)
         return counted
-
-    def _counter(self, decoded, sent):
-        counter = cudaphy.frame_error_counter(self._code.k)
-        self.connect(decoded, (counter, 0))
-        self.connect(sent, (counter, 1))
-        return counter
 
     def _keep(self, name, source, vlen):
         if self._kept is not None and name not in self._kept:

@@ -150,12 +150,19 @@ class link(receivers):
             self.in_one_block(self.channel, backend, **ports) for backend in backends
         ]
         estimator, equalizer, decoder = self.block_by_block(self.channel, backends[0])
-        self.counters = [self._counter((one, 0), bits) for one in self.receivers]
-        self.plain = self._counter(decoder, bits)
-        self.differing = self._counter((self.receivers[0], 0), decoder)
+        self.counters = [
+            link_tools.error_counter(self, (one, 0), bits, CODE.k)
+            for one in self.receivers
+        ]
+        self.plain = link_tools.error_counter(self, decoder, bits, CODE.k)
+        self.differing = link_tools.error_counter(
+            self, (self.receivers[0], 0), decoder, CODE.k
+        )
         self.disagreement = None
         if len(backends) == 2:
-            self.disagreement = self._counter(*((one, 0) for one in self.receivers))
+            self.disagreement = link_tools.error_counter(
+                self, *((one, 0) for one in self.receivers), CODE.k
+            )
         if keep:
             one = self.receivers[0]
             self._kept = {
@@ -182,12 +189,6 @@ class link(receivers):
             (slot, 1),
         )
         return slot
-
-    def _counter(self, decoded, sent):
-        counter = cudaphy.frame_error_counter(CODE.k)
-        self.connect(decoded, (counter, 0))
-        self.connect(sent, (counter, 1))
-        return counter
 
     def _sinks(self, one, other, make, vlen):
         pair = make(vlen), make(vlen)

@@ -104,7 +104,12 @@ class receiver(gr.top_block):
         self.connect(antennas, parts)
         self.connect((parts, 0), covariance)
         self.connect((parts, 1), plain)
-        self.plain = self._counter(self._decided(self._sum(plain, n), qpsk), sent)
+        self.plain = link_tools.error_counter(
+            self,
+            link_tools.decided_bits(self, self._sum(plain, n), qpsk),
+            sent,
+            2 * SYMBOLS,
+        )
         # Blocks written in Python live only as long as somebody names them.
         self._kept, self.counters, decided = [covariance], [], []
         self.inverses = []
@@ -122,8 +127,8 @@ class receiver(gr.top_block):
             self.connect(covariance, inverse, weights, held, (products, 1))
             self.connect((parts, 1), (products, 0))
             beam = self._sum(products, n)
-            bits = self._decided(beam, qpsk)
-            self.counters.append(self._counter(bits, sent))
+            bits = link_tools.decided_bits(self, beam, qpsk)
+            self.counters.append(link_tools.error_counter(self, bits, sent, 2 * SYMBOLS))
             self.inverses.append(inverse)
             self._kept.append(weights)
             decided.append(bits)
@@ -132,7 +137,11 @@ class receiver(gr.top_block):
                 self._beam = blocks.vector_sink_c()
                 self.connect(weights, self._weights)
                 self.connect(beam, self._beam)
-        self.disagreement = self._counter(*decided) if len(decided) == 2 else None
+        self.disagreement = (
+            link_tools.error_counter(self, *decided, 2 * SYMBOLS)
+            if len(decided) == 2
+            else None
+        )
         self._elements, self._amplitude = n, where.amplitude
 
     def _station(self, source, steering, port):
@@ -145,17 +154,6 @@ class receiver(gr.top_block):
         sums = blocks.integrate_cc(n)
         self.connect(vectors, blocks.vector_to_stream(gr.sizeof_gr_complex, n), sums)
         return sums
-
-    def _decided(self, symbols, qpsk):
-        bits = blocks.unpack_k_bits_bb(2)
-        self.connect(symbols, digital.constellation_decoder_cb(qpsk), bits)
-        return bits
-
-    def _counter(self, got, expected):
-        counter = cudaphy.frame_error_counter(2 * SYMBOLS)
-        self.connect(got, (counter, 0))
-        self.connect(expected, (counter, 1))
-        return counter
 
     def weights(self):
         """(frames, N)"""

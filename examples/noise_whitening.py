@@ -71,11 +71,13 @@ class link(gr.top_block):
             blocks.repeat(gr.sizeof_gr_complex, ANTENNAS),
             (received, 0),
         )
-        self.connect(self._product(triangle, white), (received, 1))
+        self.connect(link_tools.product(self, triangle, white, ANTENNAS), (received, 1))
 
         sums = blocks.integrate_cc(ANTENNAS)
         self.connect(received, sums)
-        self.added = self._counter(self._decided(sums, qpsk), sent)
+        self.added = link_tools.error_counter(
+            self, link_tools.decided_bits(self, sums, qpsk), sent, FRAME
+        )
 
         self.inverses, self.counters, decided = [], [], []
         for backend in backends:
@@ -87,39 +89,19 @@ class link(gr.top_block):
             gains = blocks.integrate_cc(ANTENNAS)  # L^-1 (1, 1, 1, 1)
             self.connect(rows, gains)
             combined = blocks.multiply_conjugate_cc()
-            self.connect(self._product(rows, received), (combined, 0))
+            self.connect(
+                link_tools.product(self, rows, received, ANTENNAS), (combined, 0)
+            )
             self.connect(gains, (combined, 1))
             sums = blocks.integrate_cc(ANTENNAS)
             self.connect(combined, sums)
-            bits = self._decided(sums, qpsk)
+            bits = link_tools.decided_bits(self, sums, qpsk)
             self.inverses.append(inverse)
-            self.counters.append(self._counter(bits, sent))
+            self.counters.append(link_tools.error_counter(self, bits, sent, FRAME))
             decided.append(bits)
-        self.disagreement = self._counter(*decided) if len(decided) == 2 else None
-
-    def _product(self, matrices, vectors):
-        """Matrices times vectors, from streams of elements: each vector once for every row,
-        multiplied element by element, and summed over the row."""
-        whole = blocks.stream_to_vector(gr.sizeof_gr_complex, ANTENNAS)
-        repeated = blocks.repeat(gr.sizeof_gr_complex * ANTENNAS, ANTENNAS)
-        elements = blocks.vector_to_stream(gr.sizeof_gr_complex, ANTENNAS)
-        products, sums = blocks.multiply_cc(), blocks.integrate_cc(ANTENNAS)
-        self.connect(vectors, whole, repeated, elements)
-        self.connect(matrices, (products, 0))
-        self.connect(elements, (products, 1))
-        self.connect(products, sums)
-        return sums
-
-    def _decided(self, symbols, qpsk):
-        bits = blocks.unpack_k_bits_bb(2)
-        self.connect(symbols, digital.constellation_decoder_cb(qpsk), bits)
-        return bits
-
-    def _counter(self, got, expected):
-        counter = cudaphy.frame_error_counter(FRAME)
-        self.connect(got, (counter, 0))
-        self.connect(expected, (counter, 1))
-        return counter
+        self.disagreement = (
+            link_tools.error_counter(self, *decided, FRAME) if len(decided) == 2 else None
+        )
 
 
 def measure(arguments, backends, frames, bar):

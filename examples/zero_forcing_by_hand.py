@@ -49,7 +49,7 @@ class link(gr.top_block):
         received = blocks.add_cc()
         noise = 10 ** (-snr_db / 20)
         self.connect(symbols, layers)
-        self.connect(self._product(channel, layers), (received, 0))
+        self.connect(link_tools.product(self, channel, layers, ANTENNAS), (received, 0))
         self.connect(
             analog.noise_source_c(analog.GR_GAUSSIAN, noise, seed + 2), (received, 1)
         )
@@ -62,35 +62,14 @@ class link(gr.top_block):
             )
             rows = blocks.vector_to_stream(gr.sizeof_gr_complex, ELEMENTS)
             self.connect(channel, matrices, inverse, rows)
-            bits = blocks.unpack_k_bits_bb(2)
-            self.connect(
-                self._product(rows, received),
-                digital.constellation_decoder_cb(qpsk),
-                bits,
-            )
+            layers = link_tools.product(self, rows, received, ANTENNAS)
+            bits = link_tools.decided_bits(self, layers, qpsk)
             self.inverses.append(inverse)
-            self.counters.append(self._counter(bits, sent))
+            self.counters.append(link_tools.error_counter(self, bits, sent, FRAME))
             decided.append(bits)
-        self.disagreement = self._counter(*decided) if len(decided) == 2 else None
-
-    def _product(self, matrices, vectors):
-        """Matrices times vectors, from streams of elements: each vector once for every row,
-        multiplied element by element, and summed over the row."""
-        whole = blocks.stream_to_vector(gr.sizeof_gr_complex, ANTENNAS)
-        repeated = blocks.repeat(gr.sizeof_gr_complex * ANTENNAS, ANTENNAS)
-        elements = blocks.vector_to_stream(gr.sizeof_gr_complex, ANTENNAS)
-        products, sums = blocks.multiply_cc(), blocks.integrate_cc(ANTENNAS)
-        self.connect(vectors, whole, repeated, elements)
-        self.connect(matrices, (products, 0))
-        self.connect(elements, (products, 1))
-        self.connect(products, sums)
-        return sums
-
-    def _counter(self, got, expected):
-        counter = cudaphy.frame_error_counter(FRAME)
-        self.connect(got, (counter, 0))
-        self.connect(expected, (counter, 1))
-        return counter
+        self.disagreement = (
+            link_tools.error_counter(self, *decided, FRAME) if len(decided) == 2 else None
+        )
 
 
 def measure(arguments, backends, frames, bar):
