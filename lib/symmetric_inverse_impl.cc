@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "symmetric_inverse_impl.h"
+#include "matrix_items.h"
 #include "runtime/length_tag.h"
 #include "runtime/page_lock.h"
 #include <algorithm>
@@ -59,14 +60,7 @@ symmetric_inverse::sptr symmetric_inverse::make(int order,
         return gnuradio::make_block_sptr<symmetric_inverse_impl<T>>(
             p, check, length_tag_key, where);
     };
-    if (type == "complex") {
-        return made(complex64());
-    }
-    if (type == "float") {
-        return made(float());
-    }
-    throw std::invalid_argument("type \"" + type +
-                                "\" is neither \"complex\" nor \"float\"");
+    return is_complex(type) ? made(complex64()) : made(float());
 }
 
 template <typename T>

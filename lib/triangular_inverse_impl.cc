@@ -1,35 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "triangular_inverse_impl.h"
+#include "matrix_items.h"
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
 #include <gnuradio/io_signature.h>
 
 namespace gr::cudaphy {
 namespace {
 
-bool is_complex(const std::string& type)
-{
-    if (type != "complex" && type != "float") {
-        throw std::invalid_argument("type \"" + type +
-                                    "\" is neither \"complex\" nor \"float\"");
-    }
-    return type == "complex";
-}
-
-//! Before GNU Radio is asked for ports of a negative width.
-int checked_order(int order)
-{
-    constexpr int most = triangular_inverse::max_order;
-    if (order < 1 || order > most) {
-        throw std::invalid_argument("order " + std::to_string(order) +
-                                    " is not in 1 to " + std::to_string(most));
-    }
-    return order;
-}
-
-size_t matrix_bytes(int order, const std::string& type)
-{
-    return sizeof(float) * checked_order(order) * order * (is_complex(type) ? 2 : 1);
-}
+constexpr int most_rows = triangular_inverse::max_order;
 
 template <typename T>
 class triangular_job : public batch_job
@@ -81,11 +59,11 @@ triangular_inverse_impl::triangular_inverse_impl(int order,
                                                  const std::string& type,
                                                  const batch_options& options)
     : gr::block("triangular_inverse",
-                gr::io_signature::make(1, 1, matrix_bytes(order, type)),
-                gr::io_signature::make(1, 1, matrix_bytes(order, type))),
+                gr::io_signature::make(1, 1, matrix_bytes(order, most_rows, type)),
+                gr::io_signature::make(1, 1, matrix_bytes(order, most_rows, type))),
       batch_block(options,
-                  { { matrix_bytes(order, type), 1 } },
-                  { { matrix_bytes(order, type), 1 } },
+                  { { matrix_bytes(order, most_rows, type), 1 } },
+                  { { matrix_bytes(order, most_rows, type), 1 } },
                   1),
       d_order(order), d_lower(lower), d_unit_diagonal(unit_diagonal),
       d_complex(is_complex(type))
