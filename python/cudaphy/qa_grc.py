@@ -233,17 +233,17 @@ class qa_grc(unittest.TestCase):
 
         self.assertEqual(
             ports("cudaphy_matrix_inverse", order="3", type="float"),
-            [[("in", "float", 9)], [("out", "float", 9)]],
+            [[("in ◆", "float", 9)], [("out ◆", "float", 9)]],
         )
         self.assertEqual(
             ports("cudaphy_mimo_channel_estimator", receive_antennas="8", layers="2"),
             [
-                [("pilots", "complex", 8)],
-                [("H", "complex", 16), ("noise", "float", 1)],
+                [("pilots ◆", "complex", 8)],
+                [("H ◆", "complex", 16), ("noise ◆", "float", 1)],
             ],
         )
-        outputs = [("x", "complex", 2), ("noise", "float", 2)]
-        inputs = [("y", "complex", 8), ("H", "complex", 16)]
+        outputs = [("x ◆", "complex", 2), ("noise ◆", "float", 2)]
+        inputs = [("y ◆", "complex", 8), ("H ◆", "complex", 16)]
         noise_var = ("noise_var", "message", 1)
         sizes = {"receive_antennas": "8", "layers": "two"}
         self.assertEqual(
@@ -251,19 +251,30 @@ class qa_grc(unittest.TestCase):
         )
         self.assertEqual(
             ports("cudaphy_mimo_equalizer", noise_input="True", **sizes),
-            [inputs + [("noise", "float", 1)], outputs],
+            [inputs + [("noise ◆", "float", 1)], outputs],
         )
         self.assertEqual(
             ports("cudaphy_soft_demapper", vlen="4"),
             [
-                [("x", "complex", 4), ("noise_variance", "message", 1)],
-                [("llr", "float", 1)],
+                [("x ◆", "complex", 4), ("noise_variance", "message", 1)],
+                [("llr ◆", "float", 1)],
             ],
         )
         self.assertEqual(
             ports("cudaphy_soft_demapper", vlen="4", noise_input="True")[0],
-            [("x", "complex", 4), ("noise", "float", 4)],
+            [("x ◆", "complex", 4), ("noise ◆", "float", 4)],
         )
+
+    def test_ports_whose_items_can_stay_on_the_gpu_are_marked(self):
+        for path in FOLDER.glob("*.block.yml"):
+            block = yaml.safe_load(path.read_text())
+            ports = block.get("inputs", []) + block.get("outputs", [])
+            labels = [p.get("label", "") for p in ports if p["domain"] == "stream"]
+            # These are the parameters of the blocks that gather batches.
+            names = {p["id"] for p in block.get("parameters", [])}
+            batches = {"device", "max_batch", "max_latency"} <= names
+            for label in labels:
+                self.assertEqual(label.endswith(" ◆"), batches, (path.name, label))
 
     def test_noise_variance_can_be_changed_while_it_runs(self):
         for kind in ("cudaphy_mimo_equalizer", "cudaphy_soft_demapper"):
