@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
+#include "kernels/fdtd/bench_sparse_host.h"
 #ifdef CUDAPHY_HAVE_CUDA
 #include "kernels/fdtd/bench_sparse_cuda.h"
 #endif
@@ -134,6 +135,31 @@ void measure_cusparse(queue& q,
 }
 #endif
 
+//! Both products in turn, by scipy's loop.
+void measure_scipy(queue& q,
+                   const system_type& system,
+                   const std::vector<float>& begin,
+                   const lines& line)
+{
+    auto state = begin;
+    std::vector<benchmarks::scipy_product> products;
+    double bytes = 0;
+    for (const auto& [first, a] : system.updates) {
+        products.emplace_back(a);
+        bytes += double(products.back().matrix_bytes());
+    }
+    line.print("scipy's loop",
+               benchmarks::seconds_per_call(
+                   q,
+                   [&] {
+                       for (size_t u = 0; u < products.size(); ++u) {
+                           products[u].run(state.data(),
+                                           state.data() + system.updates[u].first);
+                       }
+                   }),
+               bytes);
+}
+
 void measure(queue& q,
              const char* name,
              const system_type& system,
@@ -141,7 +167,7 @@ void measure(queue& q,
              double bandwidth,
              size_t steps,
              const std::vector<sparse_format>& formats,
-             [[maybe_unused]] bool peers)
+             bool peers)
 {
     const auto state = noise(size_t(system.size));
     const lines line{ q, name, cells, state_bytes(system), bandwidth };
@@ -151,6 +177,9 @@ void measure(queue& q,
         line.print(name_of(format).c_str(),
                    seconds_per_step(q, *stepper, state, steps),
                    double(stepper->matrix_bytes()));
+    }
+    if (peers && q.where() == backend::cpu) {
+        measure_scipy(q, system, state, line);
     }
 #ifdef CUDAPHY_HAVE_CUSPARSE
     if (peers && q.where() == backend::cuda) {
@@ -199,8 +228,10 @@ void measure_shares(queue& q, const system_type& system, size_t steps)
 
 } // namespace
 
+//! Arguments: backends, parts, formats, cores=N, in any order.
 int main(int argc, char** argv)
 {
+    const auto limit = benchmarks::take_cores(argc, argv);
     const auto chosen = benchmarks::take_words(argc, argv, { "small", "large", "cpml" });
     const auto asked = [&](const char* name) {
         return benchmarks::is_chosen(chosen, name);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
+#include "kernels/fdtd/bench_sparse_host.h"
 #ifdef CUDAPHY_HAVE_CUDA
 #include "kernels/fdtd/bench_sparse_cuda.h"
 #endif
@@ -175,6 +176,13 @@ void measure(queue& q, const char* what, const matrix& a, bool small)
         }
 #endif
     }
+    if (q.where() == backend::cpu) {
+        const benchmarks::scipy_product peer(a);
+        print_row(t,
+                  "scipy's loop, one core",
+                  peer.matrix_bytes(),
+                  benchmarks::seconds_per_call(q, [&] { peer.run(x.data(), y.data()); }));
+    }
 #ifdef CUDAPHY_HAVE_CUSPARSE
     if (q.where() == backend::cuda) {
         for (const bool sliced : { false, true }) {
@@ -244,9 +252,10 @@ void measure(queue& q, const chosen& which)
 
 } // namespace
 
-//! Arguments: backends, matrices, in any order.
+//! Arguments: backends, matrices, cores=N, in any order.
 int main(int argc, char** argv)
 {
+    const auto limit = benchmarks::take_cores(argc, argv);
     const auto cases = take_cases(argc, argv);
     const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf("y += A x, float; bound: matrix, x and y in and y out, once each, at the "

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels::HWY_NAMESPACE {
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
+#include "kernels/fdtd/compressed_rows-inl.h"
 
 //! Calls rows(tag, i) for vectors of rows i, i + 1, ... that make up 0 ... count - 1.
 template <size_t Lanes, typename T, typename Rows>
@@ -220,20 +220,17 @@ void block(const fdtd_tables<T, fdtd_pointer>& t, T* state, const fdtd_block& b)
 template <typename T>
 void compressed_rows(const fdtd_cpu_update<T>& u, const fdtd_tile& tile)
 {
-    const hn::CappedTag<T, 1> one;
     const auto& t = *u.tables;
     const int64_t* start = t.row_start + u.phase.entries + (tile.first - u.phase.first);
-    const auto rows = int32_t(tile.rows & ~fdtd_marked);
-    for (int32_t row = 0; row < rows; ++row) {
-        T* const element = u.state + tile.first + row;
-        auto sum = hn::LoadU(one, element);
-        for (auto e = start[row]; e < start[row + 1]; ++e) {
-            sum = hn::MulAdd(hn::LoadU(one, t.values + e),
-                             hn::LoadU(one, u.state + t.columns[e]),
-                             sum);
-        }
-        hn::StoreU(settled(one, sum), one, element);
-    }
+    add_compressed_rows(
+        start,
+        int32_t(tile.rows & ~fdtd_marked),
+        t.columns + start[0],
+        t.values + start[0],
+        u.state,
+        u.state + tile.first,
+        [](auto tag, const T* y) HWY_ATTR { return hn::LoadU(tag, y); },
+        [](auto tag, auto sum) HWY_ATTR { return settled(tag, sum); });
 }
 
 template <typename T>

@@ -157,6 +157,23 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rows_that_repeat, T, number_types)
     }
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(neighbours_with_as_many_entries_anywhere, T, number_types)
+{
+    // A vector's rows at once on the CPU: runs of every length, entries side by side in
+    // some places of a row and anywhere in the others.
+    for (const int64_t run : { 3, 4, 7, 8, 9, 12, 100 }) {
+        const int64_t rows = 6 * run, columns = 400;
+        entries<T> out(rows, columns);
+        for (int64_t row = 0; row < rows; ++row) {
+            for (int64_t j = 0; j < row / run; ++j) {
+                const auto beside = 60 * j + row % 50;
+                out.add(row, row % 3 || j % 2 ? beside : 60 * j + below(60), normal<T>());
+            }
+        }
+        check_all<T>(out.matrix(), false, 2);
+    }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_of_every_size, T, number_types)
 {
     for (int block = 1; block <= 8; ++block) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // Rows are lanes where the format puts them side by side: a chunk's rows, the rows of one
-// pattern, the rows of a diagonal. Compressed rows, blocks and columns go one by one.
+// pattern, the rows of a diagonal, and short rows of as many entries, whose order is
+// turned in registers. Other compressed rows, blocks and columns go one by one.
 // Every sum is one chain of fused multiply-adds, columns ascending, in any of them.
 #include "kernels/fdtd/sparse_product_cpu.h"
 #include "kernels/common/highway_targets.h"
@@ -17,6 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels::HWY_NAMESPACE {
 namespace {
 
+#include "kernels/fdtd/compressed_rows-inl.h"
 #include "kernels/fdtd/sparse_lanes-inl.h"
 #include "kernels/fdtd/sparse_rows-inl.h"
 

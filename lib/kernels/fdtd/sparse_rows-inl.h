@@ -40,6 +40,44 @@ multiply_rows(row_of_entries<T>* rows, int count, const sparse_job<T>& job)
 }
 
 template <typename T>
+HWY_INLINE void add_short_rows(const crs_layout<T>& a,
+                               const sparse_job<T>& job,
+                               int64_t first,
+                               int64_t last,
+                               const int32_t* column,
+                               const T* value)
+{
+    if constexpr (std::is_same_v<T, complex64>) {
+        for (auto row = first; row < last; ++row) {
+            const uint32_t entries = a.start[row + 1] - a.start[row];
+            T sum = job.accumulate ? job.y[row] : T(0);
+            for (uint32_t e = 0; e < entries; ++e) {
+                sum = fused(value[e], job.x[column[e]], sum);
+            }
+            job.y[row] = sum;
+            column += entries;
+            value += entries;
+        }
+    } else {
+        const auto rows = [&](const auto& begin) HWY_ATTR {
+            add_compressed_rows(a.start.data() + first,
+                                last - first,
+                                column,
+                                value,
+                                job.x,
+                                job.y + first,
+                                begin,
+                                [](auto, auto sum) HWY_ATTR { return sum; });
+        };
+        if (job.accumulate) {
+            rows([](auto tag, const T* y) HWY_ATTR { return hn::LoadU(tag, y); });
+        } else {
+            rows([](auto tag, const T*) HWY_ATTR { return hn::Zero(tag); });
+        }
+    }
+}
+
+template <typename T>
 void multiply(const crs_layout<T>& a, const sparse_job<T>& job, const sparse_piece& piece)
 {
     for (auto tile = piece.first; tile < piece.last; ++tile) {
@@ -54,16 +92,8 @@ void multiply(const crs_layout<T>& a, const sparse_job<T>& job, const sparse_pie
         // side.
         constexpr int64_t long_on_average = 32;
         if (end.entry - begin.entry < long_on_average * (end.row - begin.row)) {
-            for (; row < end.row; ++row) {
-                const auto entries = entries_of(row);
-                T sum = job.accumulate ? job.y[row] : T(0);
-                for (uint32_t e = 0; e < entries; ++e) {
-                    sum = fused(value[e], job.x[column[e]], sum);
-                }
-                job.y[row] = sum;
-                column += entries;
-                value += entries;
-            }
+            add_short_rows(a, job, begin.row, end.row, column, value);
+            continue;
         }
         while (row < end.row) {
             row_of_entries<T> rows[4];
@@ -132,12 +162,75 @@ multiply_blocks(const bcrs_layout<T>& a, const sparse_job<T>& job, int64_t top)
     std::copy_n(sum, height, job.y + first);
 }
 
+//! Block row `top`, all of whose rows are A's: a block's column is as wide as a vector
+//! or a few, and its bits choose which of the vector's sums take part.
+template <int Block, typename T>
+HWY_INLINE void
+multiply_blocks_by_columns(const bcrs_layout<T>& a, const sparse_job<T>& job, int64_t top)
+{
+    const hn::CappedTag<T, Block> tag;
+    const hn::RebindToUnsigned<decltype(tag)> bits;
+    using word = hn::TFromD<decltype(bits)>;
+    constexpr int vectors = Block / int(hn::MaxLanes(tag));
+    constexpr int lanes = int(hn::MaxLanes(tag));
+    constexpr unsigned column_of_bits = (1u << Block) - 1;
+    T* const y = job.y + top * Block;
+    const auto bit = hn::Shl(hn::Set(bits, word(1)), hn::Iota(bits, word(0)));
+    hn::Vec<decltype(tag)> sum[vectors];
+    for (int v = 0; v < vectors; ++v) {
+        sum[v] = job.accumulate ? hn::LoadU(tag, y + v * lanes) : hn::Zero(tag);
+    }
+    for (auto b = a.start[top]; b < a.start[top + 1]; ++b) {
+        uint64_t mask = 0;
+        for (int byte = 0; byte < (Block * Block + 7) / 8; ++byte) {
+            mask |= uint64_t(a.mask[b * a.mask_bytes + byte]) << 8 * byte;
+        }
+        const auto* value = a.value.data() + b * Block * Block;
+        const auto* x = job.x + int64_t(a.column[b]) * Block;
+        if (mask == ~uint64_t(0) >> (64 - Block * Block)) {
+            HWY_UNROLL(8)
+            for (int j = 0; j < Block; ++j, value += Block) {
+                for (int v = 0; v < vectors; ++v) {
+                    sum[v] = hn::MulAdd(
+                        hn::LoadU(tag, value + v * lanes), hn::Set(tag, x[j]), sum[v]);
+                }
+            }
+            continue;
+        }
+        HWY_UNROLL(8)
+        for (int j = 0; j < Block; ++j, mask >>= Block, value += Block) {
+            const auto present = unsigned(mask) & column_of_bits;
+            if (present == 0) {
+                continue; // there may be no such x
+            }
+            const auto factor = hn::Set(tag, x[j]);
+            for (int v = 0; v < vectors; ++v) {
+                const auto there = hn::RebindMask(
+                    tag, hn::TestBit(hn::Set(bits, word(present >> v * lanes)), bit));
+                sum[v] = hn::IfThenElse(
+                    there,
+                    hn::MulAdd(hn::LoadU(tag, value + v * lanes), factor, sum[v]),
+                    sum[v]);
+            }
+        }
+    }
+    for (int v = 0; v < vectors; ++v) {
+        hn::StoreU(sum[v], tag, y + v * lanes);
+    }
+}
+
 template <int Block, typename T>
 HWY_INLINE void multiply_block_rows(const bcrs_layout<T>& a,
                                     const sparse_job<T>& job,
                                     const sparse_piece& piece)
 {
-    for (auto top = piece.first; top < piece.last; ++top) {
+    auto top = piece.first;
+    if constexpr (!std::is_same_v<T, complex64> && (Block & (Block - 1)) == 0) {
+        for (; top < std::min(piece.last, job.rows / Block); ++top) {
+            multiply_blocks_by_columns<Block>(a, job, top);
+        }
+    }
+    for (; top < piece.last; ++top) {
         multiply_blocks<Block>(a, job, top);
     }
 }
