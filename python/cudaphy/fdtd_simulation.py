@@ -61,6 +61,23 @@ class fdtd_simulation:
                 self._made._add_probe(0, 1)  # a stepper counts its steps by one of them
         return self._made
 
+    def matrices(self):
+        """The scheme as scipy.sparse has it, for spmv(), other solvers or a file.
+
+        Returns the updates of a time step in their order, (first, A) each: state[first : first + m] += A @ state,
+        with A (m, elements of the state), in compressed rows. The state has all of E, then all of H, then what
+        absorbing layers and dispersive materials remember; element() numbers it. After this nothing can be added.
+        """
+        import scipy.sparse
+
+        return [
+            (
+                first,
+                scipy.sparse.csr_matrix((values, columns, start), shape),
+            )
+            for first, (shape, start, columns, values) in self.system.updates
+        ]
+
     @property
     def matrix_bytes(self):
         """What the matrices take in their format."""

@@ -237,6 +237,32 @@ class qa_matrices(unittest.TestCase):
         self.assertEqual(same.time_step, sim.time_step)
         self.assertTrue(np.array_equal(same.field("h")[:336], sim.field("hx").ravel()))
 
+    def test_products_of_a_grids_matrices_are_its_time_steps(self):
+        for boundary in ("pec", "cpml"):
+            sim = grid((9, 8, 7), boundary=boundary, cpml_thickness=2)
+            rng = np.random.default_rng(4)
+            updates = sim.matrices()
+            state = np.zeros(updates[0][1].shape[1], np.float32)
+            for name in ("ex", "ey", "ez", "hx", "hy", "hz"):
+                first, count = sim.element((0, 0, 0), name), 9 * 8 * 7
+                values = rng.standard_normal(count).astype(np.float32)
+                state[first : first + count] = values
+                sim.set_field(name, values.reshape(9, 8, 7))
+            self.assertEqual(len(updates), 2 if boundary == "pec" else 4)
+            for format in ("crs", "subdivided_crs", "dictionary", "ccs", "bcrs") * 2:
+                for first, a in updates:
+                    there = slice(first, first + a.shape[0])
+                    state[there] = cudaphy.spmv(a, state, state[there], format, BACKEND)
+            sim.step(steps=10)
+            for name in ("ex", "ey", "ez", "hx", "hy", "hz"):
+                first = sim.element((0, 0, 0), name)
+                np.testing.assert_allclose(
+                    sim.field(name).ravel(),
+                    state[first : first + 9 * 8 * 7],
+                    rtol=1e-4,
+                    atol=1e-4 * np.abs(state).max(),
+                )
+
     def test_unstable_pairs_are_told_what_helps(self):
         re, rh = matrices(grid((6, 7, 8)))
         re.data = re.data * np.float32(1.3)

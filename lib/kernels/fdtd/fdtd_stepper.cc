@@ -23,6 +23,16 @@ void fdtd_stepper_check_gather(size_t elements, size_t values)
     }
 }
 
+std::string fdtd_stepper_memory_error(size_t needed, size_t available, size_t total)
+{
+    // Fields and matrices grow with the cells, but for the few of a surface.
+    const double part = double(available) / double(needed);
+    return "fdtd_stepper: the system takes " + std::to_string(needed >> 20) +
+           " MiB of the device's memory, available are " +
+           std::to_string(available >> 20) + " of " + std::to_string(total >> 20) +
+           " MiB: about " + std::to_string(int(100 * part)) + " % of its cells fit";
+}
+
 template <typename T>
 size_t fdtd_stepper_check(const fdtd_stepper<T>& stepper,
                           size_t max_steps,

@@ -131,11 +131,7 @@ struct resident {
         size_t available = 0, total = 0;
         cuda_check(cudaMemGetInfo(&available, &total), "cudaMemGetInfo");
         if (needed > available) {
-            throw std::runtime_error("fdtd_stepper: the system takes " +
-                                     std::to_string(needed >> 20) +
-                                     " MiB of the device's memory, available are " +
-                                     std::to_string(available >> 20) + " of " +
-                                     std::to_string(total >> 20) + " MiB");
+            throw std::runtime_error(fdtd_stepper_memory_error(needed, available, total));
         }
         put(stored.phases, tables.phases, host.phases);
         put(stored.tiles, tables.tiles, host.tiles);
@@ -183,7 +179,8 @@ class fdtd_stepper_cuda : public fdtd_stepper<T>
 public:
     fdtd_stepper_cuda(const fdtd_system<T>& system,
                       const typename fdtd_stepper<T>::parameters& p,
-                      int device)
+                      int device,
+                      const fdtd_large_shape& forced)
         : d_device(device), d_size(system.size), d_sources(system.sources.size()),
           d_probes(system.probes.size()),
           d_max_steps(std::min<size_t>(p.max_steps, INT_MAX)), d_kernel{
@@ -199,19 +196,22 @@ public:
         // system may be; a dictionary is not.
         const int64_t few =
             p.format == sparse_format::dictionary ? most_tile_rows : few_tile_rows;
-        const bool large = rows > most * few && subdivided;
+        const bool large = (rows > most * few || forced.tile_rows > 0) && subdivided;
         const bool layers =
             p.format == sparse_format::dictionary && system.updates.size() > 2;
         auto plan =
             large ? fdtd_plan<T>::make(system,
                                        p.format,
-                                       large_tile_rows_of(rows, most, layers),
+                                       forced.tile_rows > 0
+                                           ? forced.tile_rows
+                                           : large_tile_rows_of(rows, most, layers),
                                        fdtd_units::pieces)
                   : fdtd_plan<T>::make(
                         system, p.format, tile_rows_of(rows, most), fdtd_units::words);
         if (large) {
             d_kernel = large_kernel_for<T>(p.format, plan.has_sequences);
             most = resident_blocks(d_kernel, d_device);
+            most = forced.blocks > 0 ? std::min(most, forced.blocks) : most;
         }
         d_phases = int(plan.tables.phases.size());
         d_matrix_bytes = plan.matrix_bytes;
@@ -356,14 +356,20 @@ template <typename T>
 std::unique_ptr<fdtd_stepper<T>>
 make_fdtd_stepper_cuda(const fdtd_system<T>& system,
                        const typename fdtd_stepper<T>::parameters& p,
-                       int device)
+                       int device,
+                       const fdtd_large_shape& forced)
 {
-    return std::make_unique<fdtd_stepper_cuda<T>>(system, p, device);
+    return std::make_unique<fdtd_stepper_cuda<T>>(system, p, device, forced);
 }
 
-template std::unique_ptr<fdtd_stepper<float>> make_fdtd_stepper_cuda<float>(
-    const fdtd_system<float>&, const fdtd_stepper<float>::parameters&, int);
-template std::unique_ptr<fdtd_stepper<double>> make_fdtd_stepper_cuda<double>(
-    const fdtd_system<double>&, const fdtd_stepper<double>::parameters&, int);
+#define CUDAPHY_INSTANTIATE(T)                                        \
+    template std::unique_ptr<fdtd_stepper<T>> make_fdtd_stepper_cuda( \
+        const fdtd_system<T>&,                                        \
+        const fdtd_stepper<T>::parameters&,                           \
+        int,                                                          \
+        const fdtd_large_shape&);
+CUDAPHY_INSTANTIATE(float)
+CUDAPHY_INSTANTIATE(double)
+#undef CUDAPHY_INSTANTIATE
 
 } // namespace gr::cudaphy::kernels

@@ -18,9 +18,22 @@ template <typename T>
 std::unique_ptr<fdtd_stepper<T>>
 make_fdtd_stepper_cpu(const fdtd_system<T>&, const typename fdtd_stepper<T>::parameters&);
 
+//! How systems beyond the caches go over the device, for tests: else it takes tens of
+//! millions of rows to see the largest tiles.
+struct fdtd_large_shape {
+    int32_t tile_rows = 0; //!< 0: what is fastest; else so many, however small the system
+    int blocks = 0;        //!< 0: as many as the device holds
+};
+
 template <typename T>
-std::unique_ptr<fdtd_stepper<T>> make_fdtd_stepper_cuda(
-    const fdtd_system<T>&, const typename fdtd_stepper<T>::parameters&, int device);
+std::unique_ptr<fdtd_stepper<T>>
+make_fdtd_stepper_cuda(const fdtd_system<T>&,
+                       const typename fdtd_stepper<T>::parameters&,
+                       int device,
+                       const fdtd_large_shape& forced = {});
+
+//! What is said where `needed` bytes do not fit a device that has so many left.
+std::string fdtd_stepper_memory_error(size_t needed, size_t available, size_t total);
 
 //! \throws std::invalid_argument if the state has no such elements.
 void fdtd_stepper_check_range(int64_t size, int64_t first, size_t count);

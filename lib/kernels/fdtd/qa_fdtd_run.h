@@ -29,9 +29,14 @@ public:
     explicit simulation(const fdtd_system<T>& system,
                         sparse_format format = sparse_format::dictionary,
                         size_t max_steps = 512)
+        : simulation(
+              fdtd_stepper<T>::make(system, { format, max_steps }, tested_backend()),
+              max_steps)
+    {
+    }
+    simulation(std::unique_ptr<fdtd_stepper<T>> stepper, size_t max_steps)
         : d_queue(queue::make(tested_backend())), d_max_steps(max_steps),
-          d_stepper(
-              fdtd_stepper<T>::make(system, { format, max_steps }, tested_backend()))
+          d_stepper(std::move(stepper))
     {
     }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE fdtd_stepper
+#include "kernels/fdtd/fdtd_stepper_makers.h"
 #include "kernels/fdtd/qa_fdtd_stepper_systems.h"
 #include <boost/mpl/list.hpp>
 #include <boost/test/data/monomorphic.hpp>
@@ -118,6 +119,52 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(grids_beyond_the_caches_step_as_written, T, number
                      4,
                      false,
                      { sparse_format::dictionary, sparse_format::subdivided_crs });
+    }
+}
+
+#ifdef CUDAPHY_HAVE_CUDA
+BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_every_size_step_large_systems_as_written,
+                              T,
+                              number_types)
+{
+    if (tested_backend() != backend::cuda) {
+        return;
+    }
+    // 8192 rows are what systems of tens of millions have, whose blocks have many tiles
+    // each, as few blocks do here.
+    for (const auto boundary : { fdtd_boundary::pec, fdtd_boundary::cpml }) {
+        const auto system = grid_system<T>({ 41, 43, 97 }, { boundary, boundary });
+        const size_t steps = 5;
+        const auto start = gaussian<T>(size_t(system.size));
+        const auto excitation = gaussian<T>(steps * system.sources.size());
+        auto expected_state = start;
+        const auto expected = stepped(system, steps, excitation, expected_state);
+        for (const auto format :
+             { sparse_format::dictionary, sparse_format::subdivided_crs }) {
+            for (const fdtd_large_shape& shape :
+                 { fdtd_large_shape{ 8192, 7 }, { 8192, 0 }, { 4096, 3 }, { 1024, 1 } }) {
+                BOOST_TEST_CONTEXT(name_of(format) << ", tiles of " << shape.tile_rows
+                                                   << " rows, blocks " << shape.blocks)
+                {
+                    simulation<T> tested(
+                        make_fdtd_stepper_cuda<T>(system, { format, 3 }, 0, shape), 3);
+                    tested.set(start);
+                    check_same(tested.run(steps, excitation), expected);
+                    BOOST_TEST(tested.status() == -1);
+                    check_same(tested.state(), expected_state);
+                }
+            }
+        }
+    }
+}
+#endif
+
+BOOST_AUTO_TEST_CASE(what_a_device_has_no_memory_for_says_how_much_of_it_fits)
+{
+    const auto text = fdtd_stepper_memory_error(
+        size_t(9) << 30, size_t(6) << 30, (size_t(8) << 30) + 5);
+    for (const char* part : { "takes 9216 MiB", "6144 of 8192 MiB", "66 %" }) {
+        BOOST_TEST(text.find(part) != std::string::npos, text);
     }
 }
 
