@@ -5,7 +5,10 @@ forcing and with MMSE side by side.
 
 Bits -> LDPC encoder -> QAM -> 4 spatial layers -> slots of pilots and data -> multipath Rayleigh
 channel and noise -> channel estimator -> equalizer -> soft demapper -> LDPC decoder -> frame error
-counter. SNR is signal over noise at one receive antenna."""
+counter. SNR is signal over noise at one receive antenna.
+
+--taps puts given impulse responses between the antennas in place of fading, such as those of a
+furnished room, from Maxwell's equations, that fdtd_mimo_channel.py saves."""
 
 import math
 
@@ -67,6 +70,7 @@ class link(gr.top_block):
             taps=PATHS,
             delay_spread=DELAY_SPREAD,
             seed=arguments.seed,
+            impulse_response=arguments.taps,
         )
         self.connect(self._transmitter(bits, backends[0]), self.channel)
         decoded = [self._receiver(self.channel, backend) for backend in backends]
@@ -283,9 +287,10 @@ def draw(results, top, arguments, backends):
     axes["legend"].axis("off")
     handles = axes["BER"].get_lines()
     axes["legend"].legend(handles=handles, loc="center", ncols=len(handles))
+    channel = "given responses" if arguments.taps else "multipath Rayleigh channel"
     figure.suptitle(
         f"{ANTENNAS}x{ANTENNAS} MIMO-OFDM, {arguments.qam}-QAM, 802.11n LDPC {CODEWORD}, "
-        f"multipath Rayleigh channel, backend {backends[0]}\nabove: the symbols of one slot "
+        f"{channel}, backend {backends[0]}\nabove: the symbols of one slot "
         f"at {SHOWN_SNR_DB} dB",
         fontsize=10,
     )
@@ -309,6 +314,10 @@ def main():
         "--slots", type=link_tools.count, help="a point; default: 200, or 12 with --quick"
     )
     parser.add_argument("--iterations", type=link_tools.count, default=20)
+    parser.add_argument(
+        "--taps",
+        help="a .npy file with responses (4, 4, taps) of mean energy 1, instead of fading",
+    )
     arguments = parser.parse_args()
     backends = link_tools.chosen_backends(arguments)
     frames = codewords_in(slots_of(arguments), arguments.qam)

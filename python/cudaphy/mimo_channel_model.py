@@ -7,6 +7,8 @@ import threading
 import numpy as np
 from gnuradio import gr
 
+from .mimo_fixed_channel import impulse_responses
+
 
 def _whole(name, value, low, high):
     if int(value) != value or not low <= value <= high:
@@ -21,6 +23,14 @@ def _tap_amplitudes(taps, delay_spread):
     energy = np.exp(-np.arange(taps) / delay_spread)
     # Real and imaginary part have half of a gain's energy each.
     return np.sqrt(energy / energy.sum() / 2).astype(np.float32)
+
+
+def _over_tones(impulse_response, tones):
+    """H of (receive, transmit, taps), also where there are more taps than tones, (tones, receive, transmit)."""
+    n, k = np.arange(impulse_response.shape[2]), np.arange(tones)
+    turns = np.outer(k, n) % tones / tones
+    h = np.tensordot(np.exp(-2j * np.pi * turns), impulse_response, (1, 2))
+    return h.astype(np.complex64)
 
 
 class mimo_channel_model(gr.sync_block):
@@ -38,6 +48,10 @@ class mimo_channel_model(gr.sync_block):
     Communications, 5th ed., section 13.1). Their discrete Fourier transform over the
     tones is H, with E|H|^2 = 1 on each tone, and the output is H x + noise.
 
+    With an impulse_response every slot has that channel instead, as it is: so scale it to a mean
+    energy of 1 between two antennas. Its taps are 1 / (the tones' whole band) apart, as
+    fdtd.impulse_response() computes them for a room.
+
     snr_db is the ratio of received signal to noise at one receive antenna and tone, for
     unit mean energy of each transmitted stream: the noise variance E|n|^2 is
     transmit_antennas / 10^(snr_db / 10), the same at every antenna.
@@ -52,9 +66,12 @@ class mimo_channel_model(gr.sync_block):
         delay_spread: decay of the power delay profile in samples, above 0
         seed: of fading and noise; the same seed gives the same channels and noise,
             however the stream is cut into calls
+        impulse_response: None: fading; else complex, (receive_antennas, transmit_antennas,
+            taps), or the name of a .npy file with such an array
 
     Raises:
-        ValueError: a parameter is out of range.
+        ValueError: a parameter is out of range, or the impulse response has another shape.
+            OSError: its file can't be read.
     """
 
     def __init__(
@@ -67,6 +84,7 @@ class mimo_channel_model(gr.sync_block):
         taps=6,
         delay_spread=2.0,
         seed=1,
+        impulse_response=None,
     ):
         self._transmit = _whole("transmit_antennas", transmit_antennas, 1, 64)
         self._receive = _whole("receive_antennas", receive_antennas, 1, 64)
@@ -74,6 +92,15 @@ class mimo_channel_model(gr.sync_block):
         self._symbols = _whole("symbols", symbols, 1, 65536)
         self._taps = _whole("taps", taps, 1, self._tones)
         self._amplitudes = _tap_amplitudes(self._taps, delay_spread)
+        self._fixed = None
+        if impulse_response is not None:
+            h = impulse_responses(impulse_response)
+            if h.shape[:2] != (self._receive, self._transmit):
+                raise ValueError(
+                    f"the impulse response is of {h.shape[0]} receive and {h.shape[1]} transmit "
+                    f"antennas, not of {self._receive} and {self._transmit}"
+                )
+            self._fixed = _over_tones(h, self._tones)
         gr.sync_block.__init__(
             self,
             name="mimo_channel_model",
@@ -104,7 +131,9 @@ class mimo_channel_model(gr.sync_block):
         return self._transmit * 10 ** (-self.snr_db() / 10)
 
     def _draw_channels(self, slots):
-        """H of so many slots, (slots, tones, receive_antennas, transmit_antennas)."""
+        """H of so many slots, (slots, tones, receive_antennas, transmit_antennas), or (1, ...)."""
+        if self._fixed is not None:
+            return self._fixed[None]
         shape = (slots, self._taps, self._receive, self._transmit, 2)
         parts = self._fading.standard_normal(shape, dtype=np.float32)
         gains = parts.view(np.complex64)[..., 0]

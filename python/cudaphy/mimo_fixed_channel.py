@@ -7,7 +7,7 @@ import numpy as np
 from gnuradio import blocks, filter, gr
 
 
-def _responses(impulse_response):
+def impulse_responses(impulse_response):
     """(receive, transmit, taps) of an array or a file."""
     if isinstance(impulse_response, (str, os.PathLike)):
         impulse_response = np.load(impulse_response)
@@ -40,7 +40,7 @@ class mimo_fixed_channel(gr.hier_block2):
     """
 
     def __init__(self, impulse_response, receive_antennas=None, transmit_antennas=None):
-        h = _responses(impulse_response)
+        h = impulse_responses(impulse_response)
         for given, has, name in (
             (receive_antennas, h.shape[0], "receive"),
             (transmit_antennas, h.shape[1], "transmit"),
@@ -66,7 +66,7 @@ class mimo_fixed_channel(gr.hier_block2):
 
     def set_impulse_response(self, impulse_response):
         """Sets another one, an array or a file's name, for as many antennas and of no more taps."""
-        h = _responses(impulse_response)
+        h = impulse_responses(impulse_response)
         if h.shape[:2] != self._shape[:2] or h.shape[2] > self._shape[2]:
             raise ValueError(
                 f"the impulse response has shape {h.shape}, must have {self._shape} or fewer taps"

@@ -55,6 +55,21 @@ def measured_channels(slots, **changes):
 
 
 class qa_mimo_channel_model(unittest.TestCase):
+    def test_a_given_impulse_response_is_every_slots_channel(self):
+        rng = np.random.default_rng(9)
+        for taps in (1, 5, TONES, 3 * TONES + 1):  # more than tones: all come round
+            h = rng.standard_normal((3, 2, taps)) + 1j * rng.standard_normal((3, 2, taps))
+            turns = np.outer(np.arange(TONES), np.arange(taps)) / TONES
+            expected = np.einsum("kn,rtn->krt", np.exp(-2j * np.pi * turns), h)
+            got = measured_channels(3, impulse_response=h)
+            for slot in got:
+                np.testing.assert_allclose(slot, expected, atol=1e-5 * taps)
+        for shape in ((2, 3, 4), (3, 2), (3, 2, 0)):
+            with self.assertRaisesRegex(ValueError, "the impulse response"):
+                a_model(impulse_response=np.ones(shape))
+        with self.assertRaisesRegex(ValueError, "not finite"):
+            a_model(impulse_response=np.full((3, 2, 4), np.nan))
+
     def test_a_channel_is_constant_in_its_slot_and_new_in_the_next(self):
         sent = np.ones((3 * SYMBOLS * TONES, 2), np.complex64)
         got = through(a_model(), sent, 3).reshape(3, SYMBOLS, TONES, 3)
