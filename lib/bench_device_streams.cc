@@ -1,30 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
 #include "runtime/benchmark_copies.h"
+#include "runtime/benchmark_idle_ends.h"
 #include "runtime/benchmark_quantiles.h"
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <gnuradio/block_detail.h>
 #include <gnuradio/blocks/copy.h>
-#include <gnuradio/buffer.h>
 #include <gnuradio/cudaphy/kernels/backend.h>
 #include <gnuradio/cudaphy/matrix_inverse.h>
 #include <gnuradio/cudaphy/runtime/block_statistics.h>
-#include <gnuradio/io_signature.h>
 #include <gnuradio/logger.h>
 #include <gnuradio/prefs.h>
-#include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
 #include <memory>
-#include <random>
-#include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 // bench_device_streams [WHAT...] [BACKEND [SECONDS]]
@@ -32,231 +22,22 @@
 // What it gains that streams between neighbouring blocks stay on the GPU: one Matrix
 // Inverse, or three in a row, between a source that publishes what lies in its ring since
 // the start and a sink that reads nothing, with the streams on the device and through
-// GNU Radio's rings, turn by turn; between two of GNU Radio's Copy blocks also. Rates are
-// counted at the sink after a warm-up, for SECONDS (0.2) a run. The bound is what copies
-// of as many bytes a batch between page-locked memory and the device reach, both ways at
-// once. Then how long a packet that comes alone takes from the source to the sink, and
-// where there are several GPUs, what a branch of one flowgraph on each of them comes to
-// beside one alone. WHAT chooses among them: an order and max_batch such as 4x2048,
-// latency, and gpus.
+// GNU Radio's rings, turn by turn. Rates are counted at the sink after a warm-up, for
+// SECONDS (0.2) a run. The bound is what copies of as many bytes a batch between
+// page-locked memory and the device reach, both ways at once. Then the same between two
+// of GNU Radio's Copy blocks, where the gain is the median of many pairs of runs, with
+// its interval of confidence; how long a packet that comes alone takes from the source to
+// the sink; and where there are several GPUs, what a branch of one flowgraph on each of
+// them comes to beside one alone. WHAT chooses among them: an order and max_batch such as
+// 4x2048, where 4x0 takes the block's own, copies, latency, and gpus.
 
 using namespace gr::cudaphy;
-using benchmarks::median, benchmarks::quantile;
-using clock_type = std::chrono::steady_clock;
-using seconds = std::chrono::duration<double>;
+using namespace gr::cudaphy::benchmarks;
 
 namespace {
 
 constexpr int repeats = 5;
-constexpr int packet = 1200, packets = 500; //!< LTE, 20 MHz
-constexpr auto period = std::chrono::microseconds(400);
-constexpr double warm_up = 0.06;
-
-//! Some matrices that are far from singular, and so are their inverses.
-struct matrices {
-    explicit matrices(int n) : order(n), bytes(sizeof(gr_complex) * n * n)
-    {
-        std::mt19937 engine(1);
-        std::normal_distribution<float> normal;
-        elements.resize(size_t{ 1024 } * n * n);
-        for (size_t i = 0; i < elements.size(); ++i) {
-            const auto within = i % (size_t(n) * n);
-            const float diagonal = within % (n + 1) == 0 ? 4 * std::sqrt(float(n)) : 0;
-            elements[i] = { normal(engine) + diagonal, normal(engine) };
-        }
-    }
-    //! Whether `got` is the inverse of the first one.
-    bool is_first_inverse(const gr_complex* got) const
-    {
-        for (int r = 0; r < order; ++r) {
-            for (int c = 0; c < order; ++c) {
-                gr_complex sum = r == c ? -1 : 0;
-                for (int k = 0; k < order; ++k) {
-                    sum += elements[r * order + k] * got[k * order + c];
-                }
-                if (!(std::abs(sum) < 1e-3)) {
-                    return false;
-                }
-            }
-        }
-        return true;
-    }
-
-    const int order;
-    const size_t bytes; //!< of one
-    std::vector<gr_complex> elements;
-};
-
-//! A source whose ring is written once, before the flowgraph runs.
-class filled_source : public gr::sync_block
-{
-public:
-    bool start() override
-    {
-        const auto ring = detail()->output(0);
-        auto* to = const_cast<char*>(ring->base());
-        const size_t bytes = ring->bufsize() * d_content.bytes;
-        const size_t piece = d_content.elements.size() * sizeof(gr_complex);
-        for (size_t at = 0; at < bytes; at += piece) {
-            std::memcpy(to + at, d_content.elements.data(), std::min(piece, bytes - at));
-        }
-        return sync_block::start();
-    }
-
-protected:
-    explicit filled_source(const matrices& content)
-        : gr::sync_block("filled_source",
-                         gr::io_signature::make(0, 0, 0),
-                         gr::io_signature::make(1, 1, static_cast<int>(content.bytes))),
-          d_content(content)
-    {
-    }
-
-private:
-    const matrices& d_content;
-};
-
-//! A sink that touches no item but the first.
-class idle_sink : public gr::sync_block
-{
-public:
-    void check() const
-    {
-        if (!d_right) {
-            throw std::runtime_error("the first item is not the first matrix's inverse");
-        }
-    }
-
-protected:
-    explicit idle_sink(const matrices& content)
-        : gr::sync_block("idle_sink",
-                         gr::io_signature::make(1, 1, static_cast<int>(content.bytes)),
-                         gr::io_signature::make(0, 0, 0)),
-          d_content(content)
-    {
-    }
-    void look_at_first(const gr_vector_const_void_star& in)
-    {
-        if (nitems_read(0) == 0) {
-            d_right = d_content.is_first_inverse(static_cast<const gr_complex*>(in[0]));
-        }
-    }
-
-private:
-    const matrices& d_content;
-    bool d_right = false;
-};
-
-// For the rate.
-
-class endless_source : public filled_source
-{
-public:
-    std::atomic<bool> ends{ false };
-    explicit endless_source(const matrices& content) : filled_source(content) {}
-    int work(int items, gr_vector_const_void_star&, gr_vector_void_star&) override
-    {
-        return ends ? static_cast<int>(WORK_DONE) : items;
-    }
-};
-
-//! Ends the source after so many seconds.
-class rate_sink : public idle_sink
-{
-public:
-    rate_sink(const matrices& content,
-              std::shared_ptr<endless_source> source,
-              double time)
-        : idle_sink(content), d_source(std::move(source)), d_time(time)
-    {
-    }
-    int work(int items, gr_vector_const_void_star& in, gr_vector_void_star&) override
-    {
-        const auto now = clock_type::now();
-        look_at_first(in);
-        const auto read = nitems_read(0) + items;
-        if (read == uint64_t(items)) {
-            d_start = now;
-        }
-        const auto since = seconds(now - d_start).count();
-        if (since < warm_up) {
-            d_from = d_to = { now, read };
-        } else if (since < warm_up + d_time) {
-            d_to = { now, read };
-        } else {
-            d_source->ends = true;
-        }
-        return items;
-    }
-    double rate() const
-    {
-        const auto time = seconds(d_to.when - d_from.when).count();
-        if (!(time > 0.5 * d_time)) {
-            throw std::runtime_error("too slow to be measured");
-        }
-        return double(d_to.items - d_from.items) / time;
-    }
-
-private:
-    struct mark {
-        clock_type::time_point when;
-        uint64_t items;
-    };
-    const std::shared_ptr<endless_source> d_source;
-    const double d_time;
-    clock_type::time_point d_start;
-    mark d_from{}, d_to{};
-};
-
-// For the latency.
-
-class packet_sink : public idle_sink
-{
-public:
-    std::atomic<size_t> packets_come{ 0 };
-    std::vector<clock_type::time_point> times;
-    explicit packet_sink(const matrices& content) : idle_sink(content)
-    {
-        times.reserve(packets);
-    }
-    int work(int items, gr_vector_const_void_star& in, gr_vector_void_star&) override
-    {
-        look_at_first(in);
-        while (nitems_read(0) + items >= packet * (times.size() + 1)) {
-            times.push_back(clock_type::now());
-        }
-        packets_come = times.size();
-        return items;
-    }
-};
-
-//! One packet a period, later where the one before has not come to the sink.
-class packet_source : public filled_source
-{
-public:
-    std::vector<clock_type::time_point> times;
-    packet_source(const matrices& content, std::shared_ptr<packet_sink> sink)
-        : filled_source(content), d_sink(std::move(sink))
-    {
-        set_output_multiple(packet);
-    }
-    int work(int, gr_vector_const_void_star&, gr_vector_void_star&) override
-    {
-        if (times.size() == packets) {
-            return WORK_DONE;
-        }
-        do {
-            std::this_thread::sleep_for(period);
-        } while (d_sink->packets_come < times.size());
-        add_item_tag(
-            0, nitems_written(0), pmt::intern("packet_len"), pmt::from_long(packet));
-        times.push_back(clock_type::now());
-        return packet;
-    }
-
-private:
-    const std::shared_ptr<packet_sink> d_sink;
-};
+constexpr int pairs = 41; //!< between Copy blocks, whose rates differ from run to run
 
 //! Blocks in a row, and how their streams go.
 struct chain {
@@ -285,7 +66,7 @@ struct benchmark {
         };
         const auto copy = [&] {
             auto made = gr::blocks::copy::make(content.bytes);
-            made->set_min_output_buffer(4L * max_batch);
+            made->set_min_output_buffer(std::max(4L * max_batch, 8192L));
             return made;
         };
         if (how.between_copies) {
@@ -322,6 +103,7 @@ struct benchmark {
     struct measured {
         double rate;  //!< items a second
         double batch; //!< items a launch of the last block, on average
+        double largest;
     };
     measured rate(const chain& how, const matrices& content, int max_batch) const
     {
@@ -334,7 +116,9 @@ struct benchmark {
         check(row, *sink);
         const auto counted =
             dynamic_cast<const counting_block&>(*row.back()).statistics();
-        return { sink->rate(), double(counted.frames) / double(counted.batches) };
+        return { sink->rate(),
+                 double(counted.frames) / double(counted.batches),
+                 double(counted.largest_batch) };
     }
 
     //! Items a second of a branch on each of the GPUs to `devices`, in one flowgraph.
@@ -383,19 +167,17 @@ struct benchmark {
 //! Rates of all chains for one size of matrices and of batches.
 void print_rates(const benchmark& runs, const matrices& content, int max_batch)
 {
-    std::vector<chain> chains{ { "1 block", 1, true, false },
-                               { "3 blocks, on the device", 3, true, false },
-                               { "3 blocks, through the host", 3, false, false } };
-    if (max_batch == 8192) {
-        chains.push_back({ "Copy, 3 on the device, Copy", 3, true, true });
-        chains.push_back({ "Copy, 3 through the host, Copy", 3, false, true });
-    }
+    const std::array<chain, 3> chains{
+        { { "1 block", 1, true, false },
+          { "3 blocks, on the device", 3, true, false },
+          { "3 blocks, through the host", 3, false, false } }
+    };
+    const auto batch = max_batch ? max_batch : runs.rate(chains[0], content, 0).largest;
+    const auto batch_bytes = size_t(batch) * content.bytes;
     std::vector<std::vector<double>> rates(chains.size()), batches(chains.size());
     std::vector<double> copies;
     for (int turn = 0; turn < repeats; ++turn) {
-        copies.push_back(runs.backend == "cuda"
-                             ? benchmarks::copies_both_ways(content.bytes * max_batch)
-                             : 0);
+        copies.push_back(runs.backend == "cuda" ? copies_both_ways(batch_bytes) : 0);
         for (size_t c = 0; c < chains.size(); ++c) {
             const auto got = runs.rate(chains[c], content, max_batch);
             rates[c].push_back(got.rate);
@@ -403,11 +185,12 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
         }
     }
     const auto bound = median(copies);
-    std::printf("%d x %d, max_batch %d (%.2f MB)",
+    std::printf("%d x %d, %s %.0f (%.2f MB)",
                 content.order,
                 content.order,
-                max_batch,
-                1e-6 * double(content.bytes) * max_batch);
+                max_batch ? "max_batch" : "the block's own batches of",
+                double(batch),
+                1e-6 * double(batch_bytes));
     if (bound > 0) {
         std::printf(": copies both ways %.1f GB/s each", 1e-9 * bound);
     }
@@ -432,6 +215,37 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
         }
         std::printf("\n");
     }
+}
+
+//! Whether streams on the device cost anything where others limit the rate: each run
+//! through the host has one on the device beside it, before it and after it by turns.
+void print_between_copies(const benchmark& runs, const matrices& content, int max_batch)
+{
+    const chain on_device{ "", 3, true, true }, through_host{ "", 3, false, true };
+    std::vector<double> there, here, gains;
+    for (int pair = 0; pair < pairs; ++pair) {
+        const bool first = pair % 2;
+        const double one =
+            runs.rate(first ? on_device : through_host, content, max_batch).rate;
+        const double other =
+            runs.rate(first ? through_host : on_device, content, max_batch).rate;
+        there.push_back(first ? one : other);
+        here.push_back(first ? other : one);
+        gains.push_back(there.back() / here.back());
+    }
+    const auto [least, most] = median_between(gains);
+    std::printf("Copy, 3 blocks %d x %d, max_batch %d, Copy: on the device %.2f M/s, "
+                "through the host %.2f; on the device %.3f x, median of %d pairs, with "
+                "95 %% certainty %.3f to %.3f\n",
+                content.order,
+                content.order,
+                max_batch,
+                1e-6 * median(there),
+                1e-6 * median(here),
+                median(gains),
+                pairs,
+                least,
+                most);
 }
 
 void print_branches(const benchmark& runs, const matrices& content, int max_batch)
@@ -501,17 +315,17 @@ try {
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     gr::logging::singleton().set_default_level(gr::log_level::warn);
     constexpr std::array<int, 2> orders{ 4, 8 };
-    constexpr std::array<int, 3> batches{ 2048, 8192, 32768 };
+    constexpr std::array<int, 4> batches{ 0, 2048, 8192, 32768 };
     const auto name = [](int order, int max_batch) {
         return std::to_string(order) + "x" + std::to_string(max_batch);
     };
-    std::vector<std::string> known{ "latency", "gpus" };
+    std::vector<std::string> known{ "copies", "latency", "gpus" };
     for (const int order : orders) {
         for (const int max_batch : batches) {
             known.push_back(name(order, max_batch));
         }
     }
-    const auto chosen = benchmarks::take_words(argc, argv, known);
+    const auto chosen = take_words(argc, argv, known);
     const auto where = resolve(backend_from_name(argc > 1 ? argv[1] : "auto")).where;
     const benchmark runs{ name_of(where), argc > 2 ? std::stod(argv[2]) : 0.2 };
     std::printf("Matrix Inverse, complex64, full pivoting, backend %s; median of %d\n"
@@ -528,15 +342,20 @@ try {
     for (const int order : orders) {
         const matrices content(order);
         for (const int max_batch : batches) {
-            if (benchmarks::is_chosen(chosen, name(order, max_batch))) {
+            if (is_chosen(chosen, name(order, max_batch))) {
                 print_rates(runs, content, max_batch);
             }
         }
     }
-    if (benchmarks::is_chosen(chosen, "latency")) {
+    if (is_chosen(chosen, "copies")) {
+        for (const int order : orders) {
+            print_between_copies(runs, matrices(order), 8192);
+        }
+    }
+    if (is_chosen(chosen, "latency")) {
         print_latencies(runs, matrices(8));
     }
-    if (benchmarks::is_chosen(chosen, "gpus")) {
+    if (is_chosen(chosen, "gpus")) {
         print_branches(runs, matrices(4), 32768);
         print_branches(runs, matrices(8), 8192);
     }

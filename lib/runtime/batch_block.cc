@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runtime/batch_slot.h"
+#include "runtime/ring_size.h"
 #include <algorithm>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
@@ -12,9 +13,13 @@ namespace {
 
 size_t frame_bytes(const batch_port& port) { return port.item_bytes * port.items; }
 
-int default_batch(const std::vector<batch_port>& inputs,
+//! A GPU's batch costs the host the same whatever it holds; what a processor works on is
+//! to stay in its second cache.
+int default_batch(backend where,
+                  const std::vector<batch_port>& inputs,
                   const std::vector<batch_port>& outputs)
 {
+    const size_t wanted = size_t{ where == backend::cuda ? 8u : 1u } << 20; // bytes
     size_t bytes = 0;
     for (const auto& port : inputs) {
         bytes += frame_bytes(port);
@@ -22,7 +27,7 @@ int default_batch(const std::vector<batch_port>& inputs,
     for (const auto& port : outputs) {
         bytes += frame_bytes(port);
     }
-    return static_cast<int>(std::clamp<size_t>((size_t{ 1 } << 20) / bytes, 1, 1 << 20));
+    return static_cast<int>(std::clamp<size_t>(wanted / bytes, 1, 1 << 20));
 }
 
 //! Still a std::bad_alloc, which Python has as MemoryError, but one that says of what.
@@ -59,9 +64,19 @@ batch_block::batch_block(const batch_options& options,
         throw std::invalid_argument("max_latency " + std::to_string(options.max_latency) +
                                     " is not in 0 to 3600 seconds");
     }
-    batch_kind only{
-        {}, {}, options.max_batch ? options.max_batch : default_batch(d_inputs, d_outputs)
-    };
+    for (const auto* ports : { &d_inputs, &d_outputs }) {
+        for (const auto& port : *ports) {
+            const auto problem = ring_problem(port.item_bytes);
+            if (!problem.empty()) {
+                throw std::invalid_argument(name() + ": " + problem);
+            }
+        }
+    }
+    batch_kind only{ {},
+                     {},
+                     options.max_batch
+                         ? options.max_batch
+                         : default_batch(d_backend.where, d_inputs, d_outputs) };
     for (const auto& port : d_inputs) {
         only.in.push_back(port.items);
     }

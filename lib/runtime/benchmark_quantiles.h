@@ -4,7 +4,9 @@
 // What the benchmarks of latency share.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 namespace gr::cudaphy::benchmarks {
@@ -18,6 +20,17 @@ inline double quantile(std::vector<double> values, double q)
 }
 
 inline double median(const std::vector<double>& values) { return quantile(values, 0.5); }
+
+//! Between which values the median of what they are drawn from lies, with 95 % certainty,
+//! whatever its distribution is: by how many of them may come to lie on one side of it.
+inline std::pair<double, double> median_between(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    const double n = double(values.size());
+    const auto rank =
+        static_cast<size_t>(std::max(0.0, (n - 1.96 * std::sqrt(n)) / 2 - 1));
+    return { values[rank], values[values.size() - 1 - rank] };
+}
 
 inline void print_quantile_heads()
 {

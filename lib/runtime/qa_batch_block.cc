@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE batch_block
 #include "kernels/common/testing.h"
 #include "runtime/batch_block.h"
+#include "runtime/ring_size.h"
 #include <gnuradio/blocks/head.h>
 #include <gnuradio/blocks/tag_debug.h>
 #include <gnuradio/blocks/throttle.h>
@@ -487,4 +488,50 @@ BOOST_AUTO_TEST_CASE(parameters_out_of_range_are_refused)
     how = options(1);
     how.backend = "gpu";
     BOOST_CHECK_THROW(gnuradio::make_block_sptr<mirror>(8, how), std::invalid_argument);
+}
+
+namespace {
+
+//! A block for items of any size, which never runs.
+class wide : public batch_block
+{
+public:
+    explicit wide(size_t item_bytes)
+        : gr::block("wide",
+                    gr::io_signature::make(1, 1, sizeof(int)),
+                    gr::io_signature::make(1, 1, static_cast<int>(item_bytes))),
+          batch_block(options(1), { { sizeof(int), 1 } }, { { item_bytes, 1 } }, 0)
+    {
+    }
+
+private:
+    std::unique_ptr<batch_job> make_job(queue&) override { return nullptr; }
+    void report(const batch_status&, int, uint64_t) override {}
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(items_whose_ring_would_be_huge_are_refused_with_the_vlen_to_use)
+{
+    constexpr size_t page = 4096, mib = 1 << 20;
+    for (const size_t bytes : { size_t{ 1 }, size_t{ 4 }, 64 * page, 256 * mib }) {
+        BOOST_TEST(ring_problem(bytes, page) == "");
+    }
+    // 4 · 150,183: of a page's twelve factors of 2 it has two.
+    const auto problem = ring_problem(600732, page);
+    for (const std::string part :
+         { "600732 bytes", "587 MiB", "75092 complex", "150184 float" }) {
+        BOOST_TEST(problem.find(part) != problem.npos, problem);
+    }
+    BOOST_TEST(ring_problem(8 * 75092, page) == "");
+    BOOST_TEST(ring_problem(255 * mib + 8, page).find("vlen of 33423872 complex or") !=
+               std::string::npos);
+    BOOST_TEST(ring_problem(257 * mib, page).find("use shorter") != std::string::npos);
+
+    BOOST_CHECK_NO_THROW(gnuradio::make_block_sptr<wide>(8 * 75092));
+    BOOST_CHECK_EXCEPTION(gnuradio::make_block_sptr<wide>(257 * mib + 4),
+                          std::invalid_argument,
+                          [](const auto& refused) {
+                              return std::string(refused.what()).find("wide: ") == 0;
+                          });
 }

@@ -347,6 +347,53 @@ BOOST_AUTO_TEST_CASE(one_output_feeds_blocks_on_the_device_and_on_the_host)
     }
 }
 
+BOOST_AUTO_TEST_CASE(an_output_on_the_host_feeds_blocks_on_the_device_and_on_the_host)
+{
+    const auto items = counted(40 * (tested_backend() == backend::cuda ? 500 : 5000));
+    auto top = gr::make_top_block("fan-out");
+    auto source = gr::blocks::vector_source<int>::make(items);
+    std::vector<int_sink::sptr> sinks;
+    const auto ends_in_sink = [&](const gr::block_sptr& block) {
+        sinks.push_back(int_sink::make());
+        top->connect(block, 0, sinks.back(), 0);
+    };
+    ends_in_sink(source);
+    for (const int batch : { 16, 100 }) {
+        const auto first = new_relay(1, batch), second = new_relay(1, batch);
+        top->connect(source, 0, first, 0);
+        top->connect(first, 0, second, 0);
+        ends_in_sink(second); // which feeds two of them
+        ends_in_sink(second);
+    }
+    top->run();
+    for (const auto& sink : sinks) {
+        BOOST_TEST(sink->data() == items);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(sixty_packets_of_every_size_come_out_whole)
+{
+    // Some of these hang on GNU Radio's single-mapped buffers, whose default size is
+    // 16384 items.
+    for (const int length : { 1000, 5000, 8000, 9000, 12000, 16000 }) {
+        std::vector<gr::tag_t> tags;
+        for (int packet = 0; packet < 60; ++packet) {
+            tags.push_back(tag_at(uint64_t(packet) * length, "packet_len", length));
+        }
+        const std::vector<relay_sptr> relays{ new_relay(1, 0, true),
+                                              new_relay(1, 0, true) };
+        chain c(counted(60 * length), relays, tags);
+        c.top->run();
+        BOOST_TEST(c.sink->data() == counted(60 * length));
+        const auto found = c.sink->tags();
+        BOOST_REQUIRE(found.size() == tags.size());
+        for (size_t t = 0; t < tags.size(); ++t) {
+            BOOST_TEST(found[t].offset == tags[t].offset);
+            BOOST_TEST(pmt::to_long(found[t].value) == length);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_block_that_drops_frames_hands_on_through_the_host)
 {
     const auto dropping = new_relay(1, 16, true, true), behind = new_relay(1, 16, true);
