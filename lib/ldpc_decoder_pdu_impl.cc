@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_code_choice.h"
-#include "ldpc_on_host.h"
+#include "ldpc_mixed_on_host.h"
 #include "ldpc_sizes.h"
 #include "pdu_worker.h"
 #include <algorithm>
+#include <cstring>
 #include <gnuradio/cudaphy/ldpc_decoder_pdu.h>
 #include <gnuradio/io_signature.h>
 #include <numeric>
@@ -30,11 +31,9 @@ public:
               name_of(resolve(backend_from_name(options.backend), options.device).where)),
           d_codes(codes), d_parameters(p), d_soft(soft),
           d_backend(resolve(backend_from_name(options.backend), options.device)),
-          d_options(options), d_decoders(2 * codes.all().size())
+          d_options(options)
     {
-        for (size_t i = 0; i < codes.all().size(); ++i) {
-            decoder(kind_of(static_cast<int>(i), number::float32));
-        }
+        decoder(kind_of(number::float32));
         message_port_register_in(d_in);
         message_port_register_out(d_ok);
         message_port_register_out(d_fail);
@@ -68,25 +67,23 @@ public:
     }
 
 private:
-    //! A decoder's number, and its PDUs' kind: two a code, for float32 and int8 LLRs.
-    static int kind_of(int code, number type)
-    {
-        return 2 * code + (type == number::int8);
-    }
+    //! PDUs of float32 and of int8 LLRs have a decoder each, whatever their codes.
+    static int kind_of(number type) { return type == number::int8; }
 
-    // Those for int8 LLRs are made when the first of them comes.
-    ldpc_on_host_decoder& decoder(int kind)
+    // The one for int8 LLRs, of all codes, is made when the first of them comes.
+    ldpc_mixed_on_host& decoder(int kind)
     {
         auto& place = d_decoders[kind];
         if (!place) {
-            const int code = kind / 2;
             auto p = d_parameters;
-            p.llr = kind % 2 ? number::int8 : number::float32;
-            place = std::make_unique<ldpc_on_host_decoder>(
-                d_codes.all()[code],
-                p,
-                d_backend,
-                d_codes.batch(d_options.max_batch, code));
+            p.llr = kind ? number::int8 : number::float32;
+            std::vector<int> max_batch;
+            for (size_t i = 0; i < d_codes.all().size(); ++i) {
+                max_batch.push_back(
+                    d_codes.batch(d_options.max_batch, static_cast<int>(i)));
+            }
+            place = std::make_unique<ldpc_mixed_on_host>(
+                d_codes.all(), p, d_backend, max_batch);
         }
         return *place;
     }
@@ -112,54 +109,112 @@ private:
                    " LLRs, which is no whole number of codewords of " +
                    std::to_string(n) + " bits";
         }
-        one.kind = kind_of(code, type);
+        one.kind = kind_of(type);
         one.frames = items / n;
         one.most = d_codes.batch(d_options.max_batch, code);
         return "";
     }
 
+    //! Where a PDU's words stand.
+    struct place {
+        ldpc_mixed_on_host::group* group;
+        size_t first, frames;
+    };
+
+    //! The words of each code after each other; `places`: of each PDU; `room`: for LLRs
+    //! that must be moved, since there are several codes.
+    std::vector<ldpc_mixed_on_host::group> by_codes(const pdu_batch& batch,
+                                                    int kind,
+                                                    std::vector<place>& places,
+                                                    std::vector<char>& room) const
+    {
+        const auto& parts = batch.parts();
+        std::vector<ldpc_mixed_on_host::group> groups;
+        std::vector<int> group_of(d_codes.all().size(), -1), codes;
+        for (const auto& part : parts) {
+            std::string refusal; // examine() has found none
+            codes.push_back(d_codes.named_in(part.metadata, refusal));
+            auto& at = group_of[codes.back()];
+            if (at < 0) {
+                at = static_cast<int>(groups.size());
+                groups.push_back({ codes.back(), 0, batch.data() });
+            }
+            groups[at].frames += part.frames;
+        }
+        std::vector<size_t> bytes, begun(groups.size());
+        for (size_t i = 0; i < parts.size(); ++i) {
+            const auto at = group_of[codes[i]];
+            bytes.push_back(parts[i].frames * d_codes.all()[codes[i]]->n() *
+                            (kind ? sizeof(int8_t) : sizeof(float)));
+            places.push_back({ &groups[at], begun[at], parts[i].frames });
+            begun[at] += parts[i].frames;
+        }
+        if (groups.size() == 1) {
+            return groups;
+        }
+        room.resize(std::accumulate(bytes.begin(), bytes.end(), size_t{ 0 }));
+        char* to = room.data();
+        for (auto& group : groups) {
+            group.llr = to;
+            const auto* from = static_cast<const char*>(batch.data());
+            for (size_t i = 0; i < parts.size(); ++i) {
+                if (codes[i] == group.code) {
+                    std::memcpy(to, from, bytes[i]);
+                    to += bytes[i];
+                }
+                from += bytes[i];
+            }
+        }
+        return groups;
+    }
+
     void process(const pdu_batch& batch, int kind) override
     {
-        const auto& code = *d_codes.all()[kind / 2];
-        auto& kernel = decoder(kind);
+        std::vector<place> places;
+        std::vector<char> room;
+        auto groups = by_codes(batch, kind, places, room);
+        decoder(kind).run(groups, d_soft);
+        for (size_t i = 0; i < places.size(); ++i) {
+            publish(batch.parts()[i].metadata, places[i]);
+        }
+    }
+
+    void publish(const pmt::pmt_t& before, const place& at)
+    {
+        const auto& group = *at.group;
+        const auto& code = *d_codes.all()[group.code];
         const size_t bytes = output_bytes(code, d_parameters);
         const size_t values = d_soft ? output_bits(code, d_parameters) : 0;
-        std::vector<uint8_t> bits(batch.frames() * bytes);
-        std::vector<float> soft(batch.frames() * values);
-        kernel.run(
-            batch.data(), batch.frames(), bits.data(), d_soft ? soft.data() : nullptr);
-        for (const auto& part : batch.parts()) {
-            const auto* iterations = kernel.iterations().data() + part.first;
-            const auto* ok = kernel.ok().data() + part.first;
-            const auto failed = std::count(ok, ok + part.frames, 0);
-            d_frames += part.frames;
-            d_frame_errors += failed;
-            d_iterations += std::accumulate(iterations, iterations + part.frames, 0L);
-            auto metadata = pmt::dict_add(
-                part.metadata,
-                pmt::mp("iterations"),
-                pmt::from_long(*std::max_element(iterations, iterations + part.frames)));
+        const auto* iterations = group.iterations.data() + at.first;
+        const auto* ok = group.ok.data() + at.first;
+        const auto failed = std::count(ok, ok + at.frames, 0);
+        d_frames += at.frames;
+        d_frame_errors += failed;
+        d_iterations += std::accumulate(iterations, iterations + at.frames, 0L);
+        auto metadata = pmt::dict_add(
+            before,
+            pmt::mp("iterations"),
+            pmt::from_long(*std::max_element(iterations, iterations + at.frames)));
+        metadata =
+            pmt::dict_add(metadata, pmt::mp("ldpc_ok"), pmt::from_bool(failed == 0));
+        if (failed) {
             metadata =
-                pmt::dict_add(metadata, pmt::mp("ldpc_ok"), pmt::from_bool(failed == 0));
-            if (failed) {
-                metadata = pmt::dict_add(
-                    metadata, pmt::mp("frame_errors"), pmt::from_long(failed));
-                metadata = pmt::dict_add(metadata,
-                                         pmt::mp("reason"),
-                                         pmt::intern("codewords failed their checks"));
-            }
+                pmt::dict_add(metadata, pmt::mp("frame_errors"), pmt::from_long(failed));
+            metadata = pmt::dict_add(metadata,
+                                     pmt::mp("reason"),
+                                     pmt::intern("codewords failed their checks"));
+        }
+        message_port_pub(
+            failed ? d_fail : d_ok,
+            pmt::cons(metadata,
+                      pmt::init_u8vector(at.frames * bytes,
+                                         group.bits.data() + at.first * bytes)));
+        if (d_soft) {
             message_port_pub(
-                failed ? d_fail : d_ok,
+                d_soft_port,
                 pmt::cons(metadata,
-                          pmt::init_u8vector(part.frames * bytes,
-                                             bits.data() + part.first * bytes)));
-            if (d_soft) {
-                message_port_pub(
-                    d_soft_port,
-                    pmt::cons(metadata,
-                              pmt::init_f32vector(part.frames * values,
-                                                  soft.data() + part.first * values)));
-            }
+                          pmt::init_f32vector(at.frames * values,
+                                              group.soft.data() + at.first * values)));
         }
     }
 
@@ -175,7 +230,7 @@ private:
     const ldpc_block_options d_options;
     const pmt::pmt_t d_in = pmt::mp("pdus"), d_ok = pmt::mp("ok"),
                      d_fail = pmt::mp("fail"), d_soft_port = pmt::mp("soft");
-    std::vector<std::unique_ptr<ldpc_on_host_decoder>> d_decoders; //!< two a code
+    std::unique_ptr<ldpc_mixed_on_host> d_decoders[2]; //!< by kind
 
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 };
 };

@@ -95,6 +95,30 @@ class qa_ldpc_pdu(FlowgraphCase):
             self.assertEqual(block.frame_errors(), 0)
             self.assertEqual(block.backend(), BACKEND)
 
+    def test_pdus_of_several_codes_are_decoded_together(self):
+        codes = {
+            f"{n} {rate}": cudaphy.ldpc_code("wifi", n=n, rate=rate)
+            for n in (648, 1944)
+            for rate in ("1/2", "2/3", "5/6")
+        }
+        messages, sent = [], []
+        for number in range(30):
+            name = list(codes)[number % 5]  # one of six has none
+            info, words = made(codes[name], 1 + number % 3, number)
+            messages.append(pdu(received(words, 0.2), number=number, ldpc_code=name))
+            sent.append(info)
+        frames = sum(len(info) for info in sent)
+        for max_batch, most in ((0, frames), (7, 7), (1, 3)):
+            got, block = self.decode(messages, codes=codes, max_batch=max_batch)
+            self.assertEqual([m["number"] for m, _ in got["ok"]], list(range(30)))
+            for (_, bits), info in zip(got["ok"], sent):
+                np.testing.assert_array_equal(bits, info.ravel())
+            counted = block.stats()
+            self.assertEqual(counted["frames"], frames)
+            self.assertLessEqual(counted["largest_batch"], most)
+            if max_batch == 0:
+                self.assertEqual(counted["batches"], 1)
+
     def test_a_failed_word_fails_its_pdu(self):
         info, words = made(WIFI, 6)
         llr = received(words)

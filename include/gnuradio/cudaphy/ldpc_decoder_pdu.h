@@ -12,8 +12,9 @@ namespace gr::cudaphy {
  *
  * In, message port `pdus`: metadata and a vector of LLRs (docs/conventions.md): f32, or
  * s8, or u8 whose bytes are int8 LLRs, as a stream of bytes turns into one. The metadata
- * may name the PDU's code (ldpc_block_options). PDUs of one code that wait in the queue
- * together are decoded in one launch; a PDU alone is decoded at once.
+ * may name the PDU's code (ldpc_block_options). PDUs that wait in the queue together are
+ * decoded together, whatever their codes (not f32 with s8 or u8), in one launch where the
+ * codes' sizes allow (kernels::ldpc_mixed_decoder); a PDU alone is decoded at once.
  *
  * Out, `ok` where all its codewords are good, else `fail`: u8 vectors of bits, or eight
  * bits a byte; the metadata as it came, with `iterations` (long: the most that a word

@@ -2,7 +2,7 @@
 #include "kernels/common/benchmark.h"
 #include "kernels/ldpc/bench_ldpc_words.h"
 #include <cstdio>
-#include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
+#include <gnuradio/cudaphy/kernels/ldpc_mixed_decoder.h>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -151,14 +151,10 @@ public:
                      in_int8),
           d_bits(q, words * bytes_a_word()), d_iterations(q, words), d_ok(q, words)
     {
-        ldpc_decoder::parameters p;
-        p.max_iterations = what.iterations;
-        p.early_stop = early_stop;
-        p.packed = true;
-        p.llr = in_int8 ? ldpc_decoder::number::int8 : ldpc_decoder::number::float32;
-        p.calculation =
-            in_int8 ? ldpc_decoder::arithmetic::int8 : ldpc_decoder::arithmetic::float32;
-        d_decoder = ldpc_decoder::make(what.code, p, q.where(), q.device());
+        d_decoder = ldpc_decoder::make(what.code,
+                                       parameters(what.iterations, early_stop, in_int8),
+                                       q.where(),
+                                       q.device());
         if (in_int8) {
             d_int8_llr = array<int8_t>(q, view<const int8_t>(d_received.int8));
         } else {
@@ -166,14 +162,36 @@ public:
         }
     }
 
+    static ldpc_decoder::parameters
+    parameters(int iterations, bool early_stop, bool in_int8)
+    {
+        ldpc_decoder::parameters p;
+        p.max_iterations = iterations;
+        p.early_stop = early_stop;
+        p.packed = true;
+        p.llr = in_int8 ? ldpc_decoder::number::int8 : ldpc_decoder::number::float32;
+        p.calculation =
+            in_int8 ? ldpc_decoder::arithmetic::int8 : ldpc_decoder::arithmetic::float32;
+        return p;
+    }
+
     void run()
     {
-        const ldpc_decoder::results out{ d_bits, d_iterations, d_ok };
-        if (d_int8) {
-            d_decoder->run(d_int8_llr, out, d_queue);
-        } else {
-            d_decoder->run(d_float_llr, out, d_queue);
-        }
+        const auto all = part(0);
+        d_decoder->run(all.llr, all.out, d_queue);
+    }
+    //! The words as a part of a batch of several codes.
+    ldpc_mixed_decoder::part part(int number)
+    {
+        const size_t llrs = d_words * d_code.n();
+        return { number,
+                 d_int8 ? ldpc_decoder::received{ d_int8_llr.data(),
+                                                  llrs,
+                                                  ldpc_decoder::number::int8 }
+                        : ldpc_decoder::received{ d_float_llr.data(),
+                                                  llrs,
+                                                  ldpc_decoder::number::float32 },
+                 { d_bits, d_iterations, d_ok } };
     }
     //! From the host's LLRs to the host's bits.
     void run_with_copies(std::vector<uint8_t>& bits)
@@ -333,6 +351,80 @@ void latencies(queue& q)
     }
 }
 
+struct mixed_case {
+    const char* name;
+    std::vector<ldpc_code::sptr> codes;
+    std::vector<double>
+        eb_n0; //!< dB, a tenth or more above where a word in a hundred fails
+};
+
+//! Batches of several codes, early stop, int8: code by code, and together.
+void mixtures(queue& q)
+{
+    std::vector<mixed_case> all{
+        { "802.11n 1944 1/2 2/3 3/4 5/6", {}, { 2, 2.8, 3.2, 4 } },
+        { "BG1 Z384 46 24 12 4 rows", {}, { 1.1, 1.6, 2.5, 4.3 } },
+        { "DVB-S2 short 1/2 3/5 3/4 8/9", {}, { 1.5, 2, 3, 4 } },
+    };
+    for (const char* rate : { "1/2", "2/3", "3/4", "5/6" }) {
+        all[0].codes.push_back(ldpc_code::wifi(1944, rate));
+    }
+    for (const int rows : { 46, 24, 12, 4 }) {
+        all[1].codes.push_back(ldpc_code::nr5g(1, 384, rows));
+    }
+    for (const char* rate : { "1/2", "3/5", "3/4", "8/9" }) {
+        all[2].codes.push_back(ldpc_code::dvbs2("short", rate));
+    }
+    std::printf("\n%s, batches of four codes, int8, stopping early, us a batch\n"
+                "%-30s %10s %12s %10s %9s %10s %10s\n",
+                name_of(q.where()).c_str(),
+                "codes",
+                "words each",
+                "one by one",
+                "with wait",
+                "together",
+                "with wait",
+                "launches");
+    for (const auto& what : all) {
+        const auto p = measured_decoder::parameters(10, true, true);
+        const auto mixed = ldpc_mixed_decoder::make(what.codes, p, q.where(), q.device());
+        for (const size_t words : { 1, 16, 256 }) {
+            std::vector<std::unique_ptr<measured_decoder>> each;
+            std::vector<ldpc_mixed_decoder::part> parts;
+            std::vector<int> numbers;
+            for (size_t c = 0; c < what.codes.size(); ++c) {
+                const bench_case one{ what.codes[c], 10, 0, what.eb_n0[c], 8, {} };
+                each.push_back(
+                    std::make_unique<measured_decoder>(q, one, true, true, words));
+                numbers.push_back(static_cast<int>(c));
+                parts.push_back(each.back()->part(numbers.back()));
+            }
+            const auto one_by_one = [&] {
+                for (const auto& one : each) {
+                    one->run();
+                }
+            };
+            const auto together = [&] { mixed->run(parts, q); };
+            const auto us = [&](const auto& run, bool waits) {
+                return 1e6 * benchmarks::seconds_per_call(q, [&] {
+                           run();
+                           if (waits) {
+                               q.synchronize();
+                           }
+                       });
+            };
+            std::printf("%-30s %10zu %12.1f %10.1f %9.1f %10.1f %10d\n",
+                        what.name,
+                        words,
+                        us(one_by_one, false),
+                        us(one_by_one, true),
+                        us(together, false),
+                        us(together, true),
+                        mixed->launches(numbers));
+        }
+    }
+}
+
 #ifdef CUDAPHY_HAVE_CUDA
 //! Page-locked host memory to page-locked host memory, three batches under way.
 void host_to_host(int device)
@@ -422,6 +514,9 @@ void measure(backend where, const std::set<std::string>& sections)
     if (asked("alone")) {
         latencies(*q);
     }
+    if (asked("mixed")) {
+        mixtures(*q);
+    }
 #ifdef CUDAPHY_HAVE_CUDA
     if (asked("host") && where == backend::cuda) {
         host_to_host(q->device());
@@ -433,7 +528,7 @@ void measure(backend where, const std::set<std::string>& sections)
 
 int main(int argc, char** argv)
 {
-    const std::set<std::string> known{ "standard", "early", "alone", "host" };
+    const std::set<std::string> known{ "standard", "early", "alone", "mixed", "host" };
     std::set<std::string> sections;
     std::vector<char*> rest{ argv[0] };
     for (int i = 1; i < argc; ++i) {
@@ -451,7 +546,7 @@ int main(int argc, char** argv)
         std::fprintf(
             stderr,
             "usage: bench_ldpc_decoder [cuda] [cpu] [reference] [standard] [early] "
-            "[alone] [host]\n%s\n",
+            "[alone] [mixed] [host]\n%s\n",
             problem.what());
         return 2;
     }

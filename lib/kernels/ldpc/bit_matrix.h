@@ -27,6 +27,17 @@ public:
         return d_bits[row * d_words + column / 64] >> column % 64 & 1;
     }
 
+    //! visit(column) for each one in a row, ascending.
+    template <typename Visit>
+    void for_each_one(size_t row, Visit visit) const
+    {
+        for (size_t w = 0; w < d_words; ++w) {
+            for (uint64_t ones = d_bits[row * d_words + w]; ones; ones &= ones - 1) {
+                visit(64 * w + __builtin_ctzll(ones));
+            }
+        }
+    }
+
     //! Adds row `from` of `other`, which has as many columns; it may be this matrix.
     void add(size_t row, const bit_matrix& other, size_t from)
     {

@@ -1,30 +1,45 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_cuda_base_writer.h"
+#include "kernels/ldpc/ldpc_cuda_source.h"
 
 namespace gr::cudaphy::kernels {
+namespace {
 
-std::string ldpc_cuda_base_writer::program() const
+int arguments_at(int code)
 {
-    return ".version 7.2\n.target sm_86\n.address_size 64\n"
-           ".extern .shared .align 16 .b8 memory[];\n"
-           ".visible .entry ldpc_decode(.param .align 8 .b8 arguments[104])\n"
-           ".maxntid " +
-           std::to_string(d_store.threads) + ", 1, 1\n.maxnreg " +
-           std::to_string(d_store.registers) + "\n{\n" + declared_text() + "}\n";
+    return code * static_cast<int>(sizeof(ldpc_cuda_arguments));
 }
+
+} // namespace
 
 ldpc_cuda_base_writer::name ldpc_cuda_base_writer::argument64(int offset)
 {
     const name value = d();
-    say("ld.param.u64 %s, [arguments+%d];", value, offset);
+    say("ld.param.u64 %s, [arguments+%d];", value, arguments_at(d_part.code) + offset);
     return value;
 }
 ldpc_cuda_base_writer::name ldpc_cuda_base_writer::argument32(const char* type,
                                                               int offset)
 {
     const name value = type[0] == 'f' ? f() : r();
-    say("ld.param.%s %s, [arguments+%d];", type, value, offset);
+    say("ld.param.%s %s, [arguments+%d];",
+        type,
+        value,
+        arguments_at(d_part.code) + offset);
     return value;
+}
+
+ldpc_cuda_base_writer::name ldpc_cuda_base_writer::block_number()
+{
+    const name block = b32("mov.u32", "%ctaid.x");
+    if (d_part.codes == 1) {
+        return block;
+    }
+    const name first = r();
+    say("ld.param.u32 %s, [arguments+%d];",
+        first,
+        ldpc_cuda_source::first_block_at(d_part.codes, d_part.code));
+    return b32("sub.u32", "%s, %s", block, first);
 }
 
 void ldpc_cuda_base_writer::begin_arguments()
@@ -91,7 +106,7 @@ void ldpc_cuda_base_writer::take_slot(int scratch_at)
     const name search = label(), found = label(), past = label();
     const name others = p(), free = p(), wraps = p();
     const name slot = r(), before = r(), following = r();
-    const name block = b32("mov.u32", "%ctaid.x");
+    const name block = block_number();
     const name in_memory = b32("add.u32", "%s, %d", d_memory, scratch_at);
     say("bar.sync 0;"); // the word is 0
     say("setp.ne.u32 %s, %s, 0;", others, d_t);

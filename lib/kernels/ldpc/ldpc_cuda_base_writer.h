@@ -18,6 +18,12 @@ namespace gr::cudaphy::kernels {
 //   C + L u = min(1, max(0, q + T)) one saturating addition: L from -1152 to 896,
 // and the signed least magnitude of two q is one instruction (min.xorsign.abs).
 
+//! Which of a program's codes is written, and the names that it shares with the others.
+struct ldpc_cuda_part {
+    ptx_names& names;
+    int code, codes;
+};
+
 //! What both forms of the kernel share: that arithmetic, and a thread's words.
 class ldpc_cuda_base_writer : protected ptx_writer
 {
@@ -25,18 +31,20 @@ protected:
     static constexpr const char* center = "0x38803880";   // C twice
     static constexpr const char* greatest = "0x3c003c00"; // L's greatest, 1, twice
 
-    ldpc_cuda_base_writer(const ldpc_decoding& decoding, const ldpc_cuda_store& store)
-        : d_parameters(decoding.parameters), d_code(*decoding.code), d_store(store),
-          d_outputs(decoding.output_bits()),
+    ldpc_cuda_base_writer(const ldpc_decoding& decoding,
+                          const ldpc_cuda_store& store,
+                          const ldpc_cuda_part& part)
+        : ptx_writer(part.names), d_part(part), d_parameters(decoding.parameters),
+          d_code(*decoding.code), d_store(store), d_outputs(decoding.output_bits()),
           d_bytes(static_cast<int>(decoding.output_bytes()))
     {
     }
 
     // The frame.
 
-    //! The whole program: what has been said, and what that needs around it.
-    std::string program() const;
     void begin_arguments();
+    //! This block among those of the code.
+    name block_number();
     //! This thread's warp as a mask, where thread `number` is one of `threads`.
     name lanes(const name& number, int threads);
     void begin_arithmetic();
@@ -156,6 +164,7 @@ protected:
     //! C + L u of two received values.
     name received_pair(const name (&value)[2]);
 
+    const ldpc_cuda_part d_part;
     const ldpc_decoder::parameters& d_parameters;
     const ldpc_code& d_code;
     ldpc_cuda_store d_store;

@@ -29,14 +29,15 @@ void ldpc_cuda_folded_writer::add_parity(name& parity, const name& l, int missin
     parity = parity.empty() ? value : b32("xor.b32", "%s, %s", parity, value);
 }
 
-//! Whether a telling check among the first `most` steps is odd: a predicate of the
-//! thread. A group takes its own row of each pair; else the groups take rows in turn.
-ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::check_rows(size_t most)
+//! Whether a telling check is odd, of steps first ... last - 1 or of those that were
+//! asked for before in this iteration: a predicate of the thread. A group takes its own
+//! row of each pair; else the groups take rows in turn, and `first` is even.
+ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::check_rows(size_t first,
+                                                                  size_t last)
 {
-    say("mov.b32 %s, 0;", d_odd);
     for_groups([&](int group) {
-        const size_t count = std::min(d_plan.steps.size(), most);
-        for (size_t r = d_plan.in_pairs ? 0 : group; r < count;
+        const size_t end = std::min(d_plan.steps.size(), last);
+        for (size_t r = first + (d_plan.in_pairs ? 0 : group); r < end;
              r += d_plan.in_pairs ? 1 : ldpc_cuda_folded_plan::groups) {
             const auto& row = d_plan.steps[r];
             if (!row.tells[group]) {
@@ -171,13 +172,14 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::look_at_information()
     return bad;
 }
 
-//! Whether the codeword is not decoded: a predicate of the block.
-ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::find_bad()
+//! Whether the codeword is not decoded, the checks of the first `looked_at` steps having
+//! been asked for: a predicate of the block.
+ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::find_bad(size_t looked_at)
 {
     if (has_crc()) {
         return look_at_information();
     }
-    const name odd = any(check_rows(d_plan.steps.size()));
+    const name odd = any(check_rows(looked_at, d_plan.steps.size()));
     const name unknown = look_at_information();
     const name bad = p();
     say("or.pred %s, %s, %s;", bad, odd, unknown);
@@ -187,7 +189,7 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::find_bad()
 void ldpc_cuda_folded_writer::put_out(const name& bad)
 {
     const name first = p(), result = r();
-    const name number = b32("mov.u32", "%ctaid.x");
+    const name number = block_number();
     const name count_at = d(), ok_at = d();
     say("setp.eq.u32 %s, %s, 0;", first, d_t);
     say("selp.b32 %s, 0, 1, %s;", result, bad);
@@ -211,7 +213,7 @@ void ldpc_cuda_folded_writer::put_bits()
         const name last_writer = b32("add.u32", "%s, %d", d_in_group, whole_of_group());
         say("selp.b32 %s, %s, %s, %s;", writer, last_writer, d_in_group, d_is_last);
     }
-    const name number = b32("mov.u32", "%ctaid.x");
+    const name number = block_number();
     const name lane = b32("and.b32", "%s, 31", d_t);
     // Bit 0 of a vote is the first byte's highest: byte i comes down by 24 - 8 i.
     const name up = b32("shl.b32", "%s, 3", lane);

@@ -18,7 +18,7 @@ std::string ldpc_cuda_folded_writer::text()
     put_bits();
     leave_slot();
     say("ret;");
-    return program();
+    return lines();
 }
 
 void ldpc_cuda_folded_writer::begin()
@@ -54,7 +54,7 @@ void ldpc_cuda_folded_writer::begin()
     }
     d_w = b32("mad.lo.u32", "%s, 4, %s", d_j, d_memory);
     d_limit = b32("add.u32", "%s, %d", d_memory, 4 * d_plan.half);
-    const name number = b32("mov.u32", "%ctaid.x");
+    const name number = block_number();
     d_word_received = d();
     say("mad.wide.u32 %s, %s, %d, %s;",
         d_word_received,
@@ -161,15 +161,22 @@ void ldpc_cuda_folded_writer::iterate()
     shorten();
     for_groups([&](int group) { visit_all(group); });
     const name last = count_iteration();
+    size_t looked_at = 0;
     if (d_parameters.early_stop && !has_crc()) {
-        const name goes_on = p();
-        say("not.pred %s, %s;", goes_on, last);
-        say("and.pred %s, %s, %s;", goes_on, goes_on, any(check_rows(first_looks)));
-        say("@%s bra %s;", goes_on, again);
+        for (const size_t steps : looks) {
+            const name goes_on = p();
+            say("not.pred %s, %s;", goes_on, last);
+            say("and.pred %s, %s, %s;",
+                goes_on,
+                goes_on,
+                any(check_rows(looked_at, steps)));
+            say("@%s bra %s;", goes_on, again);
+            looked_at = steps;
+        }
     } else if (!d_parameters.early_stop) {
         say("@!%s bra %s;", last, again);
     }
-    const name bad = find_bad();
+    const name bad = find_bad(looked_at);
     if (d_parameters.early_stop) {
         const name goes_on = p();
         say("not.pred %s, %s;", goes_on, last);
@@ -177,12 +184,6 @@ void ldpc_cuda_folded_writer::iterate()
         say("@%s bra %s;", goes_on, again);
     }
     put_out(bad);
-}
-
-std::string ldpc_cuda_source(const ldpc_decoding& decoding,
-                             const ldpc_cuda_folded_plan& plan)
-{
-    return ldpc_cuda_folded_writer(decoding, plan).text();
 }
 
 } // namespace gr::cudaphy::kernels

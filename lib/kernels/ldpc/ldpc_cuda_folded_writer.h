@@ -16,17 +16,20 @@ class ldpc_cuda_folded_writer : private ldpc_cuda_base_writer
 {
 public:
     ldpc_cuda_folded_writer(const ldpc_decoding& decoding,
-                            const ldpc_cuda_folded_plan& plan)
-        : ldpc_cuda_base_writer(decoding, plan.stores[0]), d_plan(plan)
+                            const ldpc_cuda_folded_plan& plan,
+                            const ldpc_cuda_part& part)
+        : ldpc_cuda_base_writer(decoding, plan.stores[0], part), d_plan(plan)
     {
     }
 
+    //! The code's part of the program.
     std::string text();
 
 private:
     static constexpr int last_group = ldpc_cuda_folded_plan::groups - 1;
-    static constexpr size_t first_looks = 2; // steps whose checks are odd, as a rule,
-                                             // until a codeword is decoded
+    //! Steps whose checks are looked at in turn, all others last: before a codeword is
+    //! decoded some of the first are odd, as a rule. Even numbers.
+    static constexpr std::array<size_t, 3> looks{ 2, 6, 18 };
 
     // The frame.
 
@@ -106,8 +109,8 @@ private:
 
     // Who is done, and what goes out.
 
-    name check_rows(size_t most);
-    name find_bad();
+    name check_rows(size_t first, size_t last);
+    name find_bad(size_t looked_at);
     name look_at_information();
     name least_of_columns();
     name any(const name& here); //!< predicate of the block, of one of each thread

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_cuda_kernel.h"
 #include "kernels/ldpc/ldpc_cuda_source.h"
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 
@@ -10,6 +11,7 @@ namespace {
 using form = ldpc_cuda_kernel::form;
 
 constexpr bool folds_long_codes = true;
+constexpr size_t most_circulants = 1200; // of a kernel for several codes
 
 template <typename Plan>
 std::unique_ptr<Plan> plan_of(const ldpc_decoding& decoding, int shared_bytes)
@@ -37,14 +39,26 @@ ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
                                    int shared_bytes_a_block,
                                    form wanted)
 {
+    ldpc_cuda_source alone;
+    *this = ldpc_cuda_kernel(decoding, shared_bytes_a_block, wanted, alone);
+    source = alone.text();
+}
+
+//! Adds the code's part to `to`.
+ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
+                                   int shared_bytes_a_block,
+                                   form wanted,
+                                   ldpc_cuda_source& to)
+{
     const auto take = [&](auto plan) {
-        source = ldpc_cuda_source(decoding, plan);
+        to.add(decoding, plan);
         sources = std::move(plan.sources);
         outputs = std::move(plan.outputs);
         info = std::move(plan.info);
     };
     const auto place = [&](const ldpc_cuda_store& store) {
         threads = store.threads;
+        registers = store.registers;
         shared_bytes = store.shared_bytes;
         workspace_words = store.workspace_words;
     };
@@ -84,6 +98,53 @@ bool ldpc_cuda_kernel::folds_few(const ldpc_decoding& decoding, int shared_bytes
            (!decoding.parameters.early_stop || decoding.parameters.stop_crc.bits > 0) &&
            choice(decoding, shared_bytes_a_block) == form::pairs &&
            plan_of<ldpc_cuda_folded_plan>(decoding, shared_bytes_a_block);
+}
+
+std::vector<std::vector<int>>
+ldpc_cuda_mixed_kernel::groups(const std::vector<ldpc_decoding>& decodings,
+                               int shared_bytes_a_block)
+{
+    struct group {
+        int threads, registers;
+        size_t circulants;
+        std::vector<int> codes;
+    };
+    std::vector<group> all;
+    for (size_t i = 0; i < decodings.size(); ++i) {
+        const ldpc_cuda_kernel one(decodings[i], shared_bytes_a_block);
+        const size_t circulants = decodings[i].code->circulants().all.size();
+        auto fits = std::find_if(all.begin(), all.end(), [&](const auto& other) {
+            return other.threads == one.threads && other.registers == one.registers &&
+                   other.circulants + circulants <= most_circulants &&
+                   other.codes.size() < ldpc_cuda_source::most_codes;
+        });
+        if (fits == all.end()) {
+            all.push_back({ one.threads, one.registers, 0, {} });
+            fits = all.end() - 1;
+        }
+        fits->circulants += circulants;
+        fits->codes.push_back(static_cast<int>(i));
+    }
+    std::vector<std::vector<int>> out;
+    for (auto& one : all) {
+        if (one.codes.size() > 1) {
+            out.push_back(std::move(one.codes));
+        }
+    }
+    return out;
+}
+
+ldpc_cuda_mixed_kernel::ldpc_cuda_mixed_kernel(
+    const std::vector<ldpc_decoding>& decodings, int shared_bytes_a_block)
+{
+    ldpc_cuda_source all(static_cast<int>(decodings.size()));
+    for (const auto& decoding : decodings) {
+        codes.push_back(
+            ldpc_cuda_kernel(decoding, shared_bytes_a_block, form::chosen, all));
+        threads = std::max(threads, codes.back().threads);
+        shared_bytes = std::max(shared_bytes, codes.back().shared_bytes);
+    }
+    source = all.text();
 }
 
 } // namespace gr::cudaphy::kernels

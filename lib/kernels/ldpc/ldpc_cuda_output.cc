@@ -188,7 +188,7 @@ kernel_writer::output(const name& group, int further, int groups, const name& la
         l = kept;
     }
     out.value = sub(l, d_center);
-    const name block = b32("mov.u32", "%ctaid.x");
+    const name block = block_number();
     out.pair_of_all = b32("mad.lo.u32", "%s, %d, %s", block, d_plan.pairs, pair);
     return out;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_cuda_source.h"
+#include "kernels/ldpc/ldpc_cuda_folded_writer.h"
 #include "kernels/ldpc/ldpc_cuda_writer.h"
+#include <algorithm>
 
 namespace gr::cudaphy::kernels {
 
@@ -14,7 +16,7 @@ std::string kernel_writer::text()
     iterate();
     leave_slot();
     say("ret;");
-    return program();
+    return lines();
 }
 
 void kernel_writer::begin()
@@ -35,7 +37,7 @@ void kernel_writer::begin()
     d_of_pair = b32("mad.lo.u32", "%s, 4, %s", d_pair, d_memory);
     d_lane_shift = b32("shl.b32", "%s, 1", d_pair);
     const int most = 2 * d_plan.pairs;
-    const name block = b32("mov.u32", "%ctaid.x");
+    const name block = block_number();
     const name first = b32("mul.lo.u32", "%s, %d", block, most);
     d_first_word = b32("add.u32", "%s, %s", first, d_lane_shift);
     const name left = b32("sub.u32", "%s, %s", d_batch, first);
@@ -111,9 +113,71 @@ void kernel_writer::iterate()
     say("@%s bra %s;", goes_on, again);
 }
 
-std::string ldpc_cuda_source(const ldpc_decoding& decoding, const ldpc_cuda_plan& plan)
+namespace {
+
+//! Sends the blocks of all codes but the first, the last one's first, to their parts.
+class dispatch_writer : private ptx_writer
 {
-    return kernel_writer(decoding, plan).text();
+public:
+    explicit dispatch_writer(ptx_names& names) : ptx_writer(names) {}
+
+    std::string text(int codes)
+    {
+        const name block = b32("mov.u32", "%ctaid.x"), first = r(), is_here = p();
+        for (int code = codes - 1; code > 0; --code) {
+            say("ld.param.u32 %s, [arguments+%d];",
+                first,
+                ldpc_cuda_source::first_block_at(codes, code));
+            say("setp.ge.u32 %s, %s, %s;", is_here, block, first);
+            say("@%s bra C%d;", is_here, code);
+        }
+        return lines();
+    }
+};
+
+} // namespace
+
+int ldpc_cuda_source::first_block_at(int codes, int code)
+{
+    return codes * static_cast<int>(sizeof(ldpc_cuda_arguments)) +
+           code * static_cast<int>(sizeof(uint32_t));
+}
+
+template <typename Writer, typename Plan>
+void ldpc_cuda_source::add_part(const ldpc_decoding& decoding,
+                                const Plan& plan,
+                                const ldpc_cuda_store& store)
+{
+    d_threads = std::max(d_threads, store.threads);
+    d_registers = std::max(d_registers, store.registers);
+    d_parts += "C" + std::to_string(d_added) + ":\n" +
+               Writer(decoding, plan, { d_names, d_added, d_codes }).text();
+    ++d_added;
+}
+
+void ldpc_cuda_source::add(const ldpc_decoding& decoding, const ldpc_cuda_plan& plan)
+{
+    add_part<kernel_writer>(decoding, plan, plan);
+}
+
+void ldpc_cuda_source::add(const ldpc_decoding& decoding,
+                           const ldpc_cuda_folded_plan& plan)
+{
+    add_part<ldpc_cuda_folded_writer>(decoding, plan, plan.stores[0]);
+}
+
+std::string ldpc_cuda_source::text() const
+{
+    auto names = d_names;
+    const auto dispatch =
+        d_codes > 1 ? dispatch_writer(names).text(d_codes) : std::string();
+    return ".version 7.2\n.target sm_86\n.address_size 64\n"
+           ".extern .shared .align 16 .b8 memory[];\n"
+           ".visible .entry ldpc_decode(.param .align 8 .b8 arguments[" +
+           std::to_string(first_block_at(d_codes, d_codes > 1 ? d_codes : 0)) +
+           "])\n.maxntid " + std::to_string(d_threads) + ", 1, 1\n.maxnreg " +
+           std::to_string(d_registers) + "\n{\n" + names.declarations() + dispatch +
+           d_parts + "}\n";
 }
 
 } // namespace gr::cudaphy::kernels

@@ -3,6 +3,7 @@
 
 #include "kernels/ldpc/ldpc_cuda_folded_plan.h"
 #include "kernels/ldpc/ldpc_cuda_plan.h"
+#include "kernels/ldpc/ptx_writer.h"
 #include <string>
 
 namespace gr::cudaphy::kernels {
@@ -30,13 +31,40 @@ struct ldpc_cuda_arguments {
 };
 
 /*!
- * The kernel `ldpc_decode` for one code and set of parameters, in PTX.
+ * \brief The kernel `ldpc_decode` for a code and set of parameters, or for several, in
+ * PTX.
  *
  * The code's structure is the program: each circulant is a few instructions with its
  * column and shift as constants, and the messages, a byte each, stay in registers. This
  * is why the kernel is written at run time, for any code, and translated by the driver.
+ *
+ * Of several codes, each has its part of the program, and of the launch's blocks a run of
+ * its own. The kernel is given the ldpc_cuda_arguments of each, then each one's first
+ * block, a number of 32 bits, in ascending order.
  */
-std::string ldpc_cuda_source(const ldpc_decoding&, const ldpc_cuda_plan&);
-std::string ldpc_cuda_source(const ldpc_decoding&, const ldpc_cuda_folded_plan&);
+class ldpc_cuda_source
+{
+public:
+    explicit ldpc_cuda_source(int codes = 1) : d_codes(codes) {}
+
+    //! The next code's part.
+    void add(const ldpc_decoding&, const ldpc_cuda_plan&);
+    void add(const ldpc_decoding&, const ldpc_cuda_folded_plan&);
+    //! Once all are there.
+    std::string text() const;
+
+    static int first_block_at(int codes, int code);
+    //! What a launch's parameters have room for.
+    static constexpr int most_codes = 32;
+
+private:
+    template <typename Writer, typename Plan>
+    void add_part(const ldpc_decoding&, const Plan&, const ldpc_cuda_store&);
+
+    const int d_codes;
+    ptx_names d_names;
+    std::string d_parts;
+    int d_added = 0, d_threads = 0, d_registers = 0;
+};
 
 } // namespace gr::cudaphy::kernels

@@ -21,11 +21,14 @@ namespace gr::cudaphy::kernels {
 class kernel_writer : private ldpc_cuda_base_writer
 {
 public:
-    kernel_writer(const ldpc_decoding& decoding, const ldpc_cuda_plan& plan)
-        : ldpc_cuda_base_writer(decoding, plan), d_plan(plan)
+    kernel_writer(const ldpc_decoding& decoding,
+                  const ldpc_cuda_plan& plan,
+                  const ldpc_cuda_part& part)
+        : ldpc_cuda_base_writer(decoding, plan, part), d_plan(plan)
     {
     }
 
+    //! The code's part of the program.
     std::string text();
 
 private:

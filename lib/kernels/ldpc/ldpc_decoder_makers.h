@@ -3,6 +3,7 @@
 
 #include "kernels/ldpc/ldpc_fixed_point.h"
 #include "kernels/ldpc/ldpc_schedule.h"
+#include <gnuradio/cudaphy/kernels/ldpc_mixed_decoder.h>
 
 namespace gr::cudaphy::kernels {
 
@@ -24,5 +25,29 @@ bool can_decode_fixed_on_cuda(const ldpc_decoding&, int device);
 bool is_one_a_block_on_cuda(const ldpc_decoding&, int device);
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding&,
                                                            int device);
+
+//! Decodes words of several codes in one launch.
+class ldpc_mixed_launch
+{
+public:
+    explicit ldpc_mixed_launch(const std::vector<int>& codes) : d_codes(codes) {}
+    virtual ~ldpc_mixed_launch() = default;
+
+    //! Whose words it decodes, as numbers of an ldpc_mixed_decoder's codes.
+    const std::vector<int>& codes() const { return d_codes; }
+    //! \param parts  of each of codes(), null where there is none; at least one is not
+    virtual void run(const std::vector<const ldpc_mixed_decoder::part*>& parts,
+                     queue& queue) = 0;
+
+private:
+    const std::vector<int> d_codes;
+};
+
+//! Those that CUDA has for these codes in int8 arithmetic; `codes`: the numbers of
+//! `decodings`.
+std::vector<std::unique_ptr<ldpc_mixed_launch>>
+make_ldpc_mixed_launches_cuda(const std::vector<ldpc_decoding>& decodings,
+                              const std::vector<int>& codes,
+                              int device);
 
 } // namespace gr::cudaphy::kernels

@@ -171,11 +171,9 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
     // The bits set aside, and with them the others, once more or at last.
     for (size_t i = 0; i < order.aside.size(); ++i) {
         std::vector<int> sources;
-        for (int j = 0; j < chosen; ++j) {
-            if (solution.inverse.get(i, j)) {
-                sources.push_back(rest + j);
-            }
-        }
+        sources.reserve(chosen);
+        solution.inverse.for_each_one(
+            i, [&](size_t j) { sources.push_back(rest + static_cast<int>(j)); });
         all.add(place[order.aside[i]], std::move(sources));
     }
     for (size_t s = 0; s < order.steps.size(); ++s) {

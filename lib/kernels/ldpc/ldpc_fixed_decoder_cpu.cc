@@ -246,6 +246,7 @@ private:
         std::fill_n(running.of, count, int8_t{ -1 });
         running.spread(plan.words);
         bool kept = false;
+        const int8_t* decided = nullptr; // L of the output's bits, bit by bit
         for (int t = 0; t < p.max_iterations; ++t) {
             const auto& order = plan.turns[t % 2];
             for (const auto& run : plan.before[t % 2].shortened) {
@@ -280,19 +281,24 @@ private:
                     to.ok[first + word] = done.has(word);
                 }
             }
-            const auto& stops = last ? running : done;
-            if (!stops.is_empty()) {
-                keep(plan, plan.before[(t + 1) % 2], tile, stops, kept);
-                kept = true;
-            }
+            const auto& where = plan.before[(t + 1) % 2];
+            const auto stops = last ? running : done;
             for (int lane = 0; lane < most_lanes; ++lane) {
-                running.of[lane] &= ~done.of[lane];
+                running.of[lane] &= ~stops.of[lane];
             }
-            if (running.is_empty()) {
+            const bool ends = running.is_empty();
+            if (ends && !kept) {
+                decided = output_of(plan, where, tile);
+            } else if (!stops.is_empty()) {
+                keep(plan, where, tile, stops, kept);
+                kept = true;
+                decided = tile.decided.get();
+            }
+            if (ends) {
                 break;
             }
         }
-        put(plan, tile, to, first, count);
+        put(plan, tile, decided, to, first, count);
     }
 
     //! Has the iterations fetch what the word `next` and its neighbours begin with.
@@ -404,6 +410,20 @@ private:
         return out;
     }
 
+    //! L of the output's bits, bit by bit: where they stand, if they stand so, or in
+    //! tile.line.
+    const int8_t* output_of(const ldpc_fixed_plan& plan,
+                            const ldpc_fixed_plan::places& where,
+                            fixed_tile& tile) const
+    {
+        const auto& run = where.output[0];
+        if (where.output.size() == 1 && run.bit == 0 && run.step == 1) {
+            return tile.l.get() + run.at;
+        }
+        gather(where.output, tile.l.get(), plan.words, tile.line.get());
+        return tile.line.get();
+    }
+
     //! Sets aside what the words of `which` put out; `kept`: others have been before.
     void keep(const ldpc_fixed_plan& plan,
               const ldpc_fixed_plan::places& where,
@@ -422,6 +442,7 @@ private:
 
     void put(const ldpc_fixed_plan& plan,
              fixed_tile& tile,
+             const int8_t* decided,
              const results& to,
              size_t first,
              size_t count) const
@@ -431,12 +452,11 @@ private:
         const size_t bytes = d_decoding.output_bytes();
         if (p.packed && to.soft.empty() && plan.words == d_lanes && d_lanes > 1) {
             uint8_t* out = to.bits.data() + first * bytes;
-            fixed_packed_words(tile.decided.get(), bits, count, out, bytes);
+            fixed_packed_words(decided, bits, count, out, bytes);
             return;
         }
         const size_t stride = fixed_tile::line_stride(d_decoding);
-        const int8_t* lines =
-            fixed_separate(tile, tile.decided.get(), stride, bits, plan.words);
+        const int8_t* lines = fixed_separate(tile, decided, stride, bits, plan.words);
         for (size_t word = 0; word < count; ++word, lines += stride) {
             uint8_t* out = to.bits.data() + (first + word) * bytes;
             p.packed ? fixed_packed_bits(lines, bits, out) : fixed_bits(lines, bits, out);

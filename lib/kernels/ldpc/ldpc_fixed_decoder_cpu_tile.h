@@ -54,10 +54,12 @@ struct fixed_tile {
     const char *ahead = nullptr, *end_ahead = nullptr;
     int lines_ahead = 0;
 
-    //! Longest line of a codeword, and what vectors may touch behind it.
+    //! Longest line of a codeword, and what vectors may touch behind it. An odd number of
+    //! lines of cache, or the same places of many codewords would share a few of its
+    //! sets.
     static size_t line_stride(const ldpc_decoding& decoding)
     {
-        return (decoding.code->n() + 127) / 64 * 64;
+        return ((decoding.code->n() + 127) / line_of_cache | 1) * line_of_cache;
     }
 
     void fit(const ldpc_fixed_plan& plan, const ldpc_decoding& decoding)

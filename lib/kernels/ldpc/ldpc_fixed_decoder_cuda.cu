@@ -5,6 +5,7 @@
 #include "kernels/ldpc/ldpc_cuda_source.h"
 #include "kernels/ldpc/ldpc_decoder_makers.h"
 #include <algorithm>
+#include <cstring>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -63,57 +64,86 @@ uint32_t slots_for(const ldpc_cuda_kernel& kernel, int device)
     return attribute(cudaDevAttrMultiProcessorCount, device) * std::max(blocks, 1);
 }
 
-//! The kernel and its tables. Lives and dies with its device current.
-class cuda_tables
+//! A code's tables. Lives and dies with its device current.
+class code_tables
 {
 public:
-    cuda_tables(const ldpc_decoding& decoding, int device, ldpc_cuda_kernel::form form)
-        : d_kernel(decoding, shared_bytes_a_block(device), form),
-          d_slot_count(slots_for(d_kernel, device)), d_scales(factors(decoding.scales)),
-          d_sources(d_kernel.sources), d_outputs(d_kernel.outputs),
-          d_info(info_table(decoding, d_kernel.info)),
-          d_workspace(size_t(d_slot_count) * d_kernel.workspace_words * d_kernel.threads),
-          d_slots(std::vector<uint32_t>(d_slot_count)),
-          d_program(
-              cuda_program::make(d_kernel.source, "ldpc_decode", d_kernel.shared_bytes))
+    code_tables(const ldpc_decoding& decoding, const ldpc_cuda_kernel& kernel, int device)
+        : d_parameters(decoding.parameters), d_codewords(kernel.codewords),
+          d_slot_count(slots_for(kernel, device)), d_scales(factors(decoding.scales)),
+          d_sources(kernel.sources), d_outputs(kernel.outputs),
+          d_info(info_table(decoding, kernel.info)),
+          d_workspace(size_t(d_slot_count) * kernel.workspace_words * kernel.threads),
+          d_slots(std::vector<uint32_t>(d_slot_count))
+    {
+    }
+
+    ldpc_cuda_arguments arguments(const ldpc_decoder::received& llr,
+                                  const ldpc_decoder::results& to) const
+    {
+        return { llr.data,
+                 to.bits.data(),
+                 to.iterations.data(),
+                 to.ok.data(),
+                 to.soft.data(),
+                 d_scales.data(),
+                 d_sources.data(),
+                 d_outputs.data(),
+                 d_info.data(),
+                 static_cast<uint32_t>(to.ok.size()),
+                 d_parameters.llr_steps,
+                 static_cast<uint32_t>(d_parameters.max_iterations),
+                 d_slot_count,
+                 d_workspace.data(),
+                 d_slots.data() };
+    }
+    unsigned blocks_for(size_t words) const
+    {
+        return static_cast<unsigned>((words + d_codewords - 1) / d_codewords);
+    }
+
+private:
+    const ldpc_decoder::parameters d_parameters;
+    const size_t d_codewords;
+    const uint32_t d_slot_count;
+    device_memory<uint32_t> d_scales;
+    device_memory<int> d_sources, d_outputs;
+    device_memory<uint32_t> d_info, d_workspace, d_slots;
+};
+
+//! One code's kernel.
+class code_kernel
+{
+public:
+    code_kernel(const ldpc_decoding& decoding, int device, ldpc_cuda_kernel::form form)
+        : code_kernel(decoding,
+                      device,
+                      ldpc_cuda_kernel(decoding, shared_bytes_a_block(device), form))
     {
     }
 
     void launch(const ldpc_decoder::received& llr,
                 const ldpc_decoder::results& to,
-                const ldpc_decoder::parameters& p,
                 cudaStream_t stream) const
     {
-        const ldpc_cuda_arguments arguments{ llr.data,
-                                             to.bits.data(),
-                                             to.iterations.data(),
-                                             to.ok.data(),
-                                             to.soft.data(),
-                                             d_scales.data(),
-                                             d_sources.data(),
-                                             d_outputs.data(),
-                                             d_info.data(),
-                                             static_cast<uint32_t>(to.ok.size()),
-                                             p.llr_steps,
-                                             static_cast<uint32_t>(p.max_iterations),
-                                             d_slot_count,
-                                             d_workspace.data(),
-                                             d_slots.data() };
-        const size_t words = d_kernel.codewords;
-        d_program->launch(static_cast<unsigned>((to.ok.size() + words - 1) / words),
-                          d_kernel.threads,
+        const auto arguments = d_tables.arguments(llr, to);
+        d_program->launch(d_tables.blocks_for(to.ok.size()),
+                          d_threads,
                           &arguments,
                           sizeof arguments,
                           stream);
     }
 
 private:
-    ldpc_cuda_kernel d_kernel;
-    uint32_t d_slot_count;
-    device_memory<uint32_t> d_scales;
-    device_memory<int> d_sources, d_outputs;
-    device_memory<uint32_t> d_info, d_workspace, d_slots;
-    std::shared_ptr<cuda_program> d_program;
+    code_kernel(const ldpc_decoding& decoding, int device, const ldpc_cuda_kernel& kernel)
+        : d_tables(decoding, kernel, device), d_threads(kernel.threads),
+          d_program(cuda_program::make(kernel.source, "ldpc_decode", kernel.shared_bytes))
+    {
+    }
+
+    const code_tables d_tables;
+    const unsigned d_threads;
+    const std::shared_ptr<cuda_program> d_program;
 };
 
 class ldpc_fixed_decoder_cuda : public ldpc_decoder
@@ -124,9 +154,9 @@ public:
     {
         const cuda_device_scope scope(device);
         using form = ldpc_cuda_kernel::form;
-        d_tables = std::make_unique<cuda_tables>(decoding, device, form::chosen);
+        d_kernel = std::make_unique<code_kernel>(decoding, device, form::chosen);
         if (ldpc_cuda_kernel::folds_few(decoding, shared_bytes_a_block(device))) {
-            d_for_few = std::make_unique<cuda_tables>(decoding, device, form::folded);
+            d_for_few = std::make_unique<code_kernel>(decoding, device, form::folded);
             d_few = attribute(cudaDevAttrMultiProcessorCount, device);
         }
     }
@@ -134,7 +164,7 @@ public:
     {
         const cuda_device_scope scope(d_device);
         d_for_few.reset();
-        d_tables.reset();
+        d_kernel.reset();
     }
 
     arithmetic calculation() const override { return arithmetic::int8; }
@@ -144,8 +174,8 @@ public:
         const size_t words = d_decoding.batch(llr, to);
         if (words > 0) {
             const cuda_device_scope scope(d_device);
-            const auto& tables = words <= d_few ? d_for_few : d_tables;
-            tables->launch(llr, to, d_decoding.parameters, stream_of(queue));
+            const auto& kernel = words <= d_few ? d_for_few : d_kernel;
+            kernel->launch(llr, to, stream_of(queue));
         }
     }
 
@@ -153,7 +183,66 @@ private:
     ldpc_decoding d_decoding;
     int d_device;
     size_t d_few = 0; //!< codewords that `d_for_few` takes at most; 0: there is none
-    std::unique_ptr<cuda_tables> d_tables, d_for_few;
+    std::unique_ptr<code_kernel> d_kernel, d_for_few;
+};
+
+//! Several codes' kernel.
+class ldpc_mixed_launch_cuda : public ldpc_mixed_launch
+{
+public:
+    ldpc_mixed_launch_cuda(const std::vector<ldpc_decoding>& decodings,
+                           const std::vector<int>& codes,
+                           int device)
+        : ldpc_mixed_launch(codes), d_device(device)
+    {
+        const cuda_device_scope scope(device);
+        const ldpc_cuda_mixed_kernel kernel(decodings, shared_bytes_a_block(device));
+        d_threads = kernel.threads;
+        for (size_t i = 0; i < decodings.size(); ++i) {
+            d_tables.push_back(
+                std::make_unique<code_tables>(decodings[i], kernel.codes[i], device));
+        }
+        d_program = cuda_program::make(kernel.source, "ldpc_decode", kernel.shared_bytes);
+    }
+    ~ldpc_mixed_launch_cuda() override
+    {
+        const cuda_device_scope scope(d_device);
+        d_program.reset();
+        d_tables.clear();
+    }
+
+    void run(const std::vector<const ldpc_mixed_decoder::part*>& parts,
+             queue& queue) override
+    {
+        const cuda_device_scope scope(d_device);
+        std::vector<ldpc_cuda_arguments> arguments;
+        std::vector<uint32_t> first_blocks;
+        unsigned blocks = 0;
+        for (size_t i = 0; i < parts.size(); ++i) {
+            first_blocks.push_back(blocks);
+            if (parts[i]) {
+                arguments.push_back(d_tables[i]->arguments(parts[i]->llr, parts[i]->out));
+                blocks += d_tables[i]->blocks_for(parts[i]->out.ok.size());
+            } else {
+                arguments.push_back({}); // no block reads them
+            }
+        }
+        std::vector<char> all(arguments.size() * sizeof(ldpc_cuda_arguments) +
+                              first_blocks.size() * sizeof(uint32_t));
+        std::memcpy(
+            all.data(), arguments.data(), arguments.size() * sizeof(ldpc_cuda_arguments));
+        const auto codes = static_cast<int>(arguments.size());
+        std::memcpy(all.data() + ldpc_cuda_source::first_block_at(codes, 0),
+                    first_blocks.data(),
+                    first_blocks.size() * sizeof(uint32_t));
+        d_program->launch(blocks, d_threads, all.data(), all.size(), stream_of(queue));
+    }
+
+private:
+    const int d_device;
+    unsigned d_threads = 0;
+    std::vector<std::unique_ptr<code_tables>> d_tables;
+    std::shared_ptr<cuda_program> d_program;
 };
 
 } // namespace
@@ -173,6 +262,25 @@ std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding& 
                                                            int device)
 {
     return std::make_unique<ldpc_fixed_decoder_cuda>(decoding, device);
+}
+
+std::vector<std::unique_ptr<ldpc_mixed_launch>>
+make_ldpc_mixed_launches_cuda(const std::vector<ldpc_decoding>& decodings,
+                              const std::vector<int>& codes,
+                              int device)
+{
+    std::vector<std::unique_ptr<ldpc_mixed_launch>> out;
+    for (const auto& group :
+         ldpc_cuda_mixed_kernel::groups(decodings, shared_bytes_a_block(device))) {
+        std::vector<ldpc_decoding> chosen;
+        std::vector<int> numbers;
+        for (const int i : group) {
+            chosen.push_back(decodings[i]);
+            numbers.push_back(codes[i]);
+        }
+        out.push_back(std::make_unique<ldpc_mixed_launch_cuda>(chosen, numbers, device));
+    }
+    return out;
 }
 
 } // namespace gr::cudaphy::kernels

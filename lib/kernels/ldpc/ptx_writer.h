@@ -6,10 +6,33 @@
 
 namespace gr::cudaphy::kernels {
 
-//! A program in PTX that grows line by line, and its registers.
+//! How many names of each kind a program has given to registers and labels.
+struct ptx_names {
+    int r = 0, d = 0, f = 0, h = 0, p = 0, labels = 0;
+
+    std::string declarations() const
+    {
+        std::string out;
+        const auto declare = [&out](const char* type, char letter, int count) {
+            out += std::string(".reg .") + type + " %" + letter + '<' +
+                   std::to_string(count + 1) + ">;\n";
+        };
+        declare("b32", 'r', r);
+        declare("b64", 'd', d);
+        declare("f32", 'f', f);
+        declare("b16", 'h', h);
+        declare("pred", 'p', p);
+        return out;
+    }
+};
+
+//! A program in PTX, or a part of one, that grows line by line.
 class ptx_writer
 {
 protected:
+    //! The parts of a program share its names.
+    explicit ptx_writer(ptx_names& names) : d_names(names) {}
+
     using name = std::string; //!< of a register, predicate or label
 
     //! A line; operands where the format says %s (names), %d or %x.
@@ -28,28 +51,15 @@ protected:
         return result;
     }
 
-    name r() { return "%r" + std::to_string(d_r++); } //!< 32 bits
-    name d() { return "%d" + std::to_string(d_d++); } //!< 64
-    name f() { return "%f" + std::to_string(d_f++); } //!< float
-    name h() { return "%h" + std::to_string(d_h++); } //!< 16 bits
-    name p() { return "%p" + std::to_string(d_p++); } //!< predicate
-    name label() { return "L" + std::to_string(d_label++); }
+    name r() { return "%r" + std::to_string(d_names.r++); } //!< 32 bits
+    name d() { return "%d" + std::to_string(d_names.d++); } //!< 64
+    name f() { return "%f" + std::to_string(d_names.f++); } //!< float
+    name h() { return "%h" + std::to_string(d_names.h++); } //!< 16 bits
+    name p() { return "%p" + std::to_string(d_names.p++); } //!< predicate
+    name label() { return "L" + std::to_string(d_names.labels++); }
 
-    //! The declarations of all registers so far, and the text.
-    std::string declared_text() const
-    {
-        std::string out;
-        const auto declare = [&out](const char* type, char letter, int count) {
-            out += std::string(".reg .") + type + " %" + letter + '<' +
-                   std::to_string(count + 1) + ">;\n";
-        };
-        declare("b32", 'r', d_r);
-        declare("b64", 'd', d_d);
-        declare("f32", 'f', d_f);
-        declare("b16", 'h', d_h);
-        declare("pred", 'p', d_p);
-        return out + d_text;
-    }
+    //! What has been said.
+    const std::string& lines() const { return d_text; }
 
 private:
     static const char* plain(const std::string& text) { return text.c_str(); }
@@ -66,8 +76,8 @@ private:
     }
     static std::string line(const char* format) { return line("%s", format); }
 
+    ptx_names& d_names;
     std::string d_text;
-    int d_r = 0, d_d = 0, d_f = 0, d_h = 0, d_p = 0, d_label = 0;
 };
 
 } // namespace gr::cudaphy::kernels

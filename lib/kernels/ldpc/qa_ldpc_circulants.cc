@@ -5,6 +5,8 @@
 #include "kernels/ldpc/ldpc_circulant_inverse.h"
 #include "kernels/ldpc/ldpc_circulant_plan.h"
 #include "kernels/ldpc/ldpc_circulant_product.h"
+#include "kernels/ldpc/ldpc_elimination.h"
+#include "kernels/ldpc/ldpc_encoding_plan.h"
 #include <algorithm>
 #include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
 #include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
@@ -182,6 +184,57 @@ BOOST_AUTO_TEST_CASE(ar4ja_of_4096_and_16384_bits)
                     BOOST_REQUIRE(words[w * n + code->info_positions()[i]] ==
                                   info[w * k + i]);
                 }
+            }
+        }
+    }
+}
+
+//! The plan bit by bit, whose dense part comes from circulants, too: all checks are even.
+BOOST_AUTO_TEST_CASE(steps_of_bits_that_come_from_circulants)
+{
+    if (tested_backend() != backend::cpu) {
+        return;
+    }
+    for (const int k : { 1024, 4096 }) {
+        for (const auto rate : { "1/2", "2/3", "4/5" }) {
+            const auto code = ldpc_code::ccsds("ar4ja", k, rate);
+            const int z = code->circulants().lifting_size;
+            const auto order = eliminate(*code);
+            const bool serves = ldpc_circulant_sum::serves(code->circulants());
+            BOOST_TEST(serves == (z >= 128));
+            for (size_t s = 0; serves && s < order.steps.size(); ++s) {
+                const auto& first = order.steps[s / z * z];
+                BOOST_REQUIRE(order.steps[s].row / z == first.row / z);
+                BOOST_REQUIRE(order.steps[s].column / z == first.column / z);
+            }
+            const ldpc_encoding_plan plan(*code);
+            const auto info = random_bits(k);
+            std::vector<uint8_t> place(plan.slots);
+            for (int i = 0; i < k; ++i) {
+                place[plan.info[i]] = info[i];
+            }
+            for (size_t s = 0; s < plan.target.size(); ++s) {
+                uint8_t sum = 0;
+                for (int i = plan.start[s]; i < plan.start[s + 1]; ++i) {
+                    sum ^= place[plan.source[i]];
+                }
+                place[plan.target[s]] = sum;
+            }
+            BOOST_TEST(plan.chain.empty());
+            // The bits sent stand first, then those that are not.
+            auto columns = code->transmitted();
+            columns.insert(
+                columns.end(), code->punctured().begin(), code->punctured().end());
+            std::vector<uint8_t> word(code->variables());
+            for (size_t i = 0; i < columns.size(); ++i) {
+                word[columns[i]] = place[i];
+            }
+            for (int r = 0; r < code->checks(); ++r) {
+                uint8_t sum = 0;
+                for (int e = code->row_start()[r]; e < code->row_start()[r + 1]; ++e) {
+                    sum ^= word[code->columns()[e]];
+                }
+                BOOST_REQUIRE(sum == 0);
             }
         }
     }

@@ -48,6 +48,61 @@ struct outcome {
     }
 };
 
+//! What a launch is given for one code's words.
+class inputs
+{
+public:
+    inputs(const ldpc_decoding& decoding, const ldpc_cuda_kernel& kernel)
+        : d_decoding(decoding), d_kernel(kernel), d_slots(slot_count),
+          d_workspace(size_t(slot_count) * kernel.workspace_words * kernel.threads,
+                      0xabababab)
+    {
+        for (const float scale : decoding.scales) {
+            d_scales.push_back(to_float16(scale) * 0x10001u);
+        }
+        d_scales.push_back(0);
+        const auto terms = decoding.crc_terms();
+        for (size_t i = 0; i < kernel.info.size(); ++i) {
+            d_info.push_back(kernel.info[i]);
+            d_info.push_back(terms.empty() ? 0 : terms[i]);
+        }
+    }
+    template <typename Llr>
+    ldpc_cuda_arguments arguments(const std::vector<Llr>& llr, outcome& got)
+    {
+        return { llr.data(),
+                 got.bits.data(),
+                 got.iterations.data(),
+                 got.ok.data(),
+                 got.soft.data(),
+                 d_scales.data(),
+                 d_kernel.sources.data(),
+                 d_kernel.outputs.data(),
+                 d_info.data(),
+                 static_cast<uint32_t>(got.ok.size()),
+                 d_decoding.parameters.llr_steps,
+                 static_cast<uint32_t>(d_decoding.parameters.max_iterations),
+                 slot_count,
+                 d_workspace.data(),
+                 d_slots.data() };
+    }
+    unsigned blocks_for(size_t words) const
+    {
+        return static_cast<unsigned>((words + d_kernel.codewords - 1) /
+                                     d_kernel.codewords);
+    }
+    void check_after() const
+    {
+        BOOST_TEST((d_slots == std::vector<uint32_t>(slot_count)));
+    }
+
+private:
+    static constexpr uint32_t slot_count = 2;
+    const ldpc_decoding& d_decoding;
+    const ldpc_cuda_kernel& d_kernel;
+    std::vector<uint32_t> d_scales{ 0x38383838 }, d_info, d_slots, d_workspace;
+};
+
 template <typename Llr>
 outcome on_machine(const ldpc_decoding& decoding,
                    const ldpc_cuda_kernel& kernel,
@@ -56,44 +111,16 @@ outcome on_machine(const ldpc_decoding& decoding,
 {
     const size_t words = llr.size() / decoding.code->n();
     outcome got(decoding, words);
-    std::vector<uint32_t> scales{ 0x38383838 }, info;
-    for (const float scale : decoding.scales) {
-        scales.push_back(to_float16(scale) * 0x10001u);
-    }
-    scales.push_back(0);
-    const auto terms = decoding.crc_terms();
-    for (size_t i = 0; i < kernel.info.size(); ++i) {
-        info.push_back(kernel.info[i]);
-        info.push_back(terms.empty() ? 0 : terms[i]);
-    }
-    constexpr uint32_t slot_count = 2;
-    std::vector<uint32_t> slots(slot_count);
-    std::vector<uint32_t> workspace(
-        size_t(slot_count) * kernel.workspace_words * kernel.threads, 0xabababab);
-    const ldpc_cuda_arguments arguments{ llr.data(),
-                                         got.bits.data(),
-                                         got.iterations.data(),
-                                         got.ok.data(),
-                                         got.soft.data(),
-                                         scales.data(),
-                                         kernel.sources.data(),
-                                         kernel.outputs.data(),
-                                         info.data(),
-                                         static_cast<uint32_t>(words),
-                                         decoding.parameters.llr_steps,
-                                         static_cast<uint32_t>(
-                                             decoding.parameters.max_iterations),
-                                         slot_count,
-                                         workspace.data(),
-                                         slots.data() };
+    inputs given(decoding, kernel);
+    const auto arguments = given.arguments(llr, got);
     ptx_machine::launch how;
-    how.blocks = static_cast<unsigned>((words + kernel.codewords - 1) / kernel.codewords);
+    how.blocks = given.blocks_for(words);
     how.threads = kernel.threads;
     how.shared_bytes = kernel.shared_bytes;
     how.arguments = &arguments;
     how.backwards = backwards;
     ptx_machine(kernel.source).run(how);
-    BOOST_TEST((slots == std::vector<uint32_t>(slot_count)));
+    given.check_after();
     return got;
 }
 
@@ -278,6 +305,92 @@ BOOST_AUTO_TEST_CASE(extreme_llrs)
           fixed_point(5, true),
           form::folded,
           std::vector<float>(code->n(), std::numeric_limits<float>::quiet_NaN()));
+}
+
+BOOST_AUTO_TEST_CASE(several_codes_in_one_launch)
+{
+    const std::vector<ldpc_code::sptr> codes{ ldpc_code::wifi(648, "1/2"),
+                                              ldpc_code::wifi(648, "5/6"),
+                                              ldpc_code::wifi(648, "2/3"),
+                                              ldpc_code::wifi(648, "3/4") };
+    const std::vector<size_t> words{ 7, 0, 5, 1 };
+    for (const bool early_stop : { true, false }) {
+        auto p = fixed_point(6, early_stop);
+        p.llr = number::int8;
+        std::vector<ldpc_decoding> decodings;
+        for (const auto& code : codes) {
+            decodings.push_back({ code, p, ldpc_decoding::scales_of(*code, p) });
+        }
+        const ldpc_cuda_mixed_kernel kernel(decodings, hopper);
+        std::vector<std::vector<int8_t>> llr;
+        std::vector<outcome> got;
+        std::vector<inputs> given;
+        for (size_t c = 0; c < codes.size(); ++c) {
+            llr.push_back(in_steps(noisy(codes[c], words[c], 3.0)));
+            got.emplace_back(decodings[c], words[c]);
+            given.emplace_back(decodings[c], kernel.codes[c]);
+        }
+        struct {
+            ldpc_cuda_arguments of[4];
+            uint32_t first_block[4];
+        } arguments{};
+        ptx_machine::launch how;
+        how.blocks = 0;
+        for (size_t c = 0; c < codes.size(); ++c) {
+            arguments.of[c] = given[c].arguments(llr[c], got[c]);
+            arguments.first_block[c] = how.blocks;
+            how.blocks += given[c].blocks_for(words[c]);
+        }
+        how.threads = kernel.threads;
+        how.shared_bytes = kernel.shared_bytes;
+        how.arguments = &arguments;
+        ptx_machine(kernel.source).run(how);
+        for (size_t c = 0; c < codes.size(); ++c) {
+            const auto alone = on_machine(
+                decodings[c], ldpc_cuda_kernel(decodings[c], hopper), llr[c], false);
+            BOOST_TEST((got[c].bits == alone.bits));
+            BOOST_TEST((got[c].iterations == alone.iterations));
+            BOOST_TEST((got[c].ok == alone.ok));
+            BOOST_TEST((got[c].soft == alone.soft));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(which_codes_share_a_launch)
+{
+    const auto groups = [](const std::vector<ldpc_code::sptr>& codes) {
+        std::vector<ldpc_decoding> decodings;
+        for (const auto& code : codes) {
+            const auto p = fixed_point(10, true);
+            decodings.push_back({ code, p, ldpc_decoding::scales_of(*code, p) });
+        }
+        return ldpc_cuda_mixed_kernel::groups(decodings, hopper);
+    };
+    using lists = std::vector<std::vector<int>>;
+    // Rates of a length, and lengths apart.
+    BOOST_TEST(
+        (groups({ ldpc_code::wifi(1944, "1/2"),
+                  ldpc_code::wifi(648, "1/2"),
+                  ldpc_code::wifi(1944, "5/6"),
+                  ldpc_code::wifi(648, "3/4"),
+                  ldpc_code::wifi(1944, "2/3") }) == lists{ { 0, 2, 4 }, { 1, 3 } }));
+    BOOST_TEST((groups({ ldpc_code::nr5g(1, 384, 46),
+                         ldpc_code::nr5g(2, 384, 12),
+                         ldpc_code::nr5g(1, 384, 4) }) == lists{ { 0, 1, 2 } }));
+    BOOST_TEST((groups({ ldpc_code::dvbs2("short", "1/2"),
+                         ldpc_code::dvbs2("short", "8/9") }) == lists{ { 0, 1 } }));
+    // Programs of which each is long.
+    BOOST_TEST((groups({ ldpc_code::dvbs2("normal", "1/2"),
+                         ldpc_code::dvbs2("normal", "3/4") }) == lists{}));
+    BOOST_TEST((groups({}) == lists{}));
+    // No program grows beyond its room, nor a launch's parameters.
+    std::vector<ldpc_code::sptr> many(40, ldpc_code::wifi(648, "1/2"));
+    size_t most = 0;
+    for (const auto& group : groups(many)) {
+        most = std::max(most, group.size());
+    }
+    BOOST_TEST(most > 1u);
+    BOOST_TEST(most <= size_t(ldpc_cuda_source::most_codes));
 }
 
 BOOST_AUTO_TEST_CASE(codes_that_fit_no_block_are_refused)

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
+#include <vector>
+
+namespace gr::cudaphy::kernels {
+
+/*!
+ * \brief Decodes batches whose codewords are of several codes, as adaptive coding makes
+ * them: of other rates, lengths and families.
+ *
+ * Each word is decoded as its code's ldpc_decoder decodes it, with the same result; but
+ * on CUDA, in int8 arithmetic, the words of codes of one size go in one launch: those
+ * whose blocks have as many threads, as the rates of one family and length have. (Long
+ * frames, such as DVB-S2's normal ones, fill a multiprocessor a word and gain nothing;
+ * they have a launch a code.)
+ */
+class CUDAPHY_API ldpc_mixed_decoder
+{
+public:
+    //! \throws std::invalid_argument if there is no code, one is null, or as
+    //! ldpc_decoder::make(); backend_unavailable as resolve().
+    static std::unique_ptr<ldpc_mixed_decoder>
+    make(const std::vector<ldpc_code::sptr>& codes,
+         const ldpc_decoder::parameters&,
+         backend where = backend::automatic,
+         int device = 0);
+    virtual ~ldpc_mixed_decoder() = default;
+
+    //! The words of one code.
+    struct part {
+        int code;                   //!< number of make()'s `codes`, from 0
+        ldpc_decoder::received llr; //!< (words, n)
+        ldpc_decoder::results out;
+    };
+
+    /*!
+     * Decodes a batch; returns before the device has finished if `queue` is a device's.
+     * \param parts  in any order; of each code one at most, of any number of words
+     * \throws std::invalid_argument for an unknown code, two parts of one code, or types
+     * and sizes that do not fit; nothing is decoded then
+     */
+    virtual void run(const std::vector<part>& parts, queue& queue) = 0;
+
+    //! Launches that a batch with words of these codes takes.
+    virtual int launches(const std::vector<int>& codes) const = 0;
+};
+
+} // namespace gr::cudaphy::kernels
