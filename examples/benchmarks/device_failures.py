@@ -72,7 +72,7 @@ def exhausted(arguments):
     good = True
     for leave, text in (
         (2 << 20, "no memory"),
-        (96 << 20, "memory for the blocks alone"),
+        (112 << 20, "memory for the blocks alone"),
     ):
         with gpu_tools.memory_taken(arguments.device, leave):
             try:

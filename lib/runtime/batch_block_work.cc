@@ -218,7 +218,8 @@ void batch_block::submit(const rings& rings, int number, int frames)
     announce();
     auto* free = d_free.back();
     const auto& kind = d_kinds[number];
-    auto& line = lends(kind, frames) ? *d_lent : *free->line;
+    const bool is_lent = lends(kind, frames);
+    auto& line = is_lent ? *d_lent : *free->line;
     d_lent = nullptr; // for one batch
     free->used = &line;
     batch work{ frames, {}, {}, free->statuses() };
@@ -268,7 +269,7 @@ void batch_block::submit(const rings& rings, int number, int frames)
         const auto items = size_t(frames) * kind.out[p];
         if (d_edges_out[p]) {
             d_edges_out[p]->written(
-                line, item_of(p), items, work.out[p], d_next != nullptr);
+                line, item_of(p), items, work.out[p], is_lent, d_next != nullptr);
         }
         if (own_memory && d_host_reads[p]) {
             line.copy_out(to[p], work.out[p], items * d_outputs[p].item_bytes);

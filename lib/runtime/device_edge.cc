@@ -181,8 +181,12 @@ void* device_edge::place(uint64_t first, size_t items, void* room) const
                : room;
 }
 
-void device_edge::written(
-    queue& line, uint64_t first, size_t items, const void* room, bool marks_later)
+void device_edge::written(queue& line,
+                          uint64_t first,
+                          size_t items,
+                          const void* room,
+                          bool is_lent,
+                          bool marks_later)
 {
     if (!in_one_piece(first, items)) {
         in_pieces(first, items, [&](char* ring, size_t at, size_t bytes) {
@@ -196,12 +200,11 @@ void device_edge::written(
     if (mine == d_marks.end()) {
         mine = d_marks.insert(mine, { &line, first, 0, make_event(line), true });
     }
-    // What it wrote before is done, but where it was lent to a block that is not.
     if (!marks_later) {
         set(mine->event.get(), line);
     }
     mine->is_set = !marks_later;
-    mine->first = marks_later ? std::min(mine->first, first) : first;
+    mine->first = is_lent ? std::min(mine->first, first) : first;
     mine->end = first + items;
 }
 

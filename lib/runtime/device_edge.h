@@ -45,12 +45,14 @@ public:
     //! Where a kernel on `line` is to write items: in the ring, or in `room`.
     void* place(uint64_t first, size_t items, void* room) const;
     //! After the kernel: what is in `room` is copied to the ring, and readers' queues
-    //! will find it. Where readers mostly use the same queue, `marks_later` spares it the
-    //! mark until another one asks.
+    //! will find it. What the writer wrote on `line` before is done, unless it `is_lent`
+    //! by the block before. Where readers mostly use the same queue, `marks_later` spares
+    //! it the mark until another one asks.
     void written(queue& line,
                  uint64_t first,
                  size_t items,
                  const void* room,
+                 bool is_lent = false,
                  bool marks_later = false);
 
     //! The writer's queues that may still be writing some of these items: those that a

@@ -465,6 +465,17 @@ BOOST_AUTO_TEST_CASE(readers_wait_for_the_queues_that_write_what_they_read_and_n
     BOOST_TEST((edge.writing(40, 100) == queues{}));
     edge.begin();
     BOOST_TEST((edge.writing(0, 100) == queues{}));
+    // On a lent queue what was written before may not be done.
+    const auto write_lent = [&](queue& line, uint64_t first, size_t items) {
+        const auto* place = edge.place(first, items, room.data());
+        edge.written(line, first, items, place, true, first % 40 == 0);
+    };
+    write_lent(*a, 0, 10);
+    write_lent(*b, 10, 10);
+    BOOST_TEST((edge.writing(10, 10) == queues{ b.get() }));
+    write_lent(*a, 20, 10);
+    BOOST_TEST((edge.writing(0, 10) == queues{ a.get() }));
+    BOOST_TEST((edge.writing(15, 10) == queues{ a.get(), b.get() }));
 }
 
 BOOST_AUTO_TEST_CASE(readers_side_by_side_wake_up_while_the_block_before_submits)
