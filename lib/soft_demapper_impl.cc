@@ -15,6 +15,34 @@ int checked_vlen(int vlen)
     return vlen;
 }
 
+soft_demapper_impl::number number_of(const std::string& type)
+{
+    using number = soft_demapper_impl::number;
+    if (type == "float") {
+        return number::float32;
+    }
+    if (type == "float16") {
+        return number::float16;
+    }
+    if (type == "int8") {
+        return number::int8;
+    }
+    throw std::invalid_argument("type \"" + type +
+                                "\" is none of \"float\", \"float16\", \"int8\"");
+}
+
+size_t bytes_of(soft_demapper_impl::number type)
+{
+    switch (type) {
+    case soft_demapper_impl::number::int8:
+        return sizeof(int8_t);
+    case soft_demapper_impl::number::float16:
+        return sizeof(float16);
+    default:
+        return sizeof(float);
+    }
+}
+
 std::vector<batch_port> input_ports(int vlen, bool noise_input)
 {
     std::vector<batch_port> ports{ { sizeof(complex64) * vlen, 1 } };
@@ -29,10 +57,10 @@ class demapper_job : public batch_job
 public:
     demapper_job(const kernels::soft_demapper::parameters& p,
                  int vlen,
-                 bool int8,
+                 soft_demapper_impl::number type,
                  const std::atomic<float>* fixed_noise,
                  queue& line)
-        : d_int8(int8), d_vlen(vlen), d_llrs(size_t(vlen) * p.points.bits),
+        : d_type(type), d_vlen(vlen), d_llrs(size_t(vlen) * p.points.bits),
           d_fixed_noise(fixed_noise), d_scalar(line),
           d_kernel(kernels::soft_demapper::make(p, line.where(), line.device()))
     {
@@ -46,15 +74,18 @@ public:
                           llr,
                           line);
         };
-        if (d_int8) {
-            run(work.output<int8_t>(0, d_llrs));
-        } else {
-            run(work.output<float>(0, d_llrs));
+        switch (d_type) {
+        case soft_demapper_impl::number::int8:
+            return run(work.output<int8_t>(0, d_llrs));
+        case soft_demapper_impl::number::float16:
+            return run(work.output<float16>(0, d_llrs));
+        default:
+            return run(work.output<float>(0, d_llrs));
         }
     }
 
 private:
-    const bool d_int8;
+    const soft_demapper_impl::number d_type;
     const size_t d_vlen, d_llrs;
     const std::atomic<float>*
         d_fixed_noise; //!< null where the noise variances have a port
@@ -78,17 +109,13 @@ soft_demapper::sptr soft_demapper::make(const std::string& constellation,
                                         const std::string& type,
                                         float llr_steps)
 {
-    if (type != "float" && type != "int8") {
-        throw std::invalid_argument("type \"" + type +
-                                    "\" is none of \"float\", \"int8\"");
-    }
     return gnuradio::make_block_sptr<soft_demapper_impl>(
         kernels::soft_demapper::parameters{ kernels::constellation::make(constellation),
                                             max_log,
                                             llr_positive,
                                             llr_steps },
         checked_vlen(vlen),
-        type == "int8",
+        number_of(type),
         noise_input,
         checked_noise_variance(noise_variance),
         batch_options{ length_tag_key, backend, device, max_batch, max_latency });
@@ -96,7 +123,7 @@ soft_demapper::sptr soft_demapper::make(const std::string& constellation,
 
 soft_demapper_impl::soft_demapper_impl(const kernels::soft_demapper::parameters& p,
                                        int vlen,
-                                       bool int8,
+                                       number type,
                                        bool noise_input,
                                        float noise_variance,
                                        const batch_options& options)
@@ -105,12 +132,12 @@ soft_demapper_impl::soft_demapper_impl(const kernels::soft_demapper::parameters&
                                         noise_input ? 2 : 1,
                                         sizeof(complex64) * vlen,
                                         sizeof(float) * vlen),
-                gr::io_signature::make(1, 1, int8 ? 1 : sizeof(float))),
+                gr::io_signature::make(1, 1, bytes_of(type))),
       batch_block(options,
                   input_ports(vlen, noise_input),
-                  { { int8 ? 1 : sizeof(float), vlen * p.points.bits } },
+                  { { bytes_of(type), vlen * p.points.bits } },
                   0),
-      d_parameters(p), d_vlen(vlen), d_int8(int8), d_noise_input(noise_input),
+      d_parameters(p), d_vlen(vlen), d_type(type), d_noise_input(noise_input),
       d_noise_variance(noise_variance)
 {
     make_jobs();
@@ -141,7 +168,7 @@ void soft_demapper_impl::set_noise_variance(float noise_variance)
 std::unique_ptr<batch_job> soft_demapper_impl::make_job(queue& line)
 {
     return std::make_unique<demapper_job>(
-        d_parameters, d_vlen, d_int8, d_noise_input ? nullptr : &d_noise_variance, line);
+        d_parameters, d_vlen, d_type, d_noise_input ? nullptr : &d_noise_variance, line);
 }
 
 } // namespace gr::cudaphy

@@ -10,9 +10,11 @@ namespace gr::cudaphy {
 class soft_demapper_impl : public soft_demapper, public batch_block
 {
 public:
+    enum class number { float32, float16, int8 }; //!< of the LLRs
+
     soft_demapper_impl(const kernels::soft_demapper::parameters& parameters,
                        int vlen,
-                       bool int8,
+                       number type,
                        bool noise_input,
                        float noise_variance,
                        const batch_options& options);
@@ -28,7 +30,7 @@ private:
 
     const kernels::soft_demapper::parameters d_parameters;
     const int d_vlen;
-    const bool d_int8;
+    const number d_type;
     const bool d_noise_input;
     std::atomic<float> d_noise_variance;
 };

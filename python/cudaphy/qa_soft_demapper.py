@@ -3,7 +3,7 @@
 """The block soft_demapper in flowgraphs, and the whole way from pilots to LLRs."""
 
 import numpy as np
-from gnuradio import cudaphy, gr
+from gnuradio import blocks, cudaphy, gr
 from qa_support import (
     BACKEND,
     KEY,
@@ -80,6 +80,28 @@ class qa_soft_demapper(FlowgraphCase):
         x = gaussian((100,))
         one = self.demap("wifi_qam64", x, llr_positive=1, noise_variance=0.2)
         self.assert_llrs(one.data, -llrs(x, 0.2, "wifi_qam64", True))
+
+    def test_llrs_may_be_float16_or_int8(self):
+        x = gaussian((300,))
+
+        def numbers(sink, number, **options):
+            top = gr.top_block()
+            block = demapper("qam64", noise_variance=0.02, **options)
+            top.connect(blocks.vector_source_c(x), block, sink)
+            top.run()
+            return np.array(sink.data()).astype(number)
+
+        for max_log in (True, False):
+            floats = self.demap("qam64", x, noise_variance=0.02, max_log=max_log).data
+            options = dict(type="float16", max_log=max_log)
+            bits = numbers(blocks.vector_sink_s(), "int16", **options)
+            np.testing.assert_array_equal(bits.view("float16"), floats.astype("float16"))
+            options = dict(type="int8", llr_steps=3, max_log=max_log)
+            steps = numbers(blocks.vector_sink_b(), "uint8", **options)
+            wanted = np.rint(np.clip(floats * np.float32(3), -127, 127))
+            np.testing.assert_array_equal(steps.view("int8"), wanted.astype("int8"))
+        with self.assert_refuses("float8", "float16", "int8"):
+            demapper("qam64", type="float8")
 
     def test_what_is_not_known_is_an_erasure(self):
         x = gaussian((8,))

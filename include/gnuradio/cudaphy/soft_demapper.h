@@ -11,10 +11,10 @@ namespace gr::cudaphy {
  * \ingroup cudaphy
  *
  * In 0: vectors of `vlen` complex. In 1 (with noise_input): their noise variances,
- * vectors of `vlen` floats. Out: floats or bytes that are int8, the LLRs of the first
- * symbol's bits, first-sent bit first, then those of the second. Convention:
- * docs/conventions.md; positive means 0 unless llr_positive is 1. Equation:
- * kernels/soft_demapper.h.
+ * vectors of `vlen` floats. Out: floats, shorts that are float16 (IEEE 754 binary16), or
+ * bytes that are int8, the LLRs of the first symbol's bits, first-sent bit first, then
+ * those of the second. Convention: docs/conventions.md; positive means 0 unless
+ * llr_positive is 1. Equation: kernels/soft_demapper.h.
  *
  * Message port noise_variance: a number, or a pair whose second is one, becomes the noise
  * variance from the next batch on, as by set_noise_variance(); any other is left with a
@@ -40,8 +40,9 @@ public:
      * "cuda", "cpu" or "reference" \param device         index of the GPU \param
      * max_batch      items in one launch at most; 0: automatic \param max_latency seconds
      * that an item may wait for a fuller batch
-     * \param type           of the LLRs: "float", or "int8" for steps of 1 / llr_steps,
-     * saturated at 127 steps, as the LDPC decoder takes them
+     * \param type           of the LLRs: "float"; "float16", saturated at 65504; or
+     * "int8" for steps of 1 / llr_steps, saturated at 127 steps, as the LDPC decoder
+     * takes them
      * \param llr_steps      of int8, in a unit of LLR, above 0
      * \throws std::invalid_argument if a
      * parameter is out of range; std::runtime_error if the backend can't be had.

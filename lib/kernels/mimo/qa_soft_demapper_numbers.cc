@@ -90,19 +90,23 @@ BOOST_AUTO_TEST_CASE(numbers_depend_neither_on_their_place_nor_on_how_many_they_
                               "qam64",
                               "qam256",
                               "qam1024" }) {
-        check_places_and_sizes<float>(name, true);
-        check_places_and_sizes<float16>(name, true);
-        check_places_and_sizes<int8_t>(name, true);
+        for (const bool max_log : { true, false }) {
+            check_places_and_sizes<float>(name, max_log);
+            check_places_and_sizes<float16>(name, max_log);
+            check_places_and_sizes<int8_t>(name, max_log);
+        }
     }
 }
 
 BOOST_AUTO_TEST_CASE(int8_and_float16_are_the_floats_rounded)
 {
     const auto q = queue::make(tested_backend());
-    for (const char* name : { "bpsk", "qam16", "qam1024", "dvbs2_32apsk_3/4" }) {
+    for (const char* name :
+         { "bpsk", "dvbs2_8psk", "qam16", "qam1024", "dvbs2_32apsk_3/4" }) {
         for (const float steps : { 0.5f, 12.0f, 100.0f }) {
-            const auto p =
-                soft_demapper::parameters{ constellation::make(name), true, 1, steps };
+            const auto p = soft_demapper::parameters{
+                constellation::make(name), steps != 100, 1, steps
+            };
             auto in = noisy_symbols(3001);
             in.noise[7] = 0;
             in.noise[8] = 1e-30f; // LLRs beyond what float16 holds

@@ -23,6 +23,7 @@ struct demapping {
     bool max_log;
     float sign;
     const square_table* square; //!< null where the points are no product of two axes
+    const octant_table* octant; //!< null where they are no 8PSK with a Gray code
     const plane_table<256>* plane;
     const float* x; //!< I and Q in turns
     const float* noise;
@@ -66,6 +67,7 @@ HWY_INLINE V polynomial(D d, V x, V sum, float next, Rest... rest)
 }
 
 constexpr int least_shared_bits = 4;
+constexpr bool lone_levels_pay = true;
 constexpr int most_exponent = 62;
 
 // Least-maximum fits of 2^-f with f in 0 to 1 and of log2(1 + e) / e with e in 0 to 1,
@@ -129,15 +131,9 @@ HWY_INLINE V Reciprocal(D d, V x)
 }
 
 template <typename D, typename V>
-HWY_INLINE V NotSubnormal(D d, V x)
+HWY_INLINE V NotTiny(D d, V x)
 {
-    return Max(x, Set(d, 0x1p-60f));
-}
-
-template <typename D, typename M>
-HWY_INLINE bool AnyTrue(D d, M mask)
-{
-    return !AllFalse(d, mask);
+    return Max(x, Set(d, 0x1p-30f));
 }
 
 #include "kernels/mimo/soft_demapper_lanes-inl.h"
@@ -203,10 +199,10 @@ void demap_range(const demapping& job, const Table& table, size_t first, size_t 
         LoadInterleaved2(d, x, re, im);
         const V n = job.noise_for_each ? LoadU(d, noise) : Set(d, *noise);
         V of_bit[Bits];
-        demap<MaxLog, Bits>(d, table, re, im, n, job.sign, of_bit);
+        demap<MaxLog, Bits>(d, table, re, im, n, job.sign, Set(d, largest_llr), of_bit);
         for (int bit = 0; bit < Bits; ++bit) {
             int place = bit;
-            if constexpr (std::is_same_v<Table, square_table>) {
+            if constexpr (std::is_base_of_v<square_table, Table>) {
                 place = table.place[bit];
             }
             Store(of_bit[bit], d, by_bit + place * lanes);
@@ -233,22 +229,31 @@ void demap_range(const demapping& job, const Table& table, size_t first, size_t 
     }
 }
 
+template <bool MaxLog, typename Table>
+void demap_square(const demapping& job, const Table& table, size_t first, size_t last)
+{
+    switch (job.bits) {
+    case 2:
+        return demap_range<MaxLog, 2>(job, table, first, last);
+    case 4:
+        return demap_range<MaxLog, 4>(job, table, first, last);
+    case 6:
+        return demap_range<MaxLog, 6>(job, table, first, last);
+    case 8:
+        return demap_range<MaxLog, 8>(job, table, first, last);
+    default:
+        return demap_range<MaxLog, 10>(job, table, first, last);
+    }
+}
+
 template <bool MaxLog>
 void demap_range(const demapping& job, size_t first, size_t last)
 {
+    if (job.square && job.square->gray) {
+        return demap_square<MaxLog>(job, gray_table{ *job.square }, first, last);
+    }
     if (job.square) {
-        switch (job.bits) {
-        case 2:
-            return demap_range<MaxLog, 2>(job, *job.square, first, last);
-        case 4:
-            return demap_range<MaxLog, 4>(job, *job.square, first, last);
-        case 6:
-            return demap_range<MaxLog, 6>(job, *job.square, first, last);
-        case 8:
-            return demap_range<MaxLog, 8>(job, *job.square, first, last);
-        default:
-            return demap_range<MaxLog, 10>(job, *job.square, first, last);
-        }
+        return demap_square<MaxLog>(job, *job.square, first, last);
     }
     switch (job.bits) {
     case 1:
@@ -256,6 +261,9 @@ void demap_range(const demapping& job, size_t first, size_t last)
     case 2:
         return demap_range<MaxLog, 2>(job, *job.plane, first, last);
     case 3:
+        if (job.octant) {
+            return demap_range<MaxLog, 3>(job, *job.octant, first, last);
+        }
         return demap_range<MaxLog, 3>(job, *job.plane, first, last);
     case 4:
         return demap_range<MaxLog, 4>(job, *job.plane, first, last);
@@ -319,6 +327,7 @@ public:
         : d_bits(p.points.bits), d_max_log(p.max_log),
           d_sign(p.llr_positive ? -1.0f : 1.0f),
           d_square(make_square_table(p.points, d_sign)),
+          d_octant(make_octant_table(p.points, d_sign)),
           d_plane(d_square ? plane_table<256>{} : make_plane_table(p.points)),
           d_steps(p.llr_steps)
     {
@@ -361,10 +370,15 @@ public:
 private:
     demapping job_of(view<const complex64> x, view<const float> noise) const
     {
-        return { d_bits,       d_max_log,
-                 d_sign,       d_square ? &*d_square : nullptr,
-                 &d_plane,     reinterpret_cast<const float*>(x.data()),
-                 noise.data(), noise.size() == x.size(),
+        return { d_bits,
+                 d_max_log,
+                 d_sign,
+                 d_square ? &*d_square : nullptr,
+                 d_octant ? &*d_octant : nullptr,
+                 &d_plane,
+                 reinterpret_cast<const float*>(x.data()),
+                 noise.data(),
+                 noise.size() == x.size(),
                  nullptr };
     }
 
@@ -400,6 +414,7 @@ private:
     const bool d_max_log;
     const float d_sign;
     const std::optional<square_table> d_square;
+    const std::optional<octant_table> d_octant;
     const plane_table<256> d_plane;
     const float d_steps;
 };

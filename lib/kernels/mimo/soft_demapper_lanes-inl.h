@@ -5,14 +5,15 @@
 // set, where these exist: LANE_FUNCTION (how a function begins), LANE_UNROLL (a loop up
 // to 16 times), LANE_ROLLED; LANE_LAMBDA (what stands before a lambda's body);
 // LANE_RARE_FUNCTION, of what is seldom come to; least_shared_bits, of a point or level,
-// from which on sums that serve all bits pay; the operations named as Highway names them;
-// and
+// from which on sums that serve all bits pay; lone_levels_pay, whether it does to ask if
+// exact LLRs of a vector are the max-log ones; the operations named as Highway names
+// them; and
 //
 //   Power(d, x)               2^x of x up to `raised`, or 2^-125 and less below that
 //   Reciprocal(d, x)          infinite, too, where it is more than 1e38
 //   Logarithm(d, x)           to base 2, of x from 2^-126 up
 //   LogarithmOfOneAnd(d, x)   of 1 + x, x in 0 to 1
-//   NotSubnormal(d, x)        x of 0 to 1, but where that takes time 2^-60 or more
+//   NotTiny(d, x)             x, but where subnormal numbers take time 2^-30 or more
 //   WhereNot(yes, a, other)   a, but where `yes` is false what other() gives
 //
 // No multiply and add of max-log LLRs is fused, so that they are the same bits
@@ -22,12 +23,12 @@ constexpr float log2_e = 1.44269504f;
 constexpr float ln_2 = 0.693147181f;
 
 // Of exact LLRs: likelihoods are 2^raised times themselves, so that sums of them reach
-// down to 2^-160, or LLRs up to 111, without care. Of a Gray axis they are relative to
-// the nearest level's; so much less is enough, and loses fewer digits.
+// down to 2^-160, or LLRs up to 111, without care.
 constexpr float raised = 62.0f;
-constexpr float gray_raised = 32.0f;
 constexpr float least_sum = 0x1p-98f;
-constexpr float least_reach = 125.0f; // less than from 2^gray_raised down to that
+// Of exact LLRs of a Gray axis or of 8PSK: beyond this a second point counts for nothing,
+// or for less than the last places of the exponents.
+constexpr float largest_exponent = 0x1p27f;
 // A likelihood this power of 2 below another one changes no LLR as large as that.
 constexpr float lost = 22.0f;
 
@@ -217,21 +218,27 @@ LANE_FUNCTION void totals_by_bit(D d, const Terms& term, const Sum& sum, V* zero
 }
 
 template <typename D, typename V>
+LANE_FUNCTION V within(D d, V llr, V largest)
+{
+    return Max(Min(llr, largest), Set(d, 0.0f) - largest);
+}
+
+template <typename D, typename V>
 LANE_FUNCTION V within_largest_llr(D d, V llr)
 {
-    return Max(Min(llr, Set(d, largest_llr)), Set(d, -largest_llr));
+    return within(d, llr, Set(d, largest_llr));
 }
 
 //! Max-log LLRs of Bits bits, most significant first.
 template <int Bits, typename D, typename V, typename Metric>
-LANE_FUNCTION void nearest_llrs(D d, const Metric& metric, V scale, V* llr)
+LANE_FUNCTION void nearest_llrs(D d, const Metric& metric, V scale, V largest, V* llr)
 {
     V zero[Bits];
     V one[Bits];
     totals_by_bit<Bits>(d, metric, largest_term{}, zero, one);
     LANE_UNROLL
     for (int bit = 0; bit < Bits; ++bit) {
-        llr[bit] = within_largest_llr(d, (zero[bit] - one[bit]) * scale);
+        llr[bit] = within(d, (zero[bit] - one[bit]) * scale, largest);
     }
 }
 
@@ -325,53 +332,74 @@ LANE_FUNCTION void exact_llrs(D d,
     }
 }
 
-#include "kernels/mimo/soft_demapper_gray-inl.h"
-
-//! One symbol a lane; the LLRs of a square_table come in its own order of bits.
-template <bool MaxLog, int Bits, typename D, typename V, typename Table>
-LANE_FUNCTION void demap(D d, const Table& table, V re, V im, V noise, float sign, V* llr)
+//! x where it is usable, else 0; no further out than metrics stay finite.
+template <typename D, typename V, typename M>
+LANE_FUNCTION V held_symbol(D d, V x, M usable)
 {
-    const V infinite = Set(d, __builtin_huge_valf());
-    // False for NaN, too.
-    const auto usable = And(And(Lt(Abs(re), infinite), Lt(Abs(im), infinite)),
-                            And(Gt(noise, Set(d, 0.0f)), Lt(noise, infinite)));
-    const V bound = Set(d, largest_symbol);
-    re = Max(Min(IfThenElseZero(usable, re), bound), Set(d, -largest_symbol));
-    im = Max(Min(IfThenElseZero(usable, im), bound), Set(d, -largest_symbol));
-    // Finite even for the smallest subnormal N, or 0 times it would be NaN. At 0 all
-    // LLRs are.
-    const V inverse = IfThenElseZero(
-        usable, Min(MaxLog ? Set(d, 1.0f) / noise : Reciprocal(d, noise), Set(d, 1e38f)));
-    const V scale = inverse * Set(d, sign);
-    const V fine = Sqrt(inverse * Set(d, log2_e));
-    const V half_fine = fine * Set(d, 0.5f);
-    if constexpr (std::is_same_v<Table, square_table>) {
-        constexpr int half = Bits / 2;
-        if (table.gray) {
-            gray_llrs<MaxLog, half>(d, table.axis[0], re, inverse, llr);
-            gray_llrs<MaxLog, half>(d, table.axis[1], im, inverse, llr + half);
-            return;
-        }
-        const axis_metric<D, V> metric_i{ d, re, table.axis[0] };
-        const axis_metric<D, V> metric_q{ d, im, table.axis[1] };
-        if constexpr (MaxLog || half == 1) {
-            nearest_llrs<half>(d, metric_i, scale, llr);
-            nearest_llrs<half>(d, metric_q, scale, llr + half);
-        } else {
-            const axis_likelihood<D, V> of_i{ d, re * fine, half_fine, table.axis[0] };
-            exact_llrs<half>(d, metric_i, of_i, inverse, sign, llr);
-            const axis_likelihood<D, V> of_q{ d, im * fine, half_fine, table.axis[1] };
-            exact_llrs<half>(d, metric_q, of_q, inverse, sign, llr + half);
-        }
+    return Max(Min(IfThenElseZero(usable, x), Set(d, largest_symbol)),
+               Set(d, -largest_symbol));
+}
+
+//! 1 over the noise variance, 0 where it is not usable. Finite even for the smallest
+//! subnormal, or 0 times it would be NaN.
+template <typename D, typename V, typename M>
+LANE_FUNCTION V inverse_of(D d, V noise, M usable)
+{
+    return IfThenElseZero(usable, Min(Set(d, 1.0f) / noise, Set(d, 1e38f)));
+}
+
+#include "kernels/mimo/soft_demapper_gray-inl.h"
+#include "kernels/mimo/soft_demapper_octant-inl.h"
+
+//! One symbol a lane; the LLRs of a square_table come in its own order of bits. Max-log
+//! ones are held within `largest`.
+template <bool MaxLog, int Bits, typename D, typename V, typename Table>
+LANE_FUNCTION void
+demap(D d, const Table& table, V re, V im, V noise, float sign, V largest, V* llr)
+{
+    const V zero = Set(d, 0.0f);
+    // 0 times what is not finite is NaN, with which every comparison is false.
+    const auto usable =
+        And(Gt(noise, zero),
+            Lt(MulAdd(re, zero, MulAdd(im, zero, noise)), Set(d, __builtin_huge_valf())));
+    constexpr int half = Bits / 2;
+    if constexpr (std::is_same_v<Table, gray_table>) {
+        gray_llrs<MaxLog, half>(d, table, re, im, noise, usable, largest, llr);
+    } else if constexpr (std::is_same_v<Table, octant_table>) {
+        octant_llrs<MaxLog>(d, table, re, im, noise, usable, largest, llr);
     } else {
-        const plane_metric<D, V, Table> metric{ d, re, im, table };
-        if constexpr (MaxLog || Bits == 1) {
-            nearest_llrs<Bits>(d, metric, scale, llr);
+        re = held_symbol(d, re, usable);
+        im = held_symbol(d, im, usable);
+        const V inverse = inverse_of(d, noise, usable);
+        const V scale = inverse * Set(d, sign);
+        const V fine = Sqrt(inverse * Set(d, log2_e));
+        const V half_fine = fine * Set(d, 0.5f);
+        if constexpr (std::is_same_v<Table, square_table>) {
+            const axis_metric<D, V> metric_i{ d, re, table.axis[0] };
+            const axis_metric<D, V> metric_q{ d, im, table.axis[1] };
+            if constexpr (MaxLog || half == 1) {
+                nearest_llrs<half>(d, metric_i, scale, largest, llr);
+                nearest_llrs<half>(d, metric_q, scale, largest, llr + half);
+            } else {
+                const axis_likelihood<D, V> of_i{
+                    d, re * fine, half_fine, table.axis[0]
+                };
+                exact_llrs<half>(d, metric_i, of_i, inverse, sign, llr);
+                const axis_likelihood<D, V> of_q{
+                    d, im * fine, half_fine, table.axis[1]
+                };
+                exact_llrs<half>(d, metric_q, of_q, inverse, sign, llr + half);
+            }
         } else {
-            const plane_likelihood<D, V, Table> likelihood{
-                d, re * fine, im * fine, half_fine, table
-            };
-            exact_llrs<Bits>(d, metric, likelihood, inverse, sign, llr);
+            const plane_metric<D, V, Table> metric{ d, re, im, table };
+            if constexpr (MaxLog || Bits == 1) {
+                nearest_llrs<Bits>(d, metric, scale, largest, llr);
+            } else {
+                const plane_likelihood<D, V, Table> likelihood{
+                    d, re * fine, im * fine, half_fine, table
+                };
+                exact_llrs<Bits>(d, metric, likelihood, inverse, sign, llr);
+            }
         }
     }
 }

@@ -31,6 +31,8 @@ struct axis_table {
     //! it and its square; and the LLR's sign above a bit's boundaries, 1 or -1.
     float per_unit, unit_energy;
     float above[most_bits];
+    float natural[most_bits]; //!< `above` in nats a bit
+    float steep;              //!< 4 log2(e) of unit_energy
 };
 
 /*!
@@ -75,6 +77,7 @@ inline bool find_gray(axis_table& axis, int bits)
     }
     axis.per_unit = float(1 / unit);
     axis.unit_energy = float(unit * unit);
+    axis.steep = float(4 / std::log(2.0) * unit * unit);
     return true;
 }
 
@@ -86,9 +89,82 @@ inline bool find_gray(axis_table& axis, int bits)
 struct square_table {
     axis_table axis[2];
     int place[10]; //!< in the label, of each bit of I, then of each bit of Q, 0 first
-    bool gray;     //!< both axes are
+    bool gray;     //!< both axes are, of the same unit
     bool turns;    //!< bits of I and Q stand in turns
     bool halves;   //!< first those of I
+};
+
+/*!
+ * 8PSK whose labels are a Gray code: coordinates x and y, turned so that points stand at
+ * (+-c, +-s) and (+-s, +-c), c = r cos(pi / 8), s = r sin(pi / 8). The bit `which` tells
+ * whether |x| is larger than |y|; of the others the first one tells the sign of x and the
+ * second one that of y, turned so that they are those of the LLRs.
+ */
+struct octant_table {
+    float x_of_re, x_of_im, y_of_re, y_of_im;
+    float twice_c, twice_s;
+    float x_larger; //!< the sign of the LLR of `which` where |x| > |y|, 1 or -1
+    int which;
+};
+
+//! Nothing where the points are no such. `sign` as for make_square_table().
+inline std::optional<octant_table> make_octant_table(const constellation& c,
+                                                     float sign = 1)
+{
+    if (c.bits != 3) {
+        return std::nullopt;
+    }
+    constexpr double eighth = 0.785398163397448310;
+    const std::complex<double> first = c.points[0];
+    const double radius = std::abs(first);
+    const double cosine = radius * std::cos(eighth / 2);
+    const double sine = radius * std::sin(eighth / 2);
+    for (int turn = 0; turn < 8; ++turn) {
+        const double angle = std::arg(first) - (turn + 0.5) * eighth;
+        // By bit and by what it may tell: how often it is 0 where that is so.
+        int agree[3][3] = {};
+        bool stands = radius > 0;
+        for (int label = 0; label < 8; ++label) {
+            const auto s =
+                std::complex<double>(c.points[label]) * std::polar(1.0, -angle);
+            const double size_x = std::abs(s.real());
+            const double size_y = std::abs(s.imag());
+            stands = stands &&
+                     std::abs(std::max(size_x, size_y) - cosine) < 3e-7 * radius &&
+                     std::abs(std::min(size_x, size_y) - sine) < 3e-7 * radius;
+            const bool tells[3] = { s.real() > 0, s.imag() > 0, size_x > size_y };
+            for (int bit = 0; bit < 3; ++bit) {
+                for (int what = 0; what < 3; ++what) {
+                    agree[bit][what] += tells[what] == !(label >> (2 - bit) & 1);
+                }
+            }
+        }
+        int bit_of[3] = { -1, -1, -1 };
+        float sign_of[3] = {};
+        for (int what = 0; what < 3; ++what) {
+            for (int bit = 0; bit < 3; ++bit) {
+                if (agree[bit][what] % 8 == 0) {
+                    bit_of[what] = bit;
+                    sign_of[what] = agree[bit][what] ? sign : -sign;
+                }
+            }
+        }
+        if (stands && bit_of[0] >= 0 && bit_of[0] < bit_of[1] && bit_of[2] >= 0) {
+            return octant_table{ float(sign_of[0] * std::cos(angle)),
+                                 float(sign_of[0] * std::sin(angle)),
+                                 float(-sign_of[1] * std::sin(angle)),
+                                 float(sign_of[1] * std::cos(angle)),
+                                 float(2 * cosine),
+                                 float(2 * sine),
+                                 sign_of[2],
+                                 bit_of[2] };
+        }
+    }
+    return std::nullopt;
+}
+
+//! One whose axes both are Gray, and so are its own kernels.
+struct gray_table : square_table {
 };
 
 template <int Points = 256>
@@ -146,15 +222,17 @@ inline std::optional<square_table> make_square_table(const constellation& c,
             table.axis[axis].energy[level] = s * s;
         }
     }
-    table.gray = find_gray(table.axis[0], half) && find_gray(table.axis[1], half);
+    table.gray = find_gray(table.axis[0], half) && find_gray(table.axis[1], half) &&
+                 table.axis[0].per_unit == table.axis[1].per_unit;
     table.turns = table.halves = true;
     for (int i = 0; i < c.bits; ++i) {
         table.turns = table.turns && table.place[i] == i % half * 2 + i / half;
         table.halves = table.halves && table.place[i] == i;
     }
     for (auto& axis : table.axis) {
-        for (float& above : axis.above) {
-            above *= sign;
+        for (int bit = 0; bit < axis_table::most_bits; ++bit) {
+            axis.above[bit] *= sign;
+            axis.natural[bit] = axis.above[bit] * 0.693147181f;
         }
     }
     return table;
