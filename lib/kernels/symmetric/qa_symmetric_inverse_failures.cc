@@ -173,6 +173,24 @@ BOOST_AUTO_TEST_CASE(progress_grows_from_0_to_1)
     }
 }
 
+BOOST_AUTO_TEST_CASE(what_a_device_has_no_room_for_is_refused_with_both_amounts)
+{
+    if (tested_backend() != backend::cuda) {
+        return;
+    }
+    symmetric_inverse<float>::parameters p{ 1024, 65535 }; // 820 GB
+    p.definite = definiteness::positive;
+    BOOST_CHECK_EXCEPTION(symmetric_inverse<float>::make(p, backend::cuda),
+                          std::runtime_error,
+                          [](const std::runtime_error& e) {
+                              const std::string what = e.what();
+                              return what.find(" needs ") != what.npos &&
+                                     what.find(" are free ") != what.npos;
+                          });
+    const auto a = definite<float>(70);
+    check_inverse(70, a, invert(70, a), "after that");
+}
+
 BOOST_AUTO_TEST_CASE(wrong_parameters_and_views_are_refused)
 {
     using plan_type = symmetric_inverse<float>;

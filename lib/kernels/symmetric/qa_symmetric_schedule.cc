@@ -18,10 +18,23 @@ using matrix = std::vector<double>;
 class plain_steps
 {
 public:
-    plain_steps(matrix& a, int n, int by_panels, int leaf, int columns, bool looks_ahead)
-        : d_a(a), n(n), d_by_panels(by_panels), d_leaf(leaf), d_columns(columns),
-          d_looks_ahead(looks_ahead), d_weighed(size_t(n) * columns)
+    //! Above the order `grouped_from`, groups of `group` columns.
+    struct orders {
+        int by_panels, leaf, columns;
+        bool looks_ahead = false;
+        int group = 0, grouped_from = 0;
+    };
+
+    plain_steps(matrix& a, int n, const orders& o)
+        : d_a(a), n(n), d_orders(o), d_columns(o.columns),
+          d_weighed(size_t(n) * o.columns)
     {
+        const int columns = o.columns;
+        for (const int which : { 0, 1 }) {
+            for (auto* strips : { d_strips, d_weighed_strips, d_settled }) {
+                strips[which].assign(size_t(n) * o.group, NAN);
+            }
+        }
         for (auto& panel : d_panels) {
             panel.assign(size_t(n) * columns, NAN);
         }
@@ -30,9 +43,13 @@ public:
         }
     }
 
-    int largest_of_panels() const { return d_by_panels; }
-    int largest_leaf() const { return d_leaf; }
+    int largest_of_panels() const { return d_orders.by_panels; }
+    int largest_leaf() const { return d_orders.leaf; }
     int panel_columns() const { return d_columns; }
+    int group_columns(int order) const
+    {
+        return order > d_orders.grouped_from ? d_orders.group : 0;
+    }
     int multiple() const { return 4; }
     void done(double f) { flops += f; }
 
@@ -150,7 +167,7 @@ public:
     }
     bool look_ahead(int which, int first, symmetric_panel panel, symmetric_panel next)
     {
-        if (!d_looks_ahead) {
+        if (!d_orders.looks_ahead) {
             return false;
         }
         const double* rows = d_panels[which].data() + next.first * d_columns;
@@ -246,9 +263,117 @@ public:
         }
     }
 
+    void gather_strip(int which, int first, int order, symmetric_panel group)
+    {
+        for (int i = 0; i < order; ++i) {
+            for (int c = 0; c < group.columns; ++c) {
+                const int j = group.first + c;
+                in(d_strips[which], i, c) =
+                    at(first + std::max(i, j), first + std::min(i, j));
+            }
+        }
+    }
+    void eliminate_panel(
+        int which, int, int order, symmetric_panel group, symmetric_panel panel)
+    {
+        const int own = panel.first - group.first, after = own + panel.columns;
+        matrix rows(panel.columns * panel.columns);
+        for (int i = 0; i < panel.columns; ++i) {
+            for (int c = 0; c < panel.columns; ++c) {
+                rows[i * panel.columns + c] =
+                    in(d_strips[which], panel.first + i, own + c);
+            }
+        }
+        const auto p = inverse(rows, panel.columns, panel.columns);
+        const auto is_own = [&](int i) {
+            return i >= panel.first && i < panel.first + panel.columns;
+        };
+        auto& w = d_weighed_strips[which];
+        for (int i = 0; i < order; ++i) {
+            for (int c = 0; c < panel.columns; ++c) {
+                double sum = 0;
+                for (int k = 0; k < panel.columns; ++k) {
+                    sum += in(d_strips[which], i, own + k) * p[k * panel.columns + c];
+                }
+                in(w, i, own + c) = sum;
+                in(d_settled[which], i, own + c) =
+                    is_own(i) ? -p[(i - panel.first) * panel.columns + c] : sum;
+            }
+        }
+        const auto change = [&](matrix& strip, int from, int to) {
+            for (int i = 0; i < order; ++i) {
+                for (int c = from; c < to; ++c) {
+                    if (is_own(i)) {
+                        in(strip, i, c) = in(w, group.first + c, own + i - panel.first);
+                        continue;
+                    }
+                    for (int k = own; k < after; ++k) {
+                        in(strip, i, c) -=
+                            in(w, i, k) * in(d_strips[which], group.first + c, k);
+                    }
+                }
+            }
+        };
+        change(d_strips[which], after, group.columns);
+        change(d_settled[which], 0, own);
+        d_strip_awaited = false;
+    }
+    void advance_strip(int which, int order, symmetric_panel group, symmetric_panel next)
+    {
+        for (int i = 0; i < order; ++i) {
+            const bool own = i >= group.first && i < group.first + group.columns;
+            for (int c = 0; c < next.columns; ++c) {
+                double& to = in(d_strips[1 - which], i, c);
+                if (own) {
+                    to = in(d_settled[which], next.first + c, i - group.first);
+                    continue;
+                }
+                for (int k = 0; k < group.columns; ++k) {
+                    to -= in(d_weighed_strips[which], i, k) *
+                          in(d_strips[which], next.first + c, k);
+                }
+            }
+        }
+    }
+    void await_strip() { d_strip_awaited = true; }
+    void update_outside(
+        int which, int first, int order, symmetric_panel group, symmetric_panel next)
+    {
+        for (int i = 0; i < order; ++i) {
+            for (int j = 0; j <= i; ++j) {
+                for (const int k : { i, j }) {
+                    if (k >= group.first && k < next.first + next.columns) {
+                        at(first + i, first + j) = NAN;
+                    }
+                }
+                for (int k = 0; k < group.columns; ++k) {
+                    at(first + i, first + j) -=
+                        in(d_weighed_strips[which], i, k) * in(d_strips[which], j, k);
+                }
+            }
+        }
+    }
+    void scatter_strip(int which, int first, int order, symmetric_panel group)
+    {
+        for (int i = 0; i < order; ++i) {
+            for (int c = 0; c < group.columns; ++c) {
+                const int j = group.first + c;
+                if (i >= j || i < group.first) {
+                    at(first + std::max(i, j), first + std::min(i, j)) =
+                        in(d_settled[which], i, c);
+                }
+            }
+        }
+    }
+    bool all_awaited() const { return d_strip_awaited; }
+
     double flops = 0;
 
 private:
+    double& in(matrix& strip, int i, int c) const
+    {
+        return strip[size_t(i) * d_orders.group + c];
+    }
     double& at(int i, int j) { return d_a[size_t(i) * n + j]; }
 
     template <typename Each>
@@ -266,14 +391,16 @@ private:
     }
 
     matrix& d_a;
-    const int n, d_by_panels, d_leaf, d_columns;
-    const bool d_looks_ahead;
+    const int n;
+    const orders d_orders;
+    const int d_columns;
     matrix d_panels[2], d_inverses[2], d_weighed;
+    matrix d_strips[2], d_weighed_strips[2], d_settled[2];
     bool d_begun = false;
+    bool d_strip_awaited = true;
 };
 
-double
-largest_error(int n, int by_panels, int leaf, int columns, bool looks_ahead = false)
+double largest_error(int n, const plain_steps::orders& orders)
 {
     std::mt19937 engine(n);
     std::normal_distribution<double> normal;
@@ -285,7 +412,7 @@ largest_error(int n, int by_panels, int leaf, int columns, bool looks_ahead = fa
         a[i * n + i] = 4;
     }
     const auto expected = plain_steps::inverse(a, n, n);
-    plain_steps steps(a, n, by_panels, leaf, columns, looks_ahead);
+    plain_steps steps(a, n, orders);
     const int sign = symmetric_schedule<plain_steps>(steps).invert(0, n);
     double error = 0;
     for (int i = 0; i < n; ++i) {
@@ -296,6 +423,7 @@ largest_error(int n, int by_panels, int leaf, int columns, bool looks_ahead = fa
         }
     }
     BOOST_TEST(std::fabs(steps.flops / n / n / n - 1) < 1e-12);
+    BOOST_TEST(steps.all_awaited());
     return error;
 }
 
@@ -306,11 +434,14 @@ BOOST_AUTO_TEST_CASE(panels_and_halves_invert)
     for (const int n : { 1, 4, 7, 8, 9, 16, 33, 61, 100 }) {
         BOOST_TEST_CONTEXT("order " << n)
         {
-            BOOST_TEST(largest_error(n, n, 0, 8) < 1e-13); // panels alone
-            BOOST_TEST(largest_error(n, n, 0, 8, true) < 1e-13);
-            BOOST_TEST(largest_error(n, 20, 0, 8) < 1e-13);  // halves, then panels
-            BOOST_TEST(largest_error(n, 0, 12, 4) < 1e-13);  // halves, then leaves
-            BOOST_TEST(largest_error(n, 20, 0, 32) < 1e-13); // a panel alone
+            BOOST_TEST(largest_error(n, { n, 0, 8 }) < 1e-13); // panels alone
+            BOOST_TEST(largest_error(n, { n, 0, 8, true }) < 1e-13);
+            BOOST_TEST(largest_error(n, { 20, 0, 8 }) < 1e-13);  // halves, then panels
+            BOOST_TEST(largest_error(n, { 0, 12, 4 }) < 1e-13);  // halves, then leaves
+            BOOST_TEST(largest_error(n, { 20, 0, 32 }) < 1e-13); // a panel alone
+            BOOST_TEST(largest_error(n, { n, 0, 8, true, 16 }) < 1e-13); // groups
+            BOOST_TEST(largest_error(n, { n, 0, 4, true, 16, 8 }) < 1e-13);
+            BOOST_TEST(largest_error(n, { 40, 0, 4, true, 12, 20 }) < 1e-13);
         }
     }
 }

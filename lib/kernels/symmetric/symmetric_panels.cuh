@@ -42,10 +42,12 @@ __global__ void gather_panel(device_matrix<const W> a,
     }
 }
 
-//! W and -P to the columns of the panel in the lower triangle `a`. blockIdx = tile of W
+//! W, and `sign` times P in the panel's own rows, to its columns in the lower triangle
+//! `a`. blockIdx = tile of W
 template <typename W>
 __global__ void scatter_panel(device_matrix<const W> w,
                               device_matrix<const W> p,
+                              int sign,
                               int order,
                               symmetric_panel panel,
                               device_matrix<W> a)
@@ -64,8 +66,8 @@ __global__ void scatter_panel(device_matrix<const W> w,
                 a.data[size_t(i) * a.stride + panel.first + c] =
                     w.data[size_t(i) * w.stride + c];
             } else if (i < end) {
-                a.data[size_t(i) * a.stride + panel.first + c] =
-                    negative(p.data[size_t(i - panel.first) * p.stride + c]);
+                a.data[size_t(i) * a.stride + panel.first + c] = scaled(
+                    p.data[size_t(i - panel.first) * p.stride + c], real_of<W>(sign));
             }
         }
     }
@@ -76,6 +78,28 @@ __global__ void scatter_panel(device_matrix<const W> w,
     for (int y = threadIdx.y; y < tile_side; y += tile_threads_down) {
         if (left + y < panel.columns) {
             a.data[size_t(panel.first + left + y) * a.stride + top + x] = tile[x][y];
+        }
+    }
+}
+
+//! to = W, and -P in the panel's own rows: its columns as they are once it is eliminated.
+//! blockIdx = tile
+template <typename W>
+__global__ void settle_panel(device_matrix<const W> w,
+                             device_matrix<const W> p,
+                             int order,
+                             symmetric_panel panel,
+                             device_matrix<W> to)
+{
+    const int c = blockIdx.x * tile_side + threadIdx.x;
+    for (int t = 0; t < tile_side; t += tile_threads_down) {
+        const int i = blockIdx.y * tile_side + t + threadIdx.y;
+        if (i < order && c < panel.columns) {
+            const int own = i - panel.first;
+            to.data[size_t(i) * to.stride + c] =
+                own >= 0 && own < panel.columns
+                    ? negative(p.data[size_t(own) * p.stride + c])
+                    : w.data[size_t(i) * w.stride + c];
         }
     }
 }

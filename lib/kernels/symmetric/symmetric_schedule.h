@@ -14,12 +14,16 @@
 //   block k of columns, P = A_kk^-1 and, for all others at once, A -= A_k P A_k^H. A
 //   panel is an update of the whole matrix, of low rank; while it runs, the next block,
 //   brought up to date by itself, is inverted beside it. It leaves -A^-1.
+//   Where the matrix is large, an update of low rank takes as long as its numbers take to
+//   come and go: so panels are taken in groups, of which each is eliminated in its own
+//   columns, a strip, first, and then changes all else at once. While it does, the next
+//   strip is brought up to date and eliminated.
 // Both take n^3 multiply-adds and additions in all, as the triangle's other half is left
 // out where squares of it can be.
 
 namespace gr::cudaphy::kernels {
 
-//! The columns from `first` to the next panel.
+//! The columns from `first` to the next panel, or group of panels.
 struct symmetric_panel {
     int first;
     int columns;
@@ -47,6 +51,17 @@ struct symmetric_panel {
  *     void update(which, first, order, panel, next) A -= W A_k^H, lower triangle; rows
  *                                             and columns of both panels may be left out
  *     void scatter(which, first, order, panel) W and -P to A's row and column k
+ *     int group_columns(order);               of a group of panels; 0: without groups
+ *     void gather_strip(which, first, order, group) strip `which` = the group's columns
+ *     void eliminate_panel(which, first, order, group, panel) P of that panel, W = A_k P;
+ *                                             all other columns of the strip -= W A_k^H,
+ *                                             but rows k of them W^H; its own W and -P
+ *     void advance_strip(which, order, group, next) strip of `next` -= W A_g^H, with the
+ *                                             rows of the group from its strip
+ *     void await_strip()                      all that was done to strips is there
+ *     void update_outside(which, first, order, group, next) A -= W A_g^H, lower triangle;
+ *                                             rows and columns of both may be left out
+ *     void scatter_strip(which, first, order, group) the strip to A's columns
  *     void done(flops);                       that many more are submitted
  */
 template <typename Steps>
@@ -59,7 +74,11 @@ public:
     int invert(int first, int order)
     {
         if (order <= d_steps.largest_of_panels()) {
-            panels(first, order);
+            if (d_steps.group_columns(order) > 0) {
+                groups(first, order);
+            } else {
+                panels(first, order);
+            }
             return -1;
         }
         if (order <= d_steps.largest_leaf()) {
@@ -119,6 +138,52 @@ private:
             d_steps.await_block();
             panel = panel_from(next_at);
             which = 1 - which;
+        }
+    }
+
+    void groups(int first, int order)
+    {
+        const int columns = d_steps.group_columns(order);
+        const auto group_from = [&](int at) {
+            return symmetric_panel{ at, std::min(columns, order - at) };
+        };
+        auto group = group_from(0);
+        int which = 0;
+        eliminate_strip(which, first, order, group, nullptr);
+        while (true) {
+            const int next_at = group.first + group.columns;
+            const auto next = group_from(std::min(next_at, order));
+            d_steps.await_strip();
+            if (next.columns > 0) {
+                eliminate_strip(1 - which, first, order, next, &group);
+            }
+            d_steps.update_outside(which, first, order, group, next);
+            d_steps.scatter_strip(which, first, order, group);
+            d_steps.done(1. * order * order * group.columns);
+            if (next.columns == 0) {
+                return;
+            }
+            group = next;
+            which = 1 - which;
+        }
+    }
+
+    //! Of a group, and the one before it where there is one.
+    void eliminate_strip(int which,
+                         int first,
+                         int order,
+                         symmetric_panel group,
+                         const symmetric_panel* before)
+    {
+        d_steps.gather_strip(which, first, order, group);
+        if (before) {
+            d_steps.advance_strip(1 - which, order, *before, group);
+        }
+        const int end = group.first + group.columns;
+        for (int at = group.first; at < end; at += d_steps.panel_columns()) {
+            const symmetric_panel panel{ at,
+                                         std::min(d_steps.panel_columns(), end - at) };
+            d_steps.eliminate_panel(which, first, order, group, panel);
         }
     }
 

@@ -23,10 +23,7 @@ struct pivot_shifts {
     int* count = nullptr;
     int* rows = nullptr;
     real_of<W>* amounts = nullptr;
-    int most = 0; //!< further small pivots are replaced without being known
-
-    //! For the order m.
-    static int most_of(int m) { return m / 4; }
+    int most = 0; //!< further small pivots stay as they are
 };
 
 //! `parts` = sign times the rows of `from`, a lower triangle, that were shifted. blockIdx
@@ -51,8 +48,8 @@ __global__ void gather_shifted(device_matrix<const W> from,
     }
 }
 
-//! small = E^H X' E - S^-1, with ones down the diagonal to the order given. blockIdx =
-//! tile
+//! small = E^H X' E - S^-1, with a number of its size down the diagonal to the order
+//! given: beside a larger one, its own pivots would seem small. blockIdx = tile
 template <typename W>
 __global__ void weigh_shifted(device_matrix<const W> parts,
                               pivot_shifts<W> by,
@@ -64,7 +61,7 @@ __global__ void weigh_shifted(device_matrix<const W> parts,
     for (int t = 0; t < tile_side; t += tile_threads_down) {
         const int i = blockIdx.y * tile_side + t + threadIdx.y;
         if (i < order && j < order) {
-            W value = number<W>(i == j);
+            W value = number<W>(i == j ? 1 / by.amounts[0] : 0);
             if (i < shifts && j < shifts) {
                 const W own = i == j ? number<W>(-1 / by.amounts[i]) : number<W>(0);
                 value = sum(parts.data[size_t(i) * parts.stride + by.rows[j]], own);

@@ -3,9 +3,8 @@
 
 #include "kernels/common/cuda_blas.cuh"
 #include "kernels/symmetric/symmetric_block.cuh"
-#include "kernels/symmetric/symmetric_panels.cuh"
 #include "kernels/symmetric/symmetric_small_unknown.cuh"
-#include "kernels/symmetric/symmetric_tensor.cuh"
+#include "kernels/symmetric/symmetric_strips.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <functional>
 #include <limits>
@@ -21,8 +20,8 @@ namespace {
  * runs beside is submitted, so that it finds its multiprocessors free. Where tensor cores
  * take W, the rows of that block alone are brought up to date there too, so that all else
  * is beside it, and the update leaves out what the next panel overwrites. Nothing is
- * captured in a graph: at the orders where that would count, kernels are few, and above,
- * a step of the device takes several times what its dozen launches take the host.
+ * captured in a graph: where that would count, kernels are few, and at larger orders a
+ * step takes several times what its dozen launches take the host.
  */
 template <typename W>
 class cuda_steps
@@ -31,9 +30,11 @@ public:
     //! Above this order, halves: products of full rank run at their highest rate and
     //! touch the result once, which outweighs that blocks then follow blocks. But the
     //! explicit inverse of a half costs digits (a factor of 3 to 30 at order 4096), so
-    //! that where shifts are kept it is panels throughout.
+    //! that where shifts are kept it is panels throughout, in groups above.
     static constexpr int most_by_panels = 4608;
     static constexpr int order_multiple = 16;
+    //! Of a group: the whole matrix comes and goes once for both.
+    static constexpr int panels_a_group = 2;
     //! Of a batch; above, blocks are faster than one.
     static constexpr int unknown_leaf = 64;
 
@@ -48,6 +49,7 @@ public:
         d_columns = d_blocks.columns();
         if constexpr (has_tensors) {
             d_by_tensors = d_tensors.prepare(device);
+            d_by_groups = d_by_tensors && by_panels;
         }
         int least = 0, greatest = 0;
         cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
@@ -79,13 +81,11 @@ public:
         if (d_many) {
             return;
         }
-        const size_t rows = std::min(m, d_most_by_panels);
+        const size_t rows = std::min(m, d_by_groups ? most_by_panels : d_most_by_panels);
         for (auto& panel : d_panels) {
             panel = { pieces.take<W>(rows * d_columns), d_columns };
         }
-        for (auto& weighed : d_weighed) {
-            weighed = { pieces.take<W>(rows * d_columns), d_columns };
-        }
+        d_weighed = { pieces.take<W>(rows * d_columns), d_columns };
         for (auto& inverse : d_inverses) {
             inverse = { pieces.take<W>(size_t(d_columns) * d_columns), d_columns };
         }
@@ -93,6 +93,9 @@ public:
             corner = { pieces.take<W>(size_t(d_columns) * d_columns), d_columns };
         }
         d_blocks.take(pieces);
+        if (const int columns = group_columns(m)) {
+            d_strips.take(pieces, m, columns);
+        }
     }
 
     //! Small pivots of panels are shifted from now on, and kept there.
@@ -124,6 +127,10 @@ public:
     }
     int multiple() const { return order_multiple; }
     int panel_columns() const { return d_columns; }
+    int group_columns(int order) const
+    {
+        return d_by_groups && order > most_by_panels ? panels_a_group * d_columns : 0;
+    }
 
     void invert_leaf(int first, int order)
     {
@@ -252,54 +259,34 @@ public:
 
     void weigh(int which, int order, symmetric_panel panel)
     {
-        if (!is_beside(order) || panel.first == 0) {
-            weigh(which, order, panel, d_stream);
-        }
+        // P is its own adjoint.
+        multiply_strip(1,
+                       d_panels[which],
+                       d_inverses[which],
+                       false,
+                       d_weighed,
+                       order,
+                       panel.columns,
+                       panel.columns);
     }
     void advance(int which, int order, symmetric_panel panel, symmetric_panel next)
     {
-        const bool beside = is_beside(order);
-        if (beside) {
-            go_aside();
-        }
-        const auto stream = beside ? d_aside : d_stream;
-        const auto rows = part(d_panels[which], next.first, 0);
         const auto to = d_panels[1 - which];
-        if constexpr (has_tensors) {
-            if (d_by_tensors) {
-                d_tensors.multiply_strip(-1,
-                                         constant(d_weighed[which]),
-                                         constant(rows),
-                                         constant(to),
-                                         to,
-                                         order,
-                                         next.columns,
-                                         panel.columns,
-                                         stream);
-            }
-        }
-        if (!d_by_tensors) {
-            multiply(-1,
-                     d_weighed[which],
-                     as::stored,
-                     rows,
-                     as::adjoint,
-                     1,
-                     to,
-                     order,
-                     next.columns,
-                     panel.columns);
-        }
-        transpose<W><<<tiles_of(panel.columns, next.columns), tile_block(), 0, stream>>>(
-            constant(part(d_weighed[which], next.first, 0)),
-            panel.columns,
-            next.columns,
-            part(to, panel.first, 0));
+        multiply_strip(-1,
+                       d_weighed,
+                       part(d_panels[which], next.first, 0),
+                       true,
+                       to,
+                       order,
+                       next.columns,
+                       panel.columns);
+        transpose<W>
+            <<<tiles_of(panel.columns, next.columns), tile_block(), 0, d_stream>>>(
+                constant(part(d_weighed, next.first, 0)),
+                panel.columns,
+                next.columns,
+                part(to, panel.first, 0));
         cuda_check_launch("symmetric_inverse: transpose");
-        if (beside) {
-            weigh(1 - which, order, next, d_aside);
-            cuda_check(cudaEventRecord(d_inverted, d_aside), "cudaEventRecord");
-        }
     }
     void
     update(int which, int first, int order, symmetric_panel panel, symmetric_panel next)
@@ -309,7 +296,7 @@ public:
                 cuda_check(cudaStreamWaitEvent(d_stream, d_begun, 0),
                            "cudaStreamWaitEvent");
                 return d_tensors.subtract_triangle(
-                    constant(d_weighed[which]),
+                    constant(d_weighed),
                     constant(d_panels[which]),
                     block(first, first),
                     order,
@@ -318,7 +305,7 @@ public:
                     d_stream);
             }
         }
-        subtract(d_weighed[which],
+        subtract(d_weighed,
                  d_panels[which],
                  as::adjoint,
                  block(first, first),
@@ -328,12 +315,73 @@ public:
     void scatter(int which, int first, int order, symmetric_panel panel)
     {
         scatter_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, d_stream>>>(
-            constant(d_weighed[which]),
+            constant(d_weighed),
             constant(d_inverses[which]),
+            -1,
             order,
             panel,
             block(first, first));
         cuda_check_launch("symmetric_inverse: scatter_panel");
+    }
+
+    void gather_strip(int which, int first, int order, symmetric_panel group)
+    {
+        if constexpr (has_tensors) {
+            d_strips.gather(which, constant(block(first, first)), order, group, d_stream);
+            go_aside();
+        }
+    }
+    void eliminate_panel(
+        int which, int first, int order, symmetric_panel group, symmetric_panel panel)
+    {
+        if constexpr (has_tensors) {
+            const auto p = d_inverses[0], own = d_ahead[0];
+            d_strips.copy_own(which, group, panel, own, d_aside);
+            invert(own.data, 0, first, panel, d_aside);
+            d_strips.eliminate(which, order, group, panel, p, d_aside);
+        }
+    }
+    void advance_strip(int which, int order, symmetric_panel group, symmetric_panel next)
+    {
+        d_strips.advance(which, order, group, next, d_aside);
+    }
+    void await_strip()
+    {
+        cuda_check(cudaEventRecord(d_inverted, d_aside), "cudaEventRecord");
+        await_block();
+    }
+    void update_outside(
+        int which, int first, int order, symmetric_panel group, symmetric_panel next)
+    {
+        if constexpr (has_tensors) {
+            const int end = next.first + next.columns, rest = order - end;
+            const auto w = [&](int row) { return d_strips.weighed(which, row); };
+            const auto panels = [&](int row) { return d_strips.panels(which, row); };
+            for (const auto& [at, rows] : { std::pair(0, group.first), { end, rest } }) {
+                if (rows > 0) {
+                    const auto a = block(first + at, first + at);
+                    subtract(w(at), panels(at), as::adjoint, a, rows, group.columns);
+                }
+            }
+            if (group.first > 0 && rest > 0) {
+                multiply(-1,
+                         w(end),
+                         as::stored,
+                         panels(0),
+                         as::adjoint,
+                         1,
+                         block(first + end, first),
+                         rest,
+                         group.first,
+                         group.columns);
+            }
+        }
+    }
+    void scatter_strip(int which, int first, int order, symmetric_panel group)
+    {
+        if constexpr (has_tensors) {
+            d_strips.scatter(which, order, group, block(first, first), d_stream);
+        }
     }
 
     void done(double flops) { d_done(flops); }
@@ -351,7 +399,7 @@ public:
             multiply(-1, left, as::stored, right, right_as, 1, c, order, order, inner);
             return;
         }
-        const int smallest = order / 8 < 512 ? 512 : order / 8;
+        const int smallest = std::max(512, order / 16);
         cover_triangle(order, smallest, order_multiple, [&](const triangle_squares& s) {
             auto from = part(left, s.row, 0);
             auto by = right_as == as::adjoint ? part(right, s.column, 0)
@@ -403,37 +451,31 @@ private:
     using as = cuda_blas::as;
     static constexpr bool has_tensors = std::is_same_v<W, double>;
 
-    //! Whether an update takes longer than the next panel, whose W is then made beside
-    //! it.
-    bool is_beside(int order) const { return d_by_tensors && order > most_by_panels; }
-
-    //! W = A_k P
-    void weigh(int which, int order, symmetric_panel panel, cudaStream_t stream)
+    //! c = sign a b^H, or c + sign a b^H, for a few columns.
+    void multiply_strip(double sign,
+                        device_matrix<W> a,
+                        device_matrix<W> b,
+                        bool adds,
+                        device_matrix<W> c,
+                        int rows,
+                        int columns,
+                        int inner)
     {
         if constexpr (has_tensors) {
             if (d_by_tensors) {
-                // P is its own transpose.
-                return d_tensors.multiply_strip(1,
-                                                constant(d_panels[which]),
-                                                constant(d_inverses[which]),
-                                                {},
-                                                d_weighed[which],
-                                                order,
-                                                panel.columns,
-                                                panel.columns,
-                                                stream);
+                const auto from = adds ? constant(c) : device_matrix<const W>{};
+                return d_tensors.multiply_strip(sign,
+                                                constant(a),
+                                                constant(b),
+                                                from,
+                                                c,
+                                                rows,
+                                                columns,
+                                                inner,
+                                                d_stream);
             }
         }
-        multiply(1,
-                 d_panels[which],
-                 as::stored,
-                 d_inverses[which],
-                 as::stored,
-                 0,
-                 d_weighed[which],
-                 order,
-                 panel.columns,
-                 panel.columns);
+        multiply(sign, a, as::stored, b, as::adjoint, adds, c, rows, columns, inner);
     }
 
     //! What is submitted aside from now on waits for what was submitted before.
@@ -474,7 +516,9 @@ private:
     const int d_most_by_panels;
     block_inverter<W> d_blocks;
     tensor_products d_tensors;
+    tensor_strips d_strips;
     bool d_by_tensors = false;
+    bool d_by_groups = false;
     int d_columns = 0; //!< of a panel
     cudaStream_t d_aside = nullptr;
     cudaEvent_t d_ready = nullptr;
@@ -482,7 +526,7 @@ private:
     cudaEvent_t d_inverted = nullptr;
 
     device_matrix<W> d_panels[2] = {};
-    device_matrix<W> d_weighed[2] = {};
+    device_matrix<W> d_weighed = {};
     device_matrix<W> d_inverses[2] = {};
     device_matrix<W> d_ahead[2] = {}; //!< the next block's W, and that block
     pivot_shifts<W> d_shifts = {};

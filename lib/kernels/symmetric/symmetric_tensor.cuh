@@ -16,6 +16,8 @@ struct rows_left_out {
     __device__ bool has(int from, int to) const { return from >= first && to <= end; }
 };
 
+constexpr int band = 8; //!< tile rows of a triangle that are taken together
+
 //! A block's tile and a warp's; `Stages` of the inner index are on their way at once.
 template <int Rows, int Columns, int WarpRows, int WarpColumns, int Stages>
 struct tensor_tile {
@@ -78,31 +80,36 @@ __global__ void __launch_bounds__(Tile::threads)
 
     int down_at, across_at;
     if (triangle) {
-        // Before tile row i there are ratio i (i + 1) / 2 tiles.
-        constexpr int ratio = Tile::rows / Tile::columns;
-        const int t = blockIdx.x / ratio;
-        down_at = int((sqrtf(8.f * t + 1) - 1) / 2);
-        while ((down_at + 1) * (down_at + 2) / 2 <= t) {
-            ++down_at;
+        // Bands of tile rows, each column by column: what runs at the same time shares
+        // its factors in the L2 cache. Before band i there are i (i + 1) / 2 squares.
+        constexpr int square = band * band * Tile::rows / Tile::columns;
+        const int t = blockIdx.x / square;
+        int i = int((sqrtf(8.f * t + 1) - 1) / 2);
+        while ((i + 1) * (i + 2) / 2 <= t) {
+            ++i;
         }
-        while (down_at * (down_at + 1) / 2 > t) {
-            --down_at;
+        while (i * (i + 1) / 2 > t) {
+            --i;
         }
-        across_at = blockIdx.x - ratio * (down_at * (down_at + 1) / 2);
+        const int in_band = blockIdx.x - square * (i * (i + 1) / 2);
+        down_at = i * band + in_band % band;
+        across_at = in_band / band;
     } else {
         const int tiles = (columns + Tile::columns - 1) / Tile::columns;
         down_at = blockIdx.x / tiles;
         across_at = blockIdx.x % tiles;
     }
     const int top = down_at * Tile::rows, left = across_at * Tile::columns;
-    if (left >= columns || left_out.has(top, min(top + Tile::rows, rows)) ||
+    if (top >= rows || left >= columns || (triangle && left >= top + Tile::rows) ||
+        left_out.has(top, min(top + Tile::rows, rows)) ||
         left_out.has(left, min(left + Tile::columns, columns))) {
         return;
     }
 
-    // Chunks of odd rows stand the other way round: no two lanes meet in a bank.
+    // Turned by two chunks from row to row: of four rows and four numbers each, which
+    // half a warp reads at once, no two meet in a bank.
     const auto place = [](int row, int chunk) {
-        return row * chunks + (chunk ^ ((row & 1) * 4));
+        return row * chunks + (chunk ^ ((row & 3) * 2));
     };
     const auto load = [&](int stage, int k) {
         for (int e = threadIdx.x; e < in_rows * chunks; e += Tile::threads) {
@@ -166,25 +173,33 @@ __global__ void __launch_bounds__(Tile::threads)
             load(ahead % Tile::stages, ahead * step);
         }
         __pipeline_commit();
-        const double2* from_a = shared + s % Tile::stages * in_rows * chunks;
-        const double2* from_b = from_a + Tile::rows * chunks;
+        // Numbers one by one, into the registers where tensor cores want them: pairs
+        // along the inner index would have to be parted, by more moves than there is
+        // arithmetic.
+        const double* from_a =
+            reinterpret_cast<const double*>(shared + s % Tile::stages * in_rows * chunks);
+        const auto element = [&](int row, int k) {
+            return from_a[2 * place(row, k / 2) + k % 2];
+        };
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-            const int chunk = 4 * half + in_group;
-            double2 right[across];
+        for (int k = in_group; k < step + in_group; k += 8) {
+            double right[across][2];
 #pragma unroll
             for (int j = 0; j < across; ++j) {
-                right[j] = from_b[place(warp_left + 8 * j + group, chunk)];
+                const int row = Tile::rows + warp_left + 8 * j + group;
+                right[j][0] = element(row, k);
+                right[j][1] = element(row, k + 4);
             }
 #pragma unroll
             for (int i = 0; i < down; ++i) {
-                const double2 upper = from_a[place(warp_top + 16 * i + group, chunk)];
-                const double2 lower = from_a[place(warp_top + 16 * i + 8 + group, chunk)];
-                const double left_part[4] = { upper.x, lower.x, upper.y, lower.y };
+                const int row = warp_top + 16 * i + group;
+                const double left_part[4] = { element(row, k),
+                                              element(row + 8, k),
+                                              element(row, k + 4),
+                                              element(row + 8, k + 4) };
 #pragma unroll
                 for (int j = 0; j < across; ++j) {
-                    const double right_part[2] = { right[j].x, right[j].y };
-                    tensor_multiply_add(sums[i][j], left_part, right_part);
+                    tensor_multiply_add(sums[i][j], left_part, right[j]);
                 }
             }
         }
@@ -233,9 +248,10 @@ public:
                                   rows_left_out left_out,
                                   cudaStream_t stream)
     {
-        const int down = (order + triangle_tile::rows - 1) / triangle_tile::rows;
-        constexpr int ratio = triangle_tile::rows / triangle_tile::columns;
-        launch<triangle_tile>(ratio * (down * (down + 1) / 2),
+        constexpr int rows = band * triangle_tile::rows;
+        const int bands = (order + rows - 1) / rows;
+        launch<triangle_tile>(band * (rows / triangle_tile::columns) *
+                                  (bands * (bands + 1) / 2),
                               stream,
                               -1,
                               a,
