@@ -127,13 +127,13 @@ class qa_grc_ldpc(unittest.TestCase):
             sides = block.active_sinks, block.active_sources
             return [[(p.name, p.dtype) for p in side] for side in sides]
 
-        bits, fail = ("bits", "byte"), ("fail", "message")
+        bits, fail = ("bits ◆", "byte"), ("fail", "message")
         kind = "cudaphy_ldpc_decoder"
-        self.assertEqual(ports(kind), [[("llr", "float")], [bits]])
-        self.assertEqual(ports(kind, type="int8"), [[("llr", "byte")], [bits]])
+        self.assertEqual(ports(kind), [[("llr ◆", "float")], [bits]])
+        self.assertEqual(ports(kind, type="int8"), [[("llr ◆", "byte")], [bits]])
         self.assertEqual(
             ports(kind, soft_output="True", codes=CODES, **KEY)[1],
-            [bits, ("soft", "float"), fail],
+            [bits, ("soft ◆", "float"), fail],
         )
         self.assertEqual(ports("cudaphy_ldpc_encoder", codes=CODES, **KEY)[1][1], fail)
         names = [[name for name, _ in side] for side in ports(kind + "_pdu")]
