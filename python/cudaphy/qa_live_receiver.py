@@ -194,7 +194,9 @@ class qa_slow_sink(FlowgraphCase):
             gate(),
             gr.top_block(),
         )
-        demapper = cudaphy.soft_demapper("qpsk", noise_variance=NOISE, backend=BACKEND)
+        demapper = cudaphy.soft_demapper(
+            "qpsk", noise_variance=NOISE, backend=BACKEND, max_batch=4096
+        )
         decoder = cudaphy.ldpc_decoder(CODE, backend=BACKEND, max_batch=16)
         top.connect(source, demapper, decoder, sink)
         top.start()
