@@ -5,6 +5,7 @@
 #include "ldpc_on_host.h"
 #include <atomic>
 #include <cstring>
+#include <gnuradio/cudaphy/kernels/nan_count.h>
 #include <gnuradio/cudaphy/ldpc_decoder_def.h>
 #include <numeric>
 
@@ -59,11 +60,14 @@ public:
         d_iterations += total;
         d_frames += d_batch;
         d_frame_errors += std::count(ok.begin(), ok.end(), 0);
+        d_nan_llrs += kernels::count_nan(
+            { static_cast<const float*>(in), size_t(d_batch) * d_code->n() });
     }
 
     std::string backend() const override { return name_of(d_backend.where); }
     uint64_t frames() const override { return d_frames; }
     uint64_t frame_errors() const override { return d_frame_errors; }
+    uint64_t nan_llrs() const override { return d_nan_llrs; }
     double average_iterations() const override
     {
         const auto frames = d_frames.load();
@@ -95,7 +99,8 @@ private:
     ldpc_on_host_decoder d_decoder;
     std::vector<uint8_t> d_words;
     float d_last_iterations = 0;
-    std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 };
+    std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 },
+        d_nan_llrs{ 0 };
 };
 
 } // namespace

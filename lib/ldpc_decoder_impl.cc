@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_decoder_impl.h"
 #include "ldpc_sizes.h"
+#include <gnuradio/cudaphy/kernels/nan_count.h>
 #include <gnuradio/io_signature.h>
 
 namespace gr::cudaphy {
@@ -28,11 +29,19 @@ output_ports(const kernels::ldpc_code& code, const parameters& p, bool soft)
 }
 
 // The batch's status words: first the iterations of all codewords, then whether each is
-// one.
+// one, then, where LLRs are floats, how many of them were NaN.
+bool counts_nan(const parameters& p)
+{
+    return p.llr == kernels::ldpc_decoder::number::float32;
+}
 int iterations_of(const batch_status& status, int frame) { return status.words[frame]; }
 bool is_ok(const batch_status& status, int frame)
 {
     return status.words[status.frames + frame] != 0;
+}
+int nan_llrs_of(const batch_status& status, int frame)
+{
+    return status.words[2 * status.frames + frame];
 }
 
 class decoder_job : public batch_job
@@ -57,6 +66,11 @@ public:
             out.soft = work.output<float>(1, output_bits(*d_code, d_parameters));
         }
         d_kernel->run({ work.in[0], frames * d_code->n(), d_parameters.llr }, out, line);
+        if (counts_nan(d_parameters)) {
+            kernels::count_nan(work.input<float>(0, d_code->n()),
+                               { work.status + 2 * frames, frames },
+                               line);
+        }
     }
 
 private:
@@ -127,7 +141,7 @@ ldpc_decoder_impl::ldpc_decoder_impl(const ldpc_code_choice& codes,
                     options.max_latency },
                   { { llr_bytes(p), codes.first().n() } },
                   output_ports(codes.first(), p, soft),
-                  2),
+                  2 + counts_nan(p)),
       d_codes(codes), d_parameters(p), d_drops(drops), d_soft(soft)
 {
     message_port_register_out(pmt::mp("fail"));
@@ -183,6 +197,8 @@ void ldpc_decoder_impl::report(const batch_status& status, int frame, uint64_t i
     ++d_frames;
     d_iterations += iterations_of(status, frame);
     d_frame_errors += !ok;
+    const int nan_llrs = counts_nan(d_parameters) ? nan_llrs_of(status, frame) : 0;
+    d_nan_llrs += nan_llrs;
     if (!keeps(status, frame)) {
         return;
     }
@@ -192,6 +208,9 @@ void ldpc_decoder_impl::report(const batch_status& status, int frame, uint64_t i
                  pmt::from_long(iterations_of(status, frame)),
                  alias_pmt());
     add_item_tag(0, item, pmt::mp("ldpc_ok"), pmt::from_bool(ok), alias_pmt());
+    if (nan_llrs > 0) {
+        add_item_tag(0, item, pmt::mp("nan_llrs"), pmt::from_long(nan_llrs), alias_pmt());
+    }
 }
 
 } // namespace gr::cudaphy

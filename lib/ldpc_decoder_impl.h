@@ -20,6 +20,7 @@ public:
     uint64_t frames() const override { return d_frames; }
     uint64_t frame_errors() const override { return d_frame_errors; }
     double average_iterations() const override;
+    uint64_t nan_llrs() const override { return d_nan_llrs; }
     uint64_t refused_packets() const override { return d_refused; }
     uint64_t failures() const override { return d_frame_errors + d_refused; }
 
@@ -38,7 +39,7 @@ private:
     const kernels::ldpc_decoder::parameters d_parameters;
     const bool d_drops, d_soft;
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 },
-        d_refused{ 0 };
+        d_nan_llrs{ 0 }, d_refused{ 0 };
 };
 
 } // namespace gr::cudaphy

@@ -5,6 +5,7 @@
 #include "pdu_worker.h"
 #include <algorithm>
 #include <cstring>
+#include <gnuradio/cudaphy/kernels/nan_count.h>
 #include <gnuradio/cudaphy/ldpc_decoder_pdu.h>
 #include <gnuradio/io_signature.h>
 #include <numeric>
@@ -59,6 +60,7 @@ public:
     uint64_t frames() const override { return d_frames; }
     uint64_t frame_errors() const override { return d_frame_errors; }
     uint64_t failed_frames() const override { return d_frame_errors; }
+    uint64_t nan_llrs() const override { return d_nan_llrs; }
     uint64_t refused_packets() const override { return refused(); }
     double average_iterations() const override
     {
@@ -175,11 +177,21 @@ private:
         auto groups = by_codes(batch, kind, places, room);
         decoder(kind).run(groups, d_soft);
         for (size_t i = 0; i < places.size(); ++i) {
-            publish(batch.parts()[i].metadata, places[i]);
+            publish(batch.parts()[i].metadata, places[i], kind);
         }
     }
 
-    void publish(const pmt::pmt_t& before, const place& at)
+    size_t nan_llrs_of(const place& at, const kernels::ldpc_code& code, int kind) const
+    {
+        if (kind != kind_of(number::float32)) {
+            return 0;
+        }
+        const auto* llr = static_cast<const float*>(at.group->llr);
+        const size_t n = code.n();
+        return kernels::count_nan({ llr + at.first * n, at.frames * n });
+    }
+
+    void publish(const pmt::pmt_t& before, const place& at, int kind)
     {
         const auto& group = *at.group;
         const auto& code = *d_codes.all()[group.code];
@@ -197,6 +209,11 @@ private:
             pmt::from_long(*std::max_element(iterations, iterations + at.frames)));
         metadata =
             pmt::dict_add(metadata, pmt::mp("ldpc_ok"), pmt::from_bool(failed == 0));
+        if (const auto nan_llrs = nan_llrs_of(at, code, kind)) {
+            d_nan_llrs += nan_llrs;
+            metadata =
+                pmt::dict_add(metadata, pmt::mp("nan_llrs"), pmt::from_long(nan_llrs));
+        }
         if (failed) {
             metadata =
                 pmt::dict_add(metadata, pmt::mp("frame_errors"), pmt::from_long(failed));
@@ -232,7 +249,8 @@ private:
                      d_fail = pmt::mp("fail"), d_soft_port = pmt::mp("soft");
     std::unique_ptr<ldpc_mixed_on_host> d_decoders[2]; //!< by kind
 
-    std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 };
+    std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 },
+        d_nan_llrs{ 0 };
 };
 
 } // namespace

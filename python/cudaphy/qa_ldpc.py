@@ -258,6 +258,16 @@ class qa_ldpc_decoder(LdpcCase):
         sink, block = self.decode(llr)
         np.testing.assert_array_equal(sink.data, self.info.ravel())
         self.assertEqual(block.frame_errors(), 0)
+        self.assertEqual(block.nan_llrs(), np.isnan(llr).sum())
+
+    def test_nan_is_counted_in_its_word(self):
+        llr = received(self.words)
+        llr[3, :2] = llr[41, 100:105] = llr[59, -1] = NAN
+        expected = [(WIFI.k * word, n) for word, n in ((3, 2), (41, 5), (59, 1))]
+        for max_batch in (0, 1, 7):
+            sink, block = self.decode(llr, max_batch=max_batch)
+            self.assertEqual(sink.tags("nan_llrs"), expected)
+            self.assertEqual(block.nan_llrs(), 8)
 
     def test_agrees_with_the_reference_backend(self):
         llr = received(self.words, n0=0.6)

@@ -184,6 +184,15 @@ class qa_ldpc_fec(FlowgraphCase):
             self.assertEqual(coder.average_iterations(), options["max_iterations"])
             self.assertEqual((coder.frames(), coder.frame_errors()), (5, 5))
 
+    def test_nan_is_an_erasure_and_counted(self):
+        info, words = made(WIFI, 5)
+        llr = received(words, 0.1)
+        llr[1, 7] = llr[4, :6] = np.nan
+        coder = decoder(WIFI)
+        sink = self.through(fec.decoder(coder, 4, 1), [llr.ravel()], [("uint8", 0)])[0]
+        np.testing.assert_array_equal(sink.data, info.ravel())
+        self.assertEqual(coder.nan_llrs(), 7)
+
     def test_refuses_parameters_out_of_range(self):
         for make in (encoder, decoder):
             for batch in (0, -1, 65537):

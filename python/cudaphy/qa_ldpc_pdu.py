@@ -137,6 +137,17 @@ class qa_ldpc_pdu(FlowgraphCase):
         np.testing.assert_array_equal(whole[[0, 1, 3]], info[[2, 3, 5]])
         self.assertEqual((block.frames(), block.frame_errors()), (6, 2))
 
+    def test_nan_is_counted_in_its_pdu(self):
+        info, words = made(WIFI, 4)
+        llr = received(words)
+        llr[1, :3] = llr[3, -4:] = np.nan
+        got, block = self.decode(
+            [pdu(llr[:1], n=0), pdu(llr[1:3], n=1), pdu(llr[3:], n=2)]
+        )
+        counts = [metadata.get("nan_llrs") for metadata, _ in got["ok"]]
+        self.assertEqual(counts, [None, 3, 4])
+        self.assertEqual(block.nan_llrs(), 7)
+
     def test_what_can_not_be_decoded_comes_back_with_a_reason(self):
         info, words = made(WIFI, 2)
         llr = received(words)

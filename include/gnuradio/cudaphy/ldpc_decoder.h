@@ -15,7 +15,8 @@ namespace gr::cudaphy {
  * word's last byte filled with zeros. Out 1, with soft_output: floats, the LLR of each of
  * these bits after decoding. On the first item of each word stand the tags `iterations`
  * (pmt long) and `ldpc_ok` (pmt bool: the word is decoded, every telling parity check
- * holds, or stop_crc). A packet is any number of whole codewords. Algorithm and sources:
+ * holds, or stop_crc), and, where the word came with NaN, `nan_llrs` (pmt long: how many;
+ * each is an erasure). A packet is any number of whole codewords. Algorithm and sources:
  * kernels/ldpc_decoder.h.
  *
  * With several codes (ldpc_block_options::codes) each packet names its own by a tag on
@@ -55,6 +56,7 @@ public:
     virtual uint64_t
     frame_errors() const = 0; //!< of these, how many did not become codewords
     virtual double average_iterations() const = 0; //!< over all of them
+    virtual uint64_t nan_llrs() const = 0;         //!< taken for erasures
     virtual uint64_t refused_packets() const = 0;  //!< passed over, see above
 };
 

@@ -45,6 +45,7 @@ public:
     virtual uint64_t frames() const = 0;       //!< codewords decoded
     virtual uint64_t frame_errors() const = 0; //!< of these, that failed
     virtual double average_iterations() const = 0; //!< over all of them
+    virtual uint64_t nan_llrs() const = 0;         //!< taken for erasures
 
 protected:
     ldpc_decoder_def() : generic_decoder("cudaphy_ldpc_decoder") {}

@@ -18,7 +18,8 @@ namespace gr::cudaphy {
  *
  * Out, `ok` where all its codewords are good, else `fail`: u8 vectors of bits, or eight
  * bits a byte; the metadata as it came, with `iterations` (long: the most that a word
- * took) and `ldpc_ok` (bool), and on `fail` also `frame_errors` (long: words that failed)
+ * took), `ldpc_ok` (bool) and, where it held NaN, `nan_llrs` (long: how many; each is an
+ * erasure), and on `fail` also `frame_errors` (long: words that failed)
  * and `reason` (symbol). What can't be decoded (no code of that name, no whole number of
  * codewords, another type of vector) goes to `fail` as it came, with `reason` alone.
  * With soft_output, `soft` gives f32 vectors, the LLR of each bit after decoding.
@@ -44,6 +45,7 @@ public:
     virtual uint64_t frames() const = 0;       //!< codewords decoded
     virtual uint64_t frame_errors() const = 0; //!< of these, that failed
     virtual double average_iterations() const = 0; //!< over all of them
+    virtual uint64_t nan_llrs() const = 0;         //!< taken for erasures
     virtual uint64_t refused_packets() const = 0;  //!< that could not be decoded
 };
 

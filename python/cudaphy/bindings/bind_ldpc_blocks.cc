@@ -121,6 +121,7 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
              &ldpc_decoder::frame_errors,
              "Of these, those that did not become codewords.")
         .def("average_iterations", &ldpc_decoder::average_iterations)
+        .def("nan_llrs", &ldpc_decoder::nan_llrs, "LLRs that were NaN, each an erasure.")
         .def("refused_packets",
              &ldpc_decoder::refused_packets,
              "Packets passed over, of no known code or of a wrong length.");

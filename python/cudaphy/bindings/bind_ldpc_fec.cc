@@ -54,7 +54,10 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
         .def("frame_errors",
              &ldpc_decoder_def::frame_errors,
              "Of these, those that did not become codewords.")
-        .def("average_iterations", &ldpc_decoder_def::average_iterations);
+        .def("average_iterations", &ldpc_decoder_def::average_iterations)
+        .def("nan_llrs",
+             &ldpc_decoder_def::nan_llrs,
+             "LLRs that were NaN, each an erasure.");
 
     py::class_<ldpc_encoder_def,
                gr::fec::generic_encoder,

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/parallel.h"
+#include "kernels/ldpc/nan_count_cuda.h"
+#include <cmath>
+#include <stdexcept>
+
+namespace gr::cudaphy::kernels {
+
+size_t count_nan(view<const float> values)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < values.size(); ++i) {
+        found += std::isnan(values[i]);
+    }
+    return found;
+}
+
+void count_nan(view<const float> values, view<int> count, queue& queue)
+{
+    if (count.empty() ? !values.empty() : values.size() % count.size() != 0) {
+        throw std::invalid_argument("count_nan: " + std::to_string(values.size()) +
+                                    " values are no whole number for each of " +
+                                    std::to_string(count.size()) + " groups");
+    }
+    if (count.empty()) {
+        return;
+    }
+    const size_t width = values.size() / count.size();
+#ifdef CUDAPHY_HAVE_CUDA
+    if (queue.where() == backend::cuda) {
+        count_nan_on_cuda(values.data(), width, count, queue);
+        return;
+    }
+#endif
+    const auto part = [&](size_t first, size_t last) {
+        for (size_t g = first; g < last; ++g) {
+            count[g] = static_cast<int>(count_nan({ values.data() + g * width, width }));
+        }
+    };
+    if (queue.where() == backend::reference) {
+        part(0, count.size());
+        return;
+    }
+    constexpr size_t worth_a_core = 65536; // values
+    for_each_part(count.size(), 1 + worth_a_core / (width + 1), part);
+}
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/cuda_check.cuh"
+#include "kernels/ldpc/nan_count_cuda.h"
+#include <algorithm>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int most_threads = 1024;
+
+//! A block a group, so that one long codeword alone is read by many threads.
+__global__ void nan_count_kernel(const float* values, size_t width, int* count)
+{
+    __shared__ int total;
+    if (threadIdx.x == 0) {
+        total = 0;
+    }
+    __syncthreads();
+    values += blockIdx.x * width;
+    int found = 0;
+#pragma unroll 8
+    for (size_t i = threadIdx.x; i < width; i += blockDim.x) {
+        found += isnan(values[i]) != 0;
+    }
+    found = __reduce_add_sync(~0u, found);
+    if (threadIdx.x % 32 == 0 && found != 0) {
+        atomicAdd(&total, found);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        count[blockIdx.x] = total;
+    }
+}
+
+} // namespace
+
+void count_nan_on_cuda(const float* values, size_t width, view<int> count, queue& queue)
+{
+    const auto threads = std::clamp<size_t>(width / 8 / 32 * 32, 32, most_threads);
+    nan_count_kernel<<<count.size(), threads, 0, stream_of(queue)>>>(
+        values, width, count.data());
+    cuda_check_launch("nan_count_kernel");
+}
+
+} // namespace gr::cudaphy::kernels
