@@ -27,9 +27,10 @@
 // page-locked memory and the device reach, both ways at once. Then the same between two
 // of GNU Radio's Copy blocks, where the gain is the median of many pairs of runs, with
 // its interval of confidence; how long a packet that comes alone takes from the source to
-// the sink; and where there are several GPUs, what a branch of one flowgraph on each of
-// them comes to beside one alone. WHAT chooses among them: an order and max_batch such as
-// 4x2048, where 4x0 takes the block's own, copies, latency, and gpus.
+// the sink, with max_batch a packet and the block's own; and where there are several
+// GPUs, what a branch of one flowgraph on each of them comes to beside one alone, and
+// what copies on all do beside copies on one. WHAT chooses among them: an order and
+// max_batch such as 4x2048, where 4x0 takes the block's own, copies, latency, and gpus.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::benchmarks;
@@ -145,12 +146,14 @@ struct benchmark {
     }
 
     //! Seconds of each packet but the first ones.
-    std::vector<double> latency(const chain& how, const matrices& content) const
+    std::vector<double>
+    latency(const chain& how, const matrices& content, int max_batch) const
     {
         const auto top = gr::make_top_block("latency");
         const auto sink = gnuradio::make_block_sptr<packet_sink>(content);
         const auto source = gnuradio::make_block_sptr<packet_source>(content, sink);
-        const auto row = connect(top, how, content, source, sink, "packet_len", packet);
+        const auto row =
+            connect(top, how, content, source, sink, "packet_len", max_batch);
         top->run();
         check(row, *sink);
         std::vector<double> took;
@@ -254,23 +257,31 @@ void print_branches(const benchmark& runs, const matrices& content, int max_batc
     if (runs.backend != "cuda" || count < 2) {
         return;
     }
-    std::vector<double> alone, together;
+    const auto batch_bytes = size_t(max_batch) * content.bytes;
+    std::vector<double> alone, together, one_bus, all_buses;
     for (int turn = 0; turn < repeats; ++turn) {
+        one_bus.push_back(copies_both_ways(batch_bytes));
+        all_buses.push_back(copies_both_ways(batch_bytes, count));
         alone.push_back(runs.branches(1, content, max_batch));
         together.push_back(runs.branches(count, content, max_batch));
     }
-    std::printf("3 blocks on each of %d GPUs, %d x %d, max_batch %d: %.2f M/s, %.2f x "
-                "one GPU's %.2f\n",
-                count,
-                content.order,
-                content.order,
-                max_batch,
-                1e-6 * median(together),
-                median(together) / median(alone),
-                1e-6 * median(alone));
+    std::printf(
+        "3 blocks on each of %d GPUs, %d x %d, max_batch %d: %.2f M/s, %.2f x "
+        "one GPU's %.2f; copies both ways of all at once %.1f GB/s each, %.2f x one's "
+        "%.1f\n",
+        count,
+        content.order,
+        content.order,
+        max_batch,
+        1e-6 * median(together),
+        median(together) / median(alone),
+        1e-6 * median(alone),
+        1e-9 * median(all_buses),
+        median(all_buses) / median(one_bus),
+        1e-9 * median(one_bus));
 }
 
-void print_latencies(const benchmark& runs, const matrices& content)
+void print_latencies(const benchmark& runs, const matrices& content, int max_batch)
 {
     const std::array<chain, 3> chains{
         { { "1 block", 1, true, false },
@@ -280,17 +291,18 @@ void print_latencies(const benchmark& runs, const matrices& content)
     std::array<std::vector<double>, 3> took;
     for (int turn = 0; turn < repeats; ++turn) {
         for (size_t c = 0; c < chains.size(); ++c) {
-            const auto more = runs.latency(chains[c], content);
+            const auto more = runs.latency(chains[c], content, max_batch);
             took[c].insert(took[c].end(), more.begin(), more.end());
         }
     }
-    std::printf("A packet of %d matrices %d x %d (%.0f KB) alone, %d of them\n"
+    std::printf("A packet of %d matrices %d x %d (%.0f KB) alone, %d of them, %s\n"
                 "  %-32s %8s %8s %8s  us, source to sink\n",
                 packet,
                 content.order,
                 content.order,
                 1e-3 * packet * double(content.bytes),
                 repeats * (packets - packets / 10),
+                max_batch ? "batches of a packet" : "the block's own batches",
                 "",
                 "median",
                 "90 %",
@@ -353,7 +365,9 @@ try {
         }
     }
     if (is_chosen(chosen, "latency")) {
-        print_latencies(runs, matrices(8));
+        for (const int max_batch : { packet, 0 }) {
+            print_latencies(runs, matrices(8), max_batch);
+        }
     }
     if (is_chosen(chosen, "gpus")) {
         print_branches(runs, matrices(4), 32768);

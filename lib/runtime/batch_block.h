@@ -68,9 +68,10 @@ struct batch_kind {
  * they leave for the host only where another block reads them. Where no output has such a
  * reader, items are published as soon as the work that makes them is submitted, and no
  * thread waits between blocks; what report() adds to them then comes after they did.
- * - Where each of such blocks in a row is the only reader of the one before, the first
- * one's thread submits and collects for all of them, so that no other wakes up for a
- * batch and waits for the driver; theirs work only where something holds them up.
+ * - Where each of such blocks in a row is the only reader of the one before, and their
+ * largest batches are small, the first one's thread submits and collects for all of them,
+ * so that no other wakes up for a batch and waits for the driver; theirs work only where
+ * something holds them up. With larger batches each block's own thread works.
  * - Frames may be of several kinds, which differ in size and in what is done to them:
  * each packet's tags say its kind. Packets of one kind that follow each other share
  * batches; batches of different kinds are under way side by side, and leave in the order
@@ -156,6 +157,10 @@ protected:
     //! the sake of readers that wait for more than there is.
     std::chrono::microseconds d_room_patience{ 10000 };
 
+    //! Bytes to which a batch is small: what it costs the host counts for more than what
+    //! it costs the device.
+    size_t d_small_batch = 1 << 20;
+
     //! Whether batches work in a memory of their own, not in GNU Radio's rings.
     virtual bool has_own_memory() const { return d_backend.where == backend::cuda; }
 
@@ -208,7 +213,9 @@ private:
     call look() const;
     bool advance(queue* line);
     bool advance_next(queue* line = nullptr);
+    bool may_lead() const;
     void release();
+    bool is_busy() const { return !d_in_flight.empty() || d_next_is_busy; }
     bool sleeps_on() const;
     bool is_one_done(bool takes_long);
     bool is_called_again() const;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
-// Blocks in a row on one device, for all of which one thread works.
+// Blocks in a row on one device, for all of which one thread works where their batches
+// are small.
 
 #include "runtime/batch_slot.h"
 #include <gnuradio/block_detail.h>
@@ -30,6 +31,19 @@ std::shared_ptr<batch_block> batch_block::only_reader() const
     return found;
 }
 
+//! Whether this block's thread may work for the one behind too. Not where batches are
+//! large: waking a thread for each costs little beside them, and what blocks do for them
+//! on the host is done side by side.
+bool batch_block::may_lead() const
+{
+    const auto& kind = d_kinds.front();
+    size_t bytes = 0; // of the largest batch's output
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        bytes += size_t(kind.max_batch) * kind.out[p] * d_outputs[p].item_bytes;
+    }
+    return d_options.max_latency <= 0 && bytes <= d_small_batch;
+}
+
 //! After find_edges(). A block that may be led asks nothing of one that starts beside it
 //! but what has been fixed since they were made and connected.
 void batch_block::find_chain()
@@ -39,13 +53,14 @@ void batch_block::find_chain()
                block.d_options.max_latency <= 0 && !block.needs_own_thread();
     };
     const turn mine(d_turn);
-    d_next = d_publishes_early && d_options.max_latency <= 0 ? only_reader() : nullptr;
+    d_next = d_publishes_early && may_lead() ? only_reader() : nullptr;
     if (d_next && !follows(*d_next)) {
         d_next.reset();
     }
     const auto before =
         std::dynamic_pointer_cast<batch_block>(detail()->input(0)->buffer()->link());
-    d_is_led = follows(*this) && before && before->only_reader().get() == this;
+    d_is_led = follows(*this) && before && before->may_lead() &&
+               before->only_reader().get() == this;
     d_next_is_busy = d_is_watched = false;
     d_runs = true;
 }
@@ -90,7 +105,7 @@ bool batch_block::advance(queue* line)
         fail(problem);
     }
     d_lent = nullptr;
-    const bool busy = !d_in_flight.empty() || d_next_is_busy;
+    const bool busy = is_busy();
     d_is_watched = busy || (waiting <= 0 && d_problem.empty());
     if (!d_is_watched) {
         detail()->d_tpb.notify_msg(); // its own thread is to see to it

@@ -121,7 +121,7 @@ bool batch_block::wait_for_one(turn& mine)
     using std::chrono::steady_clock, std::chrono::microseconds;
     const auto begin = steady_clock::now();
     auto& threads = detail()->d_tpb;
-    while (!d_in_flight.empty() || d_next_is_busy) {
+    while (is_busy()) {
         const auto looked = steady_clock::now();
         const auto so_far = std::chrono::duration_cast<microseconds>(looked - begin);
         const bool takes_long = so_far > std::chrono::milliseconds(1);
@@ -182,8 +182,9 @@ bool batch_block::is_one_done(bool takes_long)
     if (!d_next) {
         return false;
     }
+    // Its own thread may have been awake, and have collected what was under way there.
     const turn its(d_next->d_turn);
-    return !d_next->d_runs || d_next->is_one_done(takes_long);
+    return !d_next->d_runs || !d_next->is_busy() || d_next->is_one_done(takes_long);
 }
 
 //! On the host a batch is done when it is submitted.

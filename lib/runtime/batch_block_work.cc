@@ -54,7 +54,7 @@ int batch_block::work(turn& mine, const gr_vector_int& ninput_items, const rings
     }
     // A batch is waited for, so that a call never ends without progress while there is
     // work; what else is done by then goes out with it.
-    if (!d_in_flight.empty() || d_next_is_busy) {
+    if (is_busy()) {
         do {
             if (!wait_for_one(mine)) {
                 return 0; // there is something to submit first
@@ -202,8 +202,8 @@ bool batch_block::stays_in_rings(const batch_kind& kind, int frames) const
 //! saves an event and a wait, 5 us. Large ones would hold up that block's copies.
 bool batch_block::lends(const batch_kind& kind, int frames) const
 {
-    constexpr size_t small = 1 << 20; // bytes
-    return d_lent && size_t(frames) * kind.in[0] * d_inputs[0].item_bytes <= small;
+    return d_lent &&
+           size_t(frames) * kind.in[0] * d_inputs[0].item_bytes <= d_small_batch;
 }
 
 //! Whether kernels write the status words to the host's memory themselves.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 #ifdef CUDAPHY_HAVE_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -23,19 +24,29 @@ inline void must(cudaError_t code)
     }
 }
 
-//! Bytes a second each way of copies to the device and from it at once, queued one
-//! behind the other, between rings of four batches.
-inline double copies_both_ways(size_t bytes)
+//! Bytes a second each way of copies to the first so many devices and from them at once,
+//! queued one behind the other, between rings of four batches for each.
+inline double copies_both_ways(size_t bytes, int devices = 1)
 {
     constexpr int in_ring = 4;
-    char *host = nullptr, *device = nullptr;
-    must(cudaHostAlloc(
-        reinterpret_cast<void**>(&host), 2 * in_ring * bytes, cudaHostAllocPortable));
-    must(cudaMalloc(reinterpret_cast<void**>(&device), 2 * in_ring * bytes));
-    std::memset(host, 1, 2 * in_ring * bytes);
-    cudaStream_t in = nullptr, out = nullptr;
-    must(cudaStreamCreateWithFlags(&in, cudaStreamNonBlocking));
-    must(cudaStreamCreateWithFlags(&out, cudaStreamNonBlocking));
+    struct link {
+        char *host = nullptr, *device = nullptr;
+        cudaStream_t in = nullptr, out = nullptr;
+    };
+    std::vector<link> links(devices);
+    int current = 0;
+    must(cudaGetDevice(&current));
+    for (int d = 0; d < devices; ++d) {
+        auto& one = links[d];
+        must(cudaSetDevice(d));
+        must(cudaHostAlloc(reinterpret_cast<void**>(&one.host),
+                           2 * in_ring * bytes,
+                           cudaHostAllocPortable));
+        must(cudaMalloc(reinterpret_cast<void**>(&one.device), 2 * in_ring * bytes));
+        std::memset(one.host, 1, 2 * in_ring * bytes);
+        must(cudaStreamCreateWithFlags(&one.in, cudaStreamNonBlocking));
+        must(cudaStreamCreateWithFlags(&one.out, cudaStreamNonBlocking));
+    }
     const auto batches =
         std::max<size_t>(2 * in_ring, (size_t{ 1 } << 30) / bytes); // about 20 ms
     double rate = 0;
@@ -43,28 +54,35 @@ inline double copies_both_ways(size_t bytes)
         const auto start = std::chrono::steady_clock::now();
         for (size_t b = 0; b < batches; ++b) {
             const auto at = b % in_ring * bytes, back = at + in_ring * bytes;
-            must(cudaMemcpyAsync(
-                device + at, host + at, bytes, cudaMemcpyHostToDevice, in));
-            must(cudaMemcpyAsync(
-                host + back, device + back, bytes, cudaMemcpyDeviceToHost, out));
+            for (const auto& [host, device, in, out] : links) {
+                must(cudaMemcpyAsync(
+                    device + at, host + at, bytes, cudaMemcpyHostToDevice, in));
+                must(cudaMemcpyAsync(
+                    host + back, device + back, bytes, cudaMemcpyDeviceToHost, out));
+            }
         }
-        must(cudaStreamSynchronize(in));
-        must(cudaStreamSynchronize(out));
+        for (const auto& one : links) {
+            must(cudaStreamSynchronize(one.in));
+            must(cudaStreamSynchronize(one.out));
+        }
         const std::chrono::duration<double> took =
             std::chrono::steady_clock::now() - start;
-        rate = double(batches * bytes) / took.count();
+        rate = double(batches * bytes * devices) / took.count();
     }
-    cudaStreamDestroy(in);
-    cudaStreamDestroy(out);
-    cudaFree(device);
-    cudaFreeHost(host);
+    for (const auto& one : links) {
+        cudaStreamDestroy(one.in);
+        cudaStreamDestroy(one.out);
+        cudaFree(one.device);
+        cudaFreeHost(one.host);
+    }
+    must(cudaSetDevice(current));
     return rate;
 }
 
 #else
 
 //! Nothing is copied where there is no device.
-inline double copies_both_ways(size_t) { return 0; }
+inline double copies_both_ways(size_t, int = 1) { return 0; }
 
 #endif
 

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define BOOST_TEST_MODULE batch_row
+#include "kernels/common/testing.h"
+#include "runtime/batch_block.h"
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <gnuradio/io_signature.h>
+#include <gnuradio/sync_block.h>
+#include <gnuradio/top_block.h>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#ifdef CUDAPHY_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+// Blocks in a row: whose thread works for them, and that nothing stands still whoever
+// does.
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::testing;
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+using std::chrono::microseconds;
+
+void copy_ints(queue& q, void* to, const void* from, size_t items)
+{
+#ifdef CUDAPHY_HAVE_CUDA
+    if (q.where() == backend::cuda) {
+        cudaMemcpyAsync(to,
+                        from,
+                        items * sizeof(int),
+                        cudaMemcpyDeviceToDevice,
+                        static_cast<cudaStream_t>(q.native()));
+        return;
+    }
+#endif
+    (void)q;
+    std::copy_n(static_cast<const int*>(from), items, static_cast<int*>(to));
+}
+
+//! Knows until when the last batch of each block on it takes.
+class slow_queue : public queue
+{
+public:
+    void works_for(const void* block, microseconds time)
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        d_ends[block] = clock_type::now() + time;
+    }
+    bool is_done(const void* block) const
+    {
+        const std::lock_guard<std::mutex> guard(d_mutex);
+        const auto found = d_ends.find(block);
+        return found == d_ends.end() || found->second <= clock_type::now();
+    }
+
+    backend where() const override { return d_real->where(); }
+    int device() const override { return d_real->device(); }
+    void* native() const override { return d_real->native(); }
+    void* allocate(size_t bytes) override { return d_real->allocate(bytes); }
+    void release(void* memory) override { d_real->release(memory); }
+    void copy_in(void* to, const void* from, size_t bytes) override
+    {
+        d_real->copy_in(to, from, bytes);
+    }
+    void copy_out(void* to, const void* from, size_t bytes) override
+    {
+        d_real->copy_out(to, from, bytes);
+    }
+    void synchronize() override { d_real->synchronize(); }
+    bool idle() override { return d_real->idle(); }
+
+private:
+    const std::unique_ptr<queue> d_real = queue::make(tested_backend());
+    mutable std::mutex d_mutex;
+    std::map<const void*, clock_type::time_point> d_ends;
+};
+
+//! A number from `least` to `most`.
+int any_of(std::mt19937& engine, int least, int most)
+{
+    return std::uniform_int_distribution<int>(least, most)(engine);
+}
+
+//! Passes ints on, in a memory of its own on the CPU too. A third of its batches take a
+//! while, longer than what is asked of them.
+class relay : public batch_block
+{
+public:
+    relay(int items, int max_batch, int small_bytes)
+        : gr::block("relay",
+                    gr::io_signature::make(1, 1, sizeof(int)),
+                    gr::io_signature::make(1, 1, sizeof(int))),
+          batch_block(options(max_batch),
+                      { { sizeof(int), items } },
+                      { { sizeof(int), items } },
+                      1),
+          d_items(items), d_engine(generator()())
+    {
+        d_small_batch = small_bytes;
+        make_jobs();
+    }
+
+    std::vector<std::thread::id> threads; //!< that submitted each batch
+
+private:
+    class job : public batch_job
+    {
+    public:
+        explicit job(relay& owner) : d_owner(owner) {}
+        void run(const batch& work, queue& q) override
+        {
+            const size_t items = size_t(work.frames) * d_owner.d_items;
+            copy_ints(q, work.out[0], work.in[0], items);
+            copy_ints(q, work.status, work.in[0], work.frames);
+            d_owner.threads.push_back(std::this_thread::get_id());
+            auto& engine = d_owner.d_engine;
+            const int time = any_of(engine, 0, 2) ? 0 : any_of(engine, 0, 200);
+            dynamic_cast<slow_queue&>(q).works_for(&d_owner, microseconds(time));
+        }
+
+    private:
+        relay& d_owner;
+    };
+
+    static batch_options options(int max_batch)
+    {
+        batch_options made;
+        made.backend = name_of(tested_backend());
+        made.max_batch = max_batch;
+        return made;
+    }
+    bool has_own_memory() const override { return true; }
+    bool is_done(queue& line, const batch_end& end) const override
+    {
+        return dynamic_cast<slow_queue&>(line).is_done(this) &&
+               batch_block::is_done(line, end);
+    }
+    std::unique_ptr<queue> make_queue() override
+    {
+        return std::make_unique<slow_queue>();
+    }
+    std::unique_ptr<batch_job> make_job(queue&) override
+    {
+        return std::make_unique<job>(*this);
+    }
+    void report(const batch_status&, int, uint64_t) override {}
+
+    const int d_items;
+    std::mt19937 d_engine;
+};
+
+//! Looks whether what comes counts up from 0, and now and then takes a while.
+class counting_sink : public gr::sync_block
+{
+public:
+    std::atomic<int> come{ 0 };
+    bool counts = true;
+    explicit counting_sink(bool is_slow)
+        : gr::sync_block("counting_sink",
+                         gr::io_signature::make(1, 1, sizeof(int)),
+                         gr::io_signature::make(0, 0, 0)),
+          d_slow(is_slow), d_engine(generator()())
+    {
+    }
+
+private:
+    int work(int items, gr_vector_const_void_star& in, gr_vector_void_star&) override
+    {
+        for (int i = 0; i < items; ++i) {
+            counts = counts && static_cast<const int*>(in[0])[i] == come + i;
+        }
+        if (d_slow && any_of(d_engine, 0, 3) == 0) {
+            std::this_thread::sleep_for(microseconds(any_of(d_engine, 0, 1000)));
+        }
+        come += items;
+        return items;
+    }
+    const bool d_slow;
+    std::mt19937 d_engine;
+};
+
+//! Counts up in bursts of so many items, each when the one before has come to the sink.
+class burst_source : public gr::sync_block
+{
+public:
+    bool hangs = false;
+    int sent = 0;
+    burst_source(std::vector<int> bursts, std::shared_ptr<counting_sink> sink)
+        : gr::sync_block("burst_source",
+                         gr::io_signature::make(0, 0, 0),
+                         gr::io_signature::make(1, 1, sizeof(int))),
+          d_bursts(std::move(bursts)), d_sink(std::move(sink))
+    {
+    }
+
+private:
+    int work(int room, gr_vector_const_void_star&, gr_vector_void_star& out) override
+    {
+        if (d_left == 0) {
+            const auto end = clock_type::now() + std::chrono::seconds(20);
+            while (d_sink->come < sent && !hangs) {
+                std::this_thread::yield();
+                hangs = clock_type::now() > end;
+            }
+            if (hangs || d_next == d_bursts.size()) {
+                return WORK_DONE;
+            }
+            std::this_thread::sleep_for(microseconds(d_next % 4 ? 0 : 300));
+            d_left = d_bursts[d_next++];
+        }
+        const int items = std::min(room, d_left);
+        std::iota(static_cast<int*>(out[0]), static_cast<int*>(out[0]) + items, sent);
+        sent += items;
+        d_left -= items;
+        return items;
+    }
+    const std::vector<int> d_bursts;
+    const std::shared_ptr<counting_sink> d_sink;
+    size_t d_next = 0;
+    int d_left = 0;
+};
+
+using relay_sptr = std::shared_ptr<relay>;
+
+relay_sptr new_relay(int items, int max_batch, int small_bytes)
+{
+    return gnuradio::make_block_sptr<relay>(items, max_batch, small_bytes);
+}
+
+//! Runs bursts through a row of blocks, and looks whether all of them come.
+void run_bursts(const std::vector<int>& bursts,
+                const std::vector<relay_sptr>& row,
+                bool has_slow_sink)
+{
+    const auto top = gr::make_top_block("row");
+    const auto sink = gnuradio::make_block_sptr<counting_sink>(has_slow_sink);
+    const auto source = gnuradio::make_block_sptr<burst_source>(bursts, sink);
+    gr::block_sptr before = source;
+    for (const auto& block : row) {
+        top->connect(before, 0, block, 0);
+        before = block;
+    }
+    top->connect(before, 0, sink, 0);
+    top->run();
+    BOOST_TEST(!source->hangs);
+    BOOST_TEST(sink->counts);
+    BOOST_TEST(sink->come == source->sent);
+    BOOST_TEST(source->sent == std::accumulate(bursts.begin(), bursts.end(), 0));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(blocks_of_small_batches_share_a_thread_and_others_have_their_own)
+{
+    constexpr int items = 256;
+    for (const int small_items : { items, items - 1 }) {
+        std::vector<relay_sptr> row;
+        for (int i = 0; i < 3; ++i) {
+            row.push_back(new_relay(1, items, small_items * int{ sizeof(int) }));
+        }
+        run_bursts(std::vector<int>(50, items), row, false);
+        std::array<int, 3> led{};
+        for (const int i : { 1, 2 }) {
+            for (const auto& thread : row[i]->threads) {
+                led[i] += thread == row[0]->threads.front();
+            }
+        }
+        if (small_items == items) {
+            // Its own thread may be awake by chance.
+            BOOST_TEST(led[1] > 0);
+            BOOST_TEST(led[2] > 0);
+        } else {
+            BOOST_TEST(led[1] == 0);
+            BOOST_TEST(led[2] == 0);
+            BOOST_TEST((row[1]->threads.front() != row[2]->threads.front()));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_lost_and_nothing_stands_still_whoever_works)
+{
+    auto& engine = generator();
+    for (int turn = 0; turn < 48; ++turn) {
+        // Mostly one thread works for all, and the others only for want of room.
+        const int small_bytes = turn % 4 ? 1 << 30 : 1 << 13;
+        std::vector<relay_sptr> row;
+        for (int count = any_of(engine, 2, 4); count > 0; --count) {
+            row.push_back(new_relay(
+                1 << any_of(engine, 0, 2), 64 << any_of(engine, 0, 7), small_bytes));
+        }
+        std::vector<int> bursts;
+        for (int count = 0; count < 150; ++count) {
+            constexpr std::array<int, 3> most{ 8, 512, 3072 };
+            bursts.push_back(8 * any_of(engine, 1, most[any_of(engine, 0, 2)]));
+        }
+        run_bursts(bursts, row, turn % 6 != 0);
+    }
+}
