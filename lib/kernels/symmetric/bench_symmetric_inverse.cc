@@ -161,7 +161,13 @@ int main(int argc, char** argv)
     const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf(
         "inverses of symmetric matrices; flops counted as n^3 (complex: 4 n^3)\n");
-#ifndef CUDAPHY_HAVE_OPENBLAS
+#ifdef CUDAPHY_HAVE_OPENBLAS
+    // For a processor that it does not know it takes kernels far too slow for a peer.
+    std::printf(
+        "OpenBLAS: kernels for %s (OPENBLAS_CORETYPE chooses others), %d threads\n",
+        openblas_get_corename(),
+        openblas_get_num_threads());
+#else
     std::printf(
         "built without OpenBLAS (libopenblas-dev), so without peers on the CPU\n");
 #endif

@@ -7,6 +7,11 @@
 #include <stdexcept>
 #include <vector>
 
+extern "C" { // of OpenBLAS alone
+const char* openblas_get_corename();
+int openblas_get_num_threads();
+}
+
 #define CUDAPHY_LAPACK(T, p, sy)                                                     \
     extern "C" {                                                                     \
     void p##potrf_(const char*, const int*, T*, const int*, int*);                   \

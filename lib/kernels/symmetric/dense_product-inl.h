@@ -28,7 +28,9 @@ namespace hn = hwy::HWY_NAMESPACE;
  * is packed into panels as wide as a tile of C; a piece of A, in panels as high as the
  * tile, stays in the second-level cache; the tile itself in registers. Packing also
  * transposes, conjugates and parts re from im, so that there is one inner loop for real
- * and one for complex numbers.
+ * and one for complex numbers. The next panel of B comes to the second-level cache while
+ * a piece of A is multiplied with one, for the whole slice lies in the third-level cache
+ * or in memory.
  */
 template <typename T>
 class dense_product
@@ -55,6 +57,9 @@ public:
 
     static void run(const product<T>& p, const crew& by, real* packed_b)
     {
+        if (p.m == 0 || p.n == 0) {
+            return;
+        }
         for (size_t first = 0, depth; first < p.k; first += depth) {
             depth = std::min(slice, p.k - first);
             // The next slice begins with a whole block of D.
@@ -127,11 +132,13 @@ private:
                 const real* a = packed_a + r * depth * parts;
                 T* c = p.c + (row + r) * p.ldc + column;
                 const size_t high = std::min(tile_rows, rows - r);
+                const real* ahead = b + slice * tile_columns * parts +
+                                    r / tile_rows * (depth / rows_a_line) * line_reals;
                 if (high == tile_rows && columns == tile_columns) {
-                    tile(depth, a, b, c, p.ldc, p.negative, add);
+                    tile(depth, a, b, c, p.ldc, p.negative, add, ahead);
                 } else {
                     HWY_ALIGN T whole[tile_rows * tile_columns];
-                    tile(depth, a, b, whole, tile_columns, p.negative, false);
+                    tile(depth, a, b, whole, tile_columns, p.negative, false, ahead);
                     for (size_t i = 0; i < high; ++i) {
                         for (size_t j = 0; j < columns; ++j) {
                             T& to = c[i * p.ldc + j];
@@ -143,13 +150,30 @@ private:
         }
     }
 
+    //! The tiles of a piece of A share the next panel of B out: each brings a line of the
+    //! cache every so many rows of its own panel.
+    static constexpr size_t line_reals = 64 / sizeof(real);
+    static constexpr size_t rows_a_line =
+        line_reals * (piece_rows / tile_rows) / (tile_columns * parts);
+
+    static HWY_INLINE void bring_row(const T* row)
+    {
+        constexpr size_t line = 64;
+        const char* const from = reinterpret_cast<const char*>(row);
+        for (size_t byte = 0; byte < tile_columns * sizeof(T); byte += line) {
+            hwy::Prefetch(from + byte);
+        }
+        hwy::Prefetch(from + tile_columns * sizeof(T) - 1);
+    }
+
     static HWY_NOINLINE void tile(size_t depth,
                                   const real* HWY_RESTRICT a,
                                   const real* HWY_RESTRICT b,
                                   T* HWY_RESTRICT c,
                                   size_t ldc,
                                   bool negative,
-                                  bool add)
+                                  bool add,
+                                  const real* ahead)
     {
         const tag d;
         constexpr size_t lanes = hn::MaxLanes(tag());
@@ -159,16 +183,16 @@ private:
             sum[r][0] = hn::Zero(d);
             sum[r][1] = hn::Zero(d);
         }
-        // C comes while A and B are multiplied.
-        constexpr size_t line = 64;
-        for (size_t r = 0; add && r < tile_rows; ++r) {
-            const char* const from = reinterpret_cast<const char*>(c + r * ldc);
-            for (size_t byte = 0; byte < tile_columns * sizeof(T); byte += line) {
-                hwy::Prefetch(from + byte);
-            }
-            hwy::Prefetch(from + tile_columns * sizeof(T) - 1);
-        }
+        // C comes meanwhile, a few lines at a time: a core awaits few at once, and loads
+        // of A and B are to find room among them.
+        constexpr size_t rows_between = 4;
         for (size_t k = 0; k < depth; ++k) {
+            if (add && k % rows_between == 0 && k / rows_between < tile_rows) {
+                bring_row(c + k / rows_between * ldc);
+            }
+            if (k % rows_a_line == 0) {
+                __builtin_prefetch(ahead + k / rows_a_line * line_reals, 0, 2);
+            }
             const vec b0 = hn::Load(d, b);
             const vec b1 = hn::Load(d, b + lanes);
             CUDAPHY_UNROLL

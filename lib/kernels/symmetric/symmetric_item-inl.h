@@ -78,7 +78,7 @@ private:
     {
         T* const x = d_item.x;
         const bool positive = d_item.definite == definiteness::positive;
-        if (!copy_lower(d_item.a, x, n, n, d_by)) {
+        if (!copy_lower<T>(d_item.a, x, n, n, nullptr, d_by)) {
             return -1;
         }
         const int status =
@@ -95,13 +95,13 @@ private:
     int unknown(symmetric_outcome<T>& outcome)
     {
         const size_t ld = factored_stride(n);
-        if (!copy_lower(d_item.a, d_factored, n, ld, d_by)) {
+        const bool scaled = measure() && equilibrate();
+        if (!copy_lower(d_item.a, d_factored, n, ld, d_scale.data(), d_by)) {
             return -1;
         }
-        if (!measure() || !equilibrate()) {
+        if (!scaled) {
             return int(n); // a row of zeros
         }
-        scale_lower(d_factored, n, ld, d_scale.data(), d_by);
         symmetric_blocks<T> blocks(d_factored, ld, n, d_by, d_packed_b, d_item.progress);
         const auto rows = blocks.invert_indefinite(
             eps * eps, // a graded matrix has pivots far below eps

@@ -19,57 +19,6 @@ namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-//! Copies a lower triangle. Returns whether it is finite; a diagonal's imaginary part
-//! becomes 0 unread.
-template <typename T>
-bool copy_lower(const T* from, T* to, size_t n, size_t ld, const crew& by)
-{
-    using real = decltype(std::abs(T()));
-    constexpr size_t parts = sizeof(T) / sizeof(real);
-    std::atomic<bool> finite{ true };
-    by.each(n, 16, [&](size_t first, size_t last) {
-        const hn::ScalableTag<real> d;
-        auto nan = hn::Zero(d); // 0, or NaN once something was not finite
-        real rest = 0;
-        for (size_t i = first; i < last; ++i) {
-            const real* a = reinterpret_cast<const real*>(from + i * n);
-            real* b = reinterpret_cast<real*>(to + i * ld);
-            size_t e = 0;
-            for (; e + hn::Lanes(d) <= i * parts; e += hn::Lanes(d)) {
-                const auto value = hn::LoadU(d, a + e);
-                nan = hn::MulAdd(value, hn::Zero(d), nan);
-                hn::StoreU(value, d, b + e);
-            }
-            for (; e <= i * parts; ++e) {
-                rest += a[e] * 0;
-                b[e] = a[e];
-            }
-            if (parts == 2) {
-                b[e] = 0;
-            }
-        }
-        if (!hn::AllTrue(d, hn::Eq(nan, nan)) || rest != rest) {
-            finite = false;
-        }
-    });
-    return finite;
-}
-
-//! S W S in the place of W's lower triangle.
-template <typename T>
-void scale_lower(
-    T* w, size_t n, size_t ld, const decltype(std::abs(T()))* scale, const crew& by)
-{
-    by.each(n, 16, [&](size_t first, size_t last) {
-        for (size_t i = first; i < last; ++i) {
-            const auto factor = scale[i];
-            for (size_t j = 0; j <= i; ++j) {
-                w[i * ld + j] *= factor * scale[j];
-            }
-        }
-    });
-}
-
 //! Whether all numbers that it looked at were finite.
 template <typename R>
 class finiteness
@@ -100,6 +49,43 @@ private:
     hn::Vec<hn::ScalableTag<R>> d_vector;
     R d_rest = 0;
 };
+
+//! Copies S A S's lower triangle, or A's where there is no S. Returns whether A is
+//! finite; a diagonal's imaginary part becomes 0 unread.
+template <typename T>
+bool copy_lower(const T* a,
+                T* to,
+                size_t n,
+                size_t ld,
+                const decltype(std::abs(T()))* scale,
+                const crew& by)
+{
+    using real = decltype(std::abs(T()));
+    constexpr size_t parts = sizeof(T) / sizeof(real);
+    std::atomic<bool> finite{ true };
+    by.each(n, 16, [&](size_t first, size_t last) {
+        finiteness<real> good;
+        for (size_t i = first; i < last; ++i) {
+            const T* HWY_RESTRICT from = a + i * n;
+            T* HWY_RESTRICT row = to + i * ld;
+            good.look(reinterpret_cast<const real*>(from), i * parts + 1);
+            if (scale) {
+                const real factor = scale[i];
+                for (size_t j = 0; j < i; ++j) {
+                    row[j] = from[j] * (factor * scale[j]);
+                }
+                row[i] = std::real(from[i]) * (factor * factor);
+            } else {
+                std::copy_n(from, i, row);
+                row[i] = std::real(from[i]);
+            }
+        }
+        if (!good) {
+            finite = false;
+        }
+    });
+    return finite;
+}
 
 //! Rows at a time of what is transposed, and elements of each of them: long stretches,
 //! for a row is a page or more of its own.

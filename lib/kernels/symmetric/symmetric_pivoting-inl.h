@@ -89,7 +89,7 @@ public:
                                          : std::ldexp(most_of_l, int(tries));
             size_t taken = 0;
             background_task::beside([&] {
-                permute(k, w, order);
+                permute(k, w, chosen, order);
                 solve(k, w, chosen, order, bound);
                 while (taken < chosen && (tries > 8 || d_worst[taken].size <= bound)) {
                     ++taken;
@@ -203,12 +203,16 @@ private:
     }
 
     //! Rows k to k + w of P, and of L as it is, come to the window's new order.
-    void permute(size_t k, size_t w, const size_t* order)
+    void permute(size_t k, size_t w, size_t chosen, const size_t* order)
     {
         d_moved.clear();
+        d_displaced.clear();
         for (size_t i = 0; i < w; ++i) {
             if (order[i] != i) {
                 d_moved.push_back({ i, order[i] });
+                if (i >= chosen) {
+                    d_displaced.push_back({ i, order[i] });
+                }
             }
         }
         const std::vector<size_t> rows(&d_rows[k], &d_rows[k] + w);
@@ -259,24 +263,26 @@ private:
                 const size_t last = std::min(k + w + to, first + solver.width);
                 T* const x = d_panel + (first - k) * pivots_at_a_time;
                 for (size_t i = first; i < last; ++i) {
-                    T taken[2 * pivots_at_a_time];
-                    T* const row = at(i, k);
-                    for (size_t m = 0; m < d_moved.size(); ++m) {
-                        taken[m] = row[d_moved[m].second];
+                    T* const from = at(i, k);
+                    T* const pivots = x + (i - first) * pivots_at_a_time;
+                    for (size_t j = 0; j < chosen; ++j) {
+                        pivots[j] = from[order[j]];
                     }
-                    for (size_t m = 0; m < d_moved.size(); ++m) {
-                        row[d_moved[m].first] = taken[m];
+                    // Columns that made room come from those of the pivots.
+                    for (const auto& [to, place] : d_displaced) {
+                        from[to] = from[place];
                     }
-                    std::copy_n(row, chosen, x + (i - first) * pivots_at_a_time);
+                    std::copy_n(pivots, chosen, from);
                 }
                 solver.solve_rows(x, pivots_at_a_time, last - first, &inverse);
                 for (size_t i = first; i < last; ++i) {
                     const T* row = x + (i - first) * pivots_at_a_time;
-                    bool all = true; // not for NaN
+                    int over = 0; // also for NaN
                     for (size_t j = 0; j < chosen * parts; ++j) {
-                        all &= std::abs(reinterpret_cast<const real*>(row)[j]) <= bound;
+                        over |=
+                            !(std::abs(reinterpret_cast<const real*>(row)[j]) <= bound);
                     }
-                    if (!all) {
+                    if (over) {
                         const std::lock_guard<std::mutex> lock(guard);
                         note(row, i, chosen);
                     }
@@ -378,7 +384,8 @@ private:
     pivot_window<T> d_window;
     T* d_panel; //!< rows from the window's first on
     worst d_worst[pivots_at_a_time];
-    std::vector<std::pair<size_t, size_t>> d_moved; //!< to and from, in the window
+    std::vector<std::pair<size_t, size_t>> d_moved;     //!< to and from, in the window
+    std::vector<std::pair<size_t, size_t>> d_displaced; //!< those of no pivots
     std::vector<size_t> d_rows;
     std::vector<real> d_sizes; //!< the largest that each row's diagonal was
     std::vector<real> d_diagonal, d_inverse_diagonal;

@@ -9,6 +9,7 @@
 #endif
 
 #include "kernels/symmetric/symmetric_inverse_cpu.h"
+#include "kernels/symmetric/transpose-inl.h"
 #include <algorithm>
 #include <hwy/highway.h>
 #include <limits>
@@ -71,6 +72,10 @@ public:
         constexpr size_t side = 32;
         for (size_t i0 = 0; i0 < n; i0 += side) {
             for (size_t j0 = 0; j0 <= i0; j0 += side) {
+                if (parts == 1 && j0 < i0 && i0 + side <= n) {
+                    load_block<side>(a + i0 * ld + j0, ld, i0, j0);
+                    continue;
+                }
                 for (size_t i = i0; i < std::min(n, i0 + side); ++i) {
                     for (size_t j = j0; j < std::min(i + 1, j0 + side); ++j) {
                         const T value = i == j ? T(d_diagonal[i]) : a[i * ld + j];
@@ -121,6 +126,24 @@ public:
 
 private:
     real* matrix(size_t column) const { return d_matrix + column * parts * d_stride; }
+
+    //! A square of real elements that is all below the diagonal, and what mirrors it.
+    template <size_t side>
+    void load_block(const T* a, size_t ld, size_t i0, size_t j0)
+    {
+        if constexpr (parts == 1) {
+            for (size_t i = 0; i < side; ++i) {
+                std::copy_n(a + i * ld, side, matrix(i0 + i) + j0);
+            }
+            constexpr size_t lanes = hn::MaxLanes(tag());
+            for (size_t i = 0; i < side; i += lanes) {
+                for (size_t j = 0; j < side; j += block_elements<real>) {
+                    transpose(
+                        tag(), a + i * ld + j, ld, matrix(j0 + j) + i0 + i, d_stride);
+                }
+            }
+        }
+    }
 
     void put(real* to, T value) const
     {
