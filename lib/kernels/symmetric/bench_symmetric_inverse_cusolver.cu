@@ -14,12 +14,13 @@ void check(cusolverStatus_t code, const char* call)
     }
 }
 
-// cuSOLVER's names of a type's functions.
+// cuSOLVER's names of a type's functions, and of the type.
 template <typename T>
 struct names;
-#define CUDAPHY_NAMES(T, Letter)                                                  \
+#define CUDAPHY_NAMES(T, Letter, Element)                                         \
     template <>                                                                   \
     struct names<T> {                                                             \
+        using element = Element;                                                  \
         static constexpr auto potrf = cusolverDn##Letter##potrf;                  \
         static constexpr auto potrf_space = cusolverDn##Letter##potrf_bufferSize; \
         static constexpr auto potri = cusolverDn##Letter##potri;                  \
@@ -30,15 +31,23 @@ struct names;
         static constexpr auto sytrf = cusolverDn##Letter##sytrf;                  \
         static constexpr auto sytrf_space = cusolverDn##Letter##sytrf_bufferSize; \
     }
-CUDAPHY_NAMES(float, S);
-CUDAPHY_NAMES(double, D);
+CUDAPHY_NAMES(float, S, float);
+CUDAPHY_NAMES(double, D, double);
+CUDAPHY_NAMES(complex64, C, cuComplex);
+CUDAPHY_NAMES(complex128, Z, cuDoubleComplex);
 
 template <typename T>
-__global__ void set_identity(T* x, int n)
+using real_part =
+    std::conditional_t<std::is_same_v<T, float> || std::is_same_v<T, complex64>,
+                       float,
+                       double>;
+
+template <typename T>
+__global__ void set_diagonal_to_one(T* x, int n)
 {
     const int j = blockIdx.x * blockDim.x + threadIdx.x;
     if (j < n) {
-        x[size_t(blockIdx.y) * n + j] = T(int(blockIdx.y) == j);
+        reinterpret_cast<real_part<T>*>(x + size_t(j) * (n + 1))[0] = 1;
     }
 }
 
@@ -55,10 +64,10 @@ struct cusolver_symmetric_inverse<T>::state {
         check(cusolverDnCreate(&handle), "cusolverDnCreate");
         check(cusolverDnSetStream(handle, stream_of(q)), "cusolverDnSetStream");
         int sizes[4] = {};
-        check(names<T>::potrf_space(handle, lower, n, x.data(), n, &sizes[0]), "potrf");
-        check(names<T>::potri_space(handle, lower, n, x.data(), n, &sizes[1]), "potri");
-        check(names<T>::getrf_space(handle, n, n, x.data(), n, &sizes[2]), "getrf");
-        check(names<T>::sytrf_space(handle, n, x.data(), n, &sizes[3]), "sytrf");
+        check(names<T>::potrf_space(handle, lower, n, inverse(), n, &sizes[0]), "potrf");
+        check(names<T>::potri_space(handle, lower, n, inverse(), n, &sizes[1]), "potri");
+        check(names<T>::getrf_space(handle, n, n, inverse(), n, &sizes[2]), "getrf");
+        check(names<T>::sytrf_space(handle, n, inverse(), n, &sizes[3]), "sytrf");
         elements = *std::max_element(sizes, sizes + 4);
         space = array<T>(q, elements);
     }
@@ -73,6 +82,12 @@ struct cusolver_symmetric_inverse<T>::state {
                                    stream_of(q)),
                    "cudaMemcpyAsync");
     }
+
+    // As cuSOLVER names the type.
+    using element = typename names<T>::element;
+    element* inverse() { return reinterpret_cast<element*>(x.data()); }
+    element* factored() { return reinterpret_cast<element*>(factors.data()); }
+    element* scratch() { return reinterpret_cast<element*>(space.data()); }
 
     queue& q;
     int n;
@@ -106,18 +121,18 @@ void cusolver_symmetric_inverse<T>::potrf_potri()
     check(names<T>::potrf(s.handle,
                           lower,
                           s.n,
-                          s.x.data(),
+                          s.inverse(),
                           s.n,
-                          s.space.data(),
+                          s.scratch(),
                           s.elements,
                           s.info.data()),
           "potrf");
     check(names<T>::potri(s.handle,
                           lower,
                           s.n,
-                          s.x.data(),
+                          s.inverse(),
                           s.n,
-                          s.space.data(),
+                          s.scratch(),
                           s.elements,
                           s.info.data()),
           "potri");
@@ -128,15 +143,16 @@ void cusolver_symmetric_inverse<T>::getrf_getrs()
 {
     auto& s = *d_state;
     s.copy(s.factors.data());
-    set_identity<<<dim3((s.n + 255) / 256, s.n), 256, 0, stream_of(s.q)>>>(s.x.data(),
-                                                                           s.n);
-    cuda_check_launch("set_identity");
+    cuda_check(cudaMemsetAsync(s.x.data(), 0, s.x.size() * sizeof(T), stream_of(s.q)),
+               "cudaMemsetAsync");
+    set_diagonal_to_one<<<(s.n + 255) / 256, 256, 0, stream_of(s.q)>>>(s.x.data(), s.n);
+    cuda_check_launch("set_diagonal_to_one");
     check(names<T>::getrf(s.handle,
                           s.n,
                           s.n,
-                          s.factors.data(),
+                          s.factored(),
                           s.n,
-                          s.space.data(),
+                          s.scratch(),
                           s.pivots.data(),
                           s.info.data()),
           "getrf");
@@ -144,10 +160,10 @@ void cusolver_symmetric_inverse<T>::getrf_getrs()
                           CUBLAS_OP_N,
                           s.n,
                           s.n,
-                          s.factors.data(),
+                          s.factored(),
                           s.n,
                           s.pivots.data(),
-                          s.x.data(),
+                          s.inverse(),
                           s.n,
                           s.info.data()),
           "getrs");
@@ -161,10 +177,10 @@ void cusolver_symmetric_inverse<T>::sytrf()
     check(names<T>::sytrf(s.handle,
                           lower,
                           s.n,
-                          s.factors.data(),
+                          s.factored(),
                           s.n,
                           s.pivots.data(),
-                          s.space.data(),
+                          s.scratch(),
                           s.elements,
                           s.info.data()),
           "sytrf");
@@ -172,5 +188,7 @@ void cusolver_symmetric_inverse<T>::sytrf()
 
 template class cusolver_symmetric_inverse<float>;
 template class cusolver_symmetric_inverse<double>;
+template class cusolver_symmetric_inverse<complex64>;
+template class cusolver_symmetric_inverse<complex128>;
 
 } // namespace gr::cudaphy::benchmarks

@@ -7,7 +7,7 @@ namespace gr::cudaphy::benchmarks {
 
 /*!
  * The peers of the symmetric inverse in cuSOLVER: of one matrix of the order given, which
- * each call copies to x first, as they overwrite it. T is float or double.
+ * each call copies to x first, as they overwrite it. T is float, double or complex.
  */
 template <typename T>
 class cusolver_symmetric_inverse

@@ -9,8 +9,8 @@
 #include "kernels/symmetric/bench_symmetric_inverse_cusolver.h"
 #endif
 
-// bench_symmetric_inverse_gpu [small|large|bordering|batch|update|all]: on a GPU, beside
-// cuSOLVER and the bounds.
+// bench_symmetric_inverse_gpu [small|large|complex|bordering|batch|update|all]: on a GPU,
+// beside cuSOLVER and the bounds.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -18,20 +18,28 @@ using benchmarks::seconds_per_call;
 
 namespace {
 
+template <typename T>
+constexpr bool is_complex = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 constexpr double multiply_rate = 60e12; //!< float64's, measured on an H200
 constexpr double float_rate = 48e12;    //!< float32's
 
-//! Symmetric and random; definite ones have a heavier diagonal.
+//! Symmetric (Hermitian) and random; definite ones have a heavier diagonal.
 template <typename T>
-std::vector<T> random_symmetric(size_t n, bool definite)
+std::vector<T> random_symmetric(size_t n, bool definite, unsigned seed = 1)
 {
-    std::mt19937 engine(1);
+    std::mt19937 engine(seed);
     std::uniform_real_distribution<float> uniform(-1, 1);
     std::vector<T> a(n * n);
     for (size_t i = 0; i < n; ++i) {
         for (size_t j = 0; j <= i; ++j) {
             a[i * n + j] = a[j * n + i] = uniform(engine);
+            if constexpr (is_complex<T>) {
+                const auto imaginary = i == j ? 0 : uniform(engine);
+                a[i * n + j].imag(imaginary);
+                a[j * n + i].imag(-imaginary);
+            }
         }
         if (definite) {
             a[i * n + i] += 2 * std::sqrt(float(n));
@@ -105,7 +113,25 @@ void one_matrix(queue& q, const char* type, int n)
                 1e3 * potri,
                 1e3 * lu,
                 1e3 * sytrf,
-                1e3 * std::pow(double(n), 3) / multiply_rate);
+                1e3 * (is_complex<T> ? 4 : 1) * std::pow(double(n), 3) / multiply_rate);
+}
+
+//! Of unknown definiteness, where the time depends on how many pivots are shifted.
+void seeds(queue& q, int n)
+{
+    array<double> x(q, size_t(n) * n);
+    double least = 0, most = 0;
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+        array<double> a(q, view<const double>(random_symmetric<double>(n, false, seed)));
+        const double taken = seconds<double>(
+            q, a, x, 1, n, definiteness::unknown, symmetric_algorithm::blocked, "seeds");
+        least = seed > 1 ? std::min(least, taken) : taken;
+        most = std::max(most, taken);
+    }
+    std::printf("float64 %d unknown, ten matrices: %.2f to %.2f ms\n",
+                n,
+                1e3 * least,
+                1e3 * most);
 }
 
 void bordering(queue& q)
@@ -206,6 +232,15 @@ int main(int argc, char** argv)
         if (wanted(n <= 2000 ? "small" : "large")) {
             one_matrix<float>(*q, "float32", n);
             one_matrix<double>(*q, "float64", n);
+        }
+    }
+    if (wanted("large")) {
+        seeds(*q, 4000);
+    }
+    if (wanted("complex")) {
+        for (const int n : { 4000, 8000 }) {
+            one_matrix<complex64>(*q, "complex64", n);
+            one_matrix<complex128>(*q, "complex128", n);
         }
     }
     if (wanted("bordering")) {

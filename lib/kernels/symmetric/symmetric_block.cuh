@@ -11,28 +11,37 @@ namespace {
 constexpr int block_threads = 256;              //!< that multiply
 constexpr int corner_warp = block_threads / 32; //!< beside them
 
+//! A barrier of those that multiply.
+__device__ inline void wait_for_multipliers()
+{
+    asm volatile("bar.sync 1, %0;" ::"n"(block_threads) : "memory");
+}
+
 //! Bytes of shared memory that invert_block<W, Parts> takes for 32 Parts columns.
 template <typename W>
 constexpr size_t block_shared_bytes(int columns)
 {
-    return sizeof(W) * block_rows * (columns + block_rows + 1 + 4);
+    return sizeof(W) * block_rows * (columns + 2 + 2 * (block_rows + 1));
 }
 
 /*!
  * The inverse of a panel's own rows, of an order up to 32 Parts, by Gauss-Jordan
- * elimination in steps of 32 rows: `Parts` thread blocks of a cooperative launch hold 32
- * rows each in shared memory. The block whose turn it is multiplies its rows by the
- * inverse of its 32 x 32 corner and publishes them; after a barrier, all others subtract
- * their share, the next one from its corner first, so that a warp of its own inverts that
- * beside the others. A pivot that is not above 0 makes a positive definite matrix fail,
- * and of another one a pivot below `tiny` is replaced by that.
+ * elimination in steps of 32 rows: thread blocks of a cooperative launch hold 32 rows
+ * each in shared memory, and take turns. The block whose turn it is has published its
+ * rows, and publishes the inverse P of its 32 x 32 corner; after a barrier it multiplies
+ * its rows by that, and all others subtract their share, A P times those rows. The next
+ * one does so in its own corner first, so that a warp inverts that beside all the rest:
+ * from turn to turn there are the inverse of a corner, two products of 32 x 32 and a
+ * barrier. A pivot that is not above 0 makes a positive definite matrix fail, and of
+ * another one a pivot below `tiny` is replaced by that.
  *
- * Where shifts are kept, the others' factors are the rows themselves, published as they
- * were, so that both triangles stay those of one symmetric matrix: what is not symmetric
- * is lost digits, a hundred times over, when pivots are small.
+ * The others' factors A are the rows that were published, so that both triangles stay
+ * those of one symmetric matrix: what is not symmetric is lost digits, a hundred times
+ * over, when pivots are small.
  *
  * d: the rows, of which the lower triangle is read. p: the inverse, exactly symmetric.
- * exchange: 64 Parts rows of `stride`, for what is published.
+ * exchange: 64 Parts rows of `stride`, for what is published. One block for each 32 rows
+ * of `order`.
  */
 template <typename W, int Parts, bool Shifting>
 __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
@@ -47,21 +56,23 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                                                                    pivot_shifts<W> shifts)
 {
     constexpr int width = block_rows * Parts;
+    constexpr int padded = block_rows + 1;
+    constexpr int threads = block_threads + 32;
     extern __shared__ __align__(16) unsigned char dynamic_shared[];
     W* own = reinterpret_cast<W*>(dynamic_shared); // 32 rows of `width`
-    W* shared_row = own + block_rows * width;      // aligned to 16 bytes
-    W* factor = shared_row + 4 * block_rows;       // 32 rows of 33
-    constexpr int factor_stride = block_rows + 1;
-    constexpr int threads = block_threads + 32;
+    W* shared_row = own + block_rows * width;      // 64, aligned to 16 bytes
+    W* factor = shared_row + 2 * block_rows;       // 32 rows of 33
+    W* given = factor + block_rows * padded;       // 32 rows of 33
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int top = blockIdx.x * block_rows;
+    const int turns = gridDim.x;
 
     for (int e = threadIdx.x; e < block_rows * width; e += threads) {
         const int i = top + e / width, j = e % width;
         W value = number<W>(i == j);
         if (i < order && j < order) {
-            const W given = d[size_t(max(i, j)) * stride + min(i, j)];
-            value = i < j ? conjugate(given) : i == j ? number<W>(re(given)) : given;
+            const W there = d[size_t(max(i, j)) * stride + min(i, j)];
+            value = i < j ? conjugate(there) : i == j ? number<W>(re(there)) : there;
         }
         own[e] = value;
     }
@@ -81,7 +92,7 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                 }
 #pragma unroll
                 for (int r = 0; r < rows_a_warp; ++r) {
-                    const W f = factor[(my_rows + r) * factor_stride + k];
+                    const W f = factor[(my_rows + r) * padded + k];
 #pragma unroll
                     for (int q = 0; q < Parts; ++q) {
                         sums[r][q] = multiply_add(sums[r][q], f, element[q]);
@@ -89,54 +100,71 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                 }
             }
         };
+    // One element of a product of 32 x 32 is use(i, j, sum), by each thread that
+    // multiplies for several j.
+    constexpr int apart = block_threads / block_rows;
+    const auto each_small = [&](const auto& use) {
+        if (warp != corner_warp) {
+#pragma unroll
+            for (int c = 0; c < block_rows / apart; ++c) {
+                use(int(threadIdx.x) / apart, int(threadIdx.x) % apart + apart * c, c);
+            }
+        }
+    };
 
-    for (int turn = 0; turn <= Parts; ++turn) {
+    for (int turn = 0; turn <= turns; ++turn) {
         const int corner = turn * block_rows;
         const int before = corner - block_rows;
-        // The share of the turn before.
-        const bool shares = turn > 0 && int(blockIdx.x) != turn - 1;
         const bool next = int(blockIdx.x) == turn;
-        const W* published = exchange + before * stride;
-        const W* given = published + width * stride;
-        if (shares) {
-            // Rows that had their turn have exchanged their sign.
-            const auto sign = real_of<W>(int(blockIdx.x) < turn - 1 ? 1 : -1);
+        const bool had_turn = turn > 0 && int(blockIdx.x) == turn - 1;
+        const bool shares = turn > 0 && !had_turn;
+        W* const inverses = exchange + width * stride;
+        const W* const published = exchange + before * stride;
+        if (turn > 0) {
             for (int e = threadIdx.x; e < block_rows * block_rows; e += threads) {
                 const int i = e / block_rows, j = e % block_rows;
-                if (Shifting) {
-                    factor[j * factor_stride + i] =
-                        scaled(conjugate(given[i * stride + top + j]), sign);
-                    own[i * width + before + j] = number<W>(0);
-                } else {
-                    W& element = own[i * width + before + j];
-                    factor[i * factor_stride + j] = negative(element);
-                    element = number<W>(0);
+                factor[i * padded + j] = inverses[before * block_rows + e];
+                if (shares) {
+                    given[i * padded + j] = published[i * stride + top + j];
                 }
             }
             __syncthreads();
         }
+        if (shares) {
+            // -A P, of which rows that had their turn have exchanged their sign.
+            const auto sign = real_of<W>(int(blockIdx.x) < turn - 1 ? 1 : -1);
+            W sums[block_rows / apart];
+            each_small([&](int, int, int c) { sums[c] = number<W>(0); });
+#pragma unroll 8
+            for (int k = 0; k < block_rows; ++k) {
+                each_small([&](int i, int j, int c) {
+                    sums[c] = multiply_add(sums[c],
+                                           conjugate(given[k * padded + i]),
+                                           factor[k * padded + j]);
+                });
+            }
+            __syncthreads();
+            each_small([&](int i, int j, int c) {
+                factor[i * padded + j] = scaled(sums[c], sign);
+                // Of the rows it is multiplied by, these columns are the identity.
+                own[i * width + before + j] = number<W>(0);
+            });
+            __syncthreads();
+        }
         if (next && shares) {
             // The corner first.
-            for (int e = threadIdx.x; e < block_rows * block_rows / 4; e += threads) {
-                const int i = e / 8, j0 = corner + e % 8 * 4;
-                W sum[4];
-#pragma unroll
-                for (int c = 0; c < 4; ++c) {
-                    sum[c] = own[i * width + j0 + c];
-                }
+            W sums[block_rows / apart];
+            each_small(
+                [&](int i, int j, int c) { sums[c] = own[i * width + corner + j]; });
 #pragma unroll 8
-                for (int k = 0; k < block_rows; ++k) {
-                    const W f = factor[i * factor_stride + k];
-#pragma unroll
-                    for (int c = 0; c < 4; ++c) {
-                        sum[c] = multiply_add(sum[c], f, published[k * stride + j0 + c]);
-                    }
-                }
-#pragma unroll
-                for (int c = 0; c < 4; ++c) {
-                    own[i * width + j0 + c] = sum[c];
-                }
+            for (int k = 0; k < block_rows; ++k) {
+                each_small([&](int i, int j, int c) {
+                    sums[c] = multiply_add(
+                        sums[c], factor[i * padded + k], given[k * padded + j]);
+                });
             }
+            each_small(
+                [&](int i, int j, int c) { own[i * width + corner + j] = sums[c]; });
             __syncthreads();
         }
         if (warp == corner_warp) {
@@ -144,7 +172,7 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                 W e[block_rows];
 #pragma unroll
                 for (int i = 0; i < block_rows; ++i) {
-                    const bool mirrored = Shifting && i < lane;
+                    const bool mirrored = i < lane;
                     const W there = own[(mirrored ? lane : i) * width + corner +
                                         (mirrored ? i : lane)];
                     e[i] = mirrored ? conjugate(there) : there;
@@ -159,22 +187,28 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                 }
 #pragma unroll
                 for (int i = 0; i < block_rows; ++i) {
-                    own[i * width + corner + lane] = e[i];
+                    inverses[(corner + i) * block_rows + lane] = e[i];
+                    own[i * width + corner + lane] = number<W>(i == lane);
                 }
             }
-        } else if (shares) {
+        } else if (turn > 0) {
             W sums[rows_a_warp][Parts];
 #pragma unroll
             for (int r = 0; r < rows_a_warp; ++r) {
 #pragma unroll
                 for (int q = 0; q < Parts; ++q) {
                     // The corner's columns are the corner warp's by now.
-                    sums[r][q] = next && q == turn
+                    sums[r][q] = had_turn || (next && q == turn)
                                      ? number<W>(0)
                                      : own[(my_rows + r) * width + lane + 32 * q];
                 }
             }
-            add_product(sums, published, stride);
+            if (had_turn) {
+                add_product(sums, own, width);
+                wait_for_multipliers();
+            } else {
+                add_product(sums, published, stride);
+            }
 #pragma unroll
             for (int r = 0; r < rows_a_warp; ++r) {
 #pragma unroll
@@ -185,60 +219,26 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                 }
             }
         }
-        if (Shifting && next && warp != corner_warp) {
-            // As they were, while the corner is being inverted; its columns are no one's.
-            W* to = exchange + (corner + width + my_rows) * stride;
+        if (next && warp != corner_warp) {
+            // As they are before their turn, while the corner is being inverted.
+            W* to = exchange + (corner + my_rows) * stride;
 #pragma unroll
             for (int r = 0; r < rows_a_warp; ++r) {
 #pragma unroll
                 for (int q = 0; q < Parts; ++q) {
-                    if (q != turn) {
-                        to[r * stride + lane + 32 * q] =
-                            own[(my_rows + r) * width + lane + 32 * q];
-                    }
+                    to[r * stride + lane + 32 * q] =
+                        q == turn ? number<W>(my_rows + r == lane)
+                                  : own[(my_rows + r) * width + lane + 32 * q];
                 }
             }
         }
         __syncthreads();
-        if (turn == Parts) {
+        if (turn == turns) {
             break;
         }
-        if (next) {
-            W* to = exchange + corner * stride;
-            for (int e = threadIdx.x; e < block_rows * block_rows; e += threads) {
-                const int i = e / block_rows, j = e % block_rows;
-                W& element = own[i * width + corner + j];
-                factor[i * factor_stride + j] = element;
-                element = number<W>(i == j);
-            }
-            __syncthreads();
-            W sums[rows_a_warp][Parts];
-            if (warp != corner_warp) {
-#pragma unroll
-                for (int r = 0; r < rows_a_warp; ++r) {
-#pragma unroll
-                    for (int q = 0; q < Parts; ++q) {
-                        sums[r][q] = number<W>(0);
-                    }
-                }
-                add_product(sums, own, width);
-            }
-            __syncthreads();
-            if (warp != corner_warp) {
-#pragma unroll
-                for (int r = 0; r < rows_a_warp; ++r) {
-#pragma unroll
-                    for (int q = 0; q < Parts; ++q) {
-                        own[(my_rows + r) * width + lane + 32 * q] = sums[r][q];
-                        to[(my_rows + r) * stride + lane + 32 * q] = sums[r][q];
-                    }
-                }
-            }
-        }
-        if (Parts > 1) {
+        if (turns > 1) {
             cooperative_groups::this_grid().sync();
         }
-        __syncthreads();
     }
     for (int e = threadIdx.x; e < block_rows * width; e += threads) {
         const int i = top + e / width, j = e % width;
@@ -306,7 +306,7 @@ public:
             cooperative.id = cudaLaunchAttributeCooperative;
             cooperative.val.cooperative = 1;
             cudaLaunchConfig_t config = {};
-            config.gridDim = dim3(parts);
+            config.gridDim = dim3((order + block_rows - 1) / block_rows);
             config.blockDim = dim3(block_threads + 32);
             config.dynamicSmemBytes = block_shared_bytes<W>(columns);
             config.stream = stream;

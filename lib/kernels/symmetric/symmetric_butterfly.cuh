@@ -83,11 +83,12 @@ __device__ inline void both_sides(W (&x)[4][4], int i, int j, const OneSide& one
 //! work = U^T A U, its lower triangle, of a whole A of order n, scaled, with ones down
 //! the diagonal to the order m. blockIdx = tile of a quarter
 template <typename E, typename W>
-__global__ void scramble(device_matrix<const E> a,
-                         int n,
-                         device_matrix<W> work,
-                         butterfly u,
-                         const unsigned long long* largest)
+__global__ void __launch_bounds__(tile_side* tile_threads_down, 2)
+    scramble(device_matrix<const E> a,
+             int n,
+             device_matrix<W> work,
+             butterfly u,
+             const unsigned long long* largest)
 {
     const int q = u.quarter;
     const int j = blockIdx.x * tile_side + threadIdx.x;
@@ -100,12 +101,12 @@ __global__ void scramble(device_matrix<const E> a,
         W x[4][4];
 #pragma unroll
         for (int b = 0; b < 16; ++b) {
+            // Some element in any case, so that no load waits for another one.
             const int row = u.places[i + b / 4 * q], column = u.places[j + b % 4 * q];
-            x[b / 4][b % 4] =
-                row < n && column < n
-                    ? scaled(converted<W>(a.item()[size_t(row) * a.stride + column]),
-                             scale)
-                    : number<W>(row == column);
+            const E there =
+                a.item()[size_t(min(row, n - 1)) * a.stride + min(column, n - 1)];
+            x[b / 4][b % 4] = row < n && column < n ? scaled(converted<W>(there), scale)
+                                                    : number<W>(row == column);
         }
         both_sides(x, i, j, [&](W(&v)[4], int at) { butterfly_adjoint(v, u, at); });
 #pragma unroll

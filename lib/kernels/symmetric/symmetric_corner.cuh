@@ -22,6 +22,30 @@ struct corner_pivots {
 };
 
 /*!
+ * Calls use(i, column[i]) for all rows, whose numbers are read before any is used, up to
+ * half of a thread's registers: read one by one, each would wait for shared memory, which
+ * is what most of a step would go to.
+ */
+template <typename W, typename Use>
+__device__ inline void for_column_at_once(const W* column, const Use& use)
+{
+    constexpr int at_once = sizeof(W) > sizeof(double) ? block_rows / 4 : block_rows;
+#pragma unroll
+    for (int first = 0; first < block_rows; first += at_once) {
+        W there[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            there[i] = column[first + i];
+        }
+        __syncwarp(); // which no read is put off beyond
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            use(first + i, there[i]);
+        }
+    }
+}
+
+/*!
  * The inverse of the 32 x 32 corner whose column `lane` is e, by a warp, by sweeps: after
  * that of pivot k, what is left is symmetric again, but for signs. The pivots come in
  * order, and the rows are turned by one each step, so that the pivot's is always the
@@ -36,12 +60,20 @@ invert_corner(W (&e)[block_rows], W* shared, const corner_pivots<W>& pivots)
 {
     using real = real_of<W>;
     const int lane = threadIdx.x % 32;
-    real scale = 1;
+    real scale = 1, diagonal = 0;
+#pragma unroll
+    for (int i = 0; i < block_rows; ++i) {
+        diagonal = i == lane ? re(e[i]) : diagonal;
+    }
+    // Every lane divides, while the rows of the step before are still being changed.
+    real reciprocal = 1 / diagonal;
 #pragma unroll 1
     for (int k = 0; k < block_rows; ++k) {
         const bool own = lane == k;
         W* column = shared + k % 2 * block_rows;
         const W mine = e[0];
+        real pivot = __shfl_sync(0xffffffff, diagonal, k);
+        real over = __shfl_sync(0xffffffff, reciprocal, k);
         if (pivots.positive) {
             column[lane - k + (lane < k ? block_rows : 0)] =
                 scaled(conjugate(mine), scale);
@@ -52,24 +84,25 @@ invert_corner(W (&e)[block_rows], W* shared, const corner_pivots<W>& pivots)
             }
         }
         __syncwarp();
-        auto pivot = re(column[0]);
         if (pivots.positive) {
             if (!(pivot > 0)) {
                 if (lane == 0) {
                     atomicMin(pivots.state,
                               unsigned(pivots.first + pivots.corner + k + 1));
                 }
-                pivot = 1;
+                over = 1;
             }
         } else if (fabs(pivot) < pivots.tiny) {
-            pivot = pivot < 0 ? -pivots.tiny : pivots.tiny;
+            over = 1 / (pivot < 0 ? -pivots.tiny : pivots.tiny);
         }
-        const auto over = 1 / pivot;
         const W f = own ? number<W>(0) : scaled(mine, -over);
-#pragma unroll
-        for (int i = 1; i < block_rows; ++i) {
-            e[i - 1] = multiply_add(e[i], column[i], f);
-        }
+        diagonal = fused(-re(product(mine, conjugate(mine))), over, diagonal);
+        reciprocal = 1 / diagonal;
+        for_column_at_once(column, [&](int i, W there) {
+            if (i > 0) {
+                e[i - 1] = multiply_add(e[i], there, f);
+            }
+        });
         e[block_rows - 1] = own ? number<W>(-1) : negative(f);
         scale = own ? over : scale;
     }
@@ -163,10 +196,8 @@ invert_corner_shifting(W (&e)[block_rows], W* shared, const corner_pivots<W>& pi
         const W f = own ? number<W>(-1 - over) : scaled(mine, taken ? over : -over);
         diagonal = fused(-re(product(mine, conjugate(mine))), over, diagonal);
         reciprocal = 1 / diagonal;
-#pragma unroll
-        for (int i = 0; i < block_rows; ++i) {
-            e[i] = multiply_add(e[i], column[i], f);
-        }
+        for_column_at_once(column,
+                           [&](int i, W there) { e[i] = multiply_add(e[i], there, f); });
         taken = taken || own;
     }
     if (lane == 0) {

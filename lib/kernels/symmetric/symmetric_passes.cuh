@@ -57,7 +57,7 @@ __device__ inline R scale_of(const unsigned long long* largest)
     return R(scalbn(1.0, max(-most, min(most, -ilogb(size)))));
 }
 
-constexpr int examine_rows = 16;
+constexpr int examine_rows = 8;
 constexpr int examine_threads = 256;
 
 //! Looks for what is not finite, and for the largest element. blockIdx.x: group of rows

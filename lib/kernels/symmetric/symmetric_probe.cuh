@@ -16,8 +16,8 @@ namespace {
 
 constexpr int probes = 4;
 constexpr int probe_threads = 256;
-constexpr int probe_rows_a_warp = 2;
-constexpr int probe_rows = probe_threads / 32 * probe_rows_a_warp; //!< a block
+//! A warp takes two rows from this order on; of fewer there would be too few warps.
+constexpr int many_probe_rows = 6000;
 
 //! What the probes say of one matrix's inverse.
 struct probe_verdict {
@@ -41,22 +41,21 @@ __global__ void draw_probes(V* z, int n)
 
 //! out = M v, or z - M v where z is given; all of shape (n, probes). `norm` takes the
 //! largest sum of a row's moduli, where it is given. blockIdx.x: group of rows
-template <typename E, typename V>
+template <typename E, typename V, int Rows>
 __global__ void __launch_bounds__(probe_threads) apply_to_probes(
     device_matrix<const E> matrix, int n, const V* v, const V* z, V* out, double* norm)
 {
-    constexpr int rows = probe_rows_a_warp;
-    const int top = blockIdx.x * probe_rows + threadIdx.x / 32 * rows;
+    const int top = (blockIdx.x * (probe_threads / 32) + threadIdx.x / 32) * Rows;
     const int lane = threadIdx.x % 32;
     if (top >= n) {
         return;
     }
     const size_t item = size_t(blockIdx.z) * n * probes;
-    const E* from[rows];
-    V total[rows][probes];
-    double size[rows];
+    const E* from[Rows];
+    V total[Rows][probes];
+    double size[Rows];
 #pragma unroll
-    for (int r = 0; r < rows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
         from[r] = matrix.item() + size_t(min(top + r, n - 1)) * matrix.stride;
         size[r] = 0;
 #pragma unroll
@@ -78,7 +77,7 @@ __global__ void __launch_bounds__(probe_threads) apply_to_probes(
             }
         }
 #pragma unroll
-        for (int r = 0; r < rows; ++r) {
+        for (int r = 0; r < Rows; ++r) {
             const V element = converted<V>(from[r][j]);
             size[r] += modulus(element);
 #pragma unroll
@@ -88,7 +87,7 @@ __global__ void __launch_bounds__(probe_threads) apply_to_probes(
         }
     }
 #pragma unroll
-    for (int r = 0; r < rows; ++r) {
+    for (int r = 0; r < Rows; ++r) {
         const int row = top + r;
         size[r] = warp_sum(size[r]);
 #pragma unroll
@@ -281,21 +280,29 @@ struct probe_space {
         double* const norm_a = norms + 2 * item;
         double* const norm_x = norm_a + 1;
         const V* const none = nullptr;
-        const dim3 rows((n + probe_rows - 1) / probe_rows, 1, count);
+        const auto apply = [&](device_matrix<const E> matrix,
+                               const V* v,
+                               const V* from,
+                               V* out,
+                               double* norm) {
+            const int at_once = probe_threads / 32 * (n < many_probe_rows ? 1 : 2);
+            const dim3 rows((n + at_once - 1) / at_once, 1, count);
+            const auto kernel =
+                n < many_probe_rows ? apply_to_probes<E, V, 1> : apply_to_probes<E, V, 2>;
+            kernel<<<rows, probe_threads, 0, stream>>>(matrix, n, v, from, out, norm);
+        };
         const dim3 entries((n * probes + probe_threads - 1) / probe_threads, 1, count);
         cuda_check(cudaMemsetAsync(norm_a, 0, 2 * count * sizeof(double), stream),
                    "cudaMemsetAsync");
         draw_probes<V><<<entries, probe_threads, 0, stream>>>(z, n);
-        apply_to_probes<E, V>
-            <<<rows, probe_threads, 0, stream>>>(x, n, z, none, y, norm_x);
-        apply_to_probes<E, V><<<rows, probe_threads, 0, stream>>>(a, n, y, z, r, norm_a);
+        apply(x, z, none, y, norm_x);
+        apply(a, y, z, r, norm_a);
         take_signs<V><<<entries, probe_threads, 0, stream>>>(r, z, n);
-        apply_to_probes<E, V>
-            <<<rows, probe_threads, 0, stream>>>(a, n, z, none, y, nullptr);
-        apply_to_probes<E, V><<<rows, probe_threads, 0, stream>>>(x, n, y, z, w, nullptr);
+        apply(a, z, none, y, nullptr);
+        apply(x, y, z, w, nullptr);
         take_columns<E, V>
             <<<dim3(count, probes), probe_threads, 0, stream>>>(x, n, w, z, y);
-        apply_to_probes<E, V><<<rows, probe_threads, 0, stream>>>(a, n, y, z, r, nullptr);
+        apply(a, y, z, r, nullptr);
         judge<V><<<count, probe_threads, 0, stream>>>(
             r, w, norm_a, states + item, n, verdicts + item);
         cuda_check_launch("symmetric_inverse: judge");

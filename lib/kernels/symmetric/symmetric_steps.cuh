@@ -4,6 +4,7 @@
 #include "kernels/common/cuda_blas.cuh"
 #include "kernels/symmetric/symmetric_block.cuh"
 #include "kernels/symmetric/symmetric_small_unknown.cuh"
+#include "kernels/symmetric/symmetric_streams.cuh"
 #include "kernels/symmetric/symmetric_strips.cuh"
 #include "kernels/symmetric/symmetric_workspace.cuh"
 #include <functional>
@@ -51,29 +52,8 @@ public:
             d_by_tensors = d_tensors.prepare(device);
             d_by_groups = d_by_tensors && by_panels;
         }
-        int least = 0, greatest = 0;
-        cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
-                   "cudaDeviceGetStreamPriorityRange");
-        cuda_check(
-            cudaStreamCreateWithPriority(&d_aside, cudaStreamNonBlocking, greatest),
-            "cudaStreamCreateWithPriority");
-        for (auto* event : { &d_ready, &d_begun, &d_inverted }) {
-            cuda_check(cudaEventCreateWithFlags(event, cudaEventDisableTiming),
-                       "cudaEventCreate");
-        }
+        d_sides = std::make_unique<panel_streams>();
     }
-    ~cuda_steps()
-    {
-        if (!d_many) {
-            cudaEventDestroy(d_ready);
-            cudaEventDestroy(d_begun);
-            cudaEventDestroy(d_inverted);
-            cudaStreamDestroy(d_aside);
-            cudaGetLastError();
-        }
-    }
-    cuda_steps(const cuda_steps&) = delete;
-    cuda_steps& operator=(const cuda_steps&) = delete;
 
     //! What it needs for matrices of the order m, beside these.
     void take(workspace_pieces& pieces, int m)
@@ -141,8 +121,9 @@ public:
                 <<<grid, small_threads, 0, d_stream>>>(
                     constant(a), a, order, first, nullptr, d_states);
         } else {
-            invert_small_unknown<W, W, unknown_leaf / small_side>
-                <<<grid, small_threads, 0, d_stream>>>(
+            constexpr int parts = unknown_leaf / small_side;
+            invert_small_unknown<W, W, parts>
+                <<<grid, unknown_threads<W, parts>, 0, d_stream>>>(
                     constant(a), a, order, d_failed, d_states);
         }
         cuda_check_launch("symmetric_inverse: invert_small");
@@ -203,7 +184,8 @@ public:
 
     void gather(int which, int first, int order, symmetric_panel panel)
     {
-        gather_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, d_stream>>>(
+        const auto stream = panel.first ? panel_stream() : d_stream;
+        gather_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, stream>>>(
             constant(block(first, first)), order, panel, d_panels[which]);
         cuda_check_launch("symmetric_inverse: gather_panel");
     }
@@ -214,9 +196,9 @@ public:
             go_aside();
         }
         const auto rows = part(d_panels[which], panel.first, 0);
-        invert(rows.data, which, first, panel, aside ? d_aside : d_stream);
+        invert(rows.data, which, first, panel, aside ? d_sides->urgent.get() : d_stream);
         if (aside) {
-            cuda_check(cudaEventRecord(d_inverted, d_aside), "cudaEventRecord");
+            d_sides->inverted.set(d_sides->urgent.get());
         }
     }
     bool look_ahead(int which, int first, symmetric_panel panel, symmetric_panel next)
@@ -224,6 +206,7 @@ public:
         if constexpr (has_tensors) {
             if (d_by_tensors) {
                 go_aside();
+                const auto aside = d_sides->urgent.get();
                 const int at = first + next.first;
                 const auto rows = constant(part(d_panels[which], next.first, 0));
                 d_tensors.multiply_corner(1,
@@ -234,7 +217,7 @@ public:
                                           next.columns,
                                           panel.columns,
                                           panel.columns,
-                                          d_aside);
+                                          aside);
                 d_tensors.multiply_corner(-1,
                                           constant(d_ahead[0]),
                                           rows,
@@ -243,10 +226,10 @@ public:
                                           next.columns,
                                           next.columns,
                                           panel.columns,
-                                          d_aside);
-                cuda_check(cudaEventRecord(d_begun, d_aside), "cudaEventRecord");
-                invert(d_ahead[1].data, 1 - which, first, next, d_aside);
-                cuda_check(cudaEventRecord(d_inverted, d_aside), "cudaEventRecord");
+                                          aside);
+                d_sides->begun.set(aside);
+                invert(d_ahead[1].data, 1 - which, first, next, aside);
+                d_sides->inverted.set(aside);
                 return true;
             }
         }
@@ -254,11 +237,17 @@ public:
     }
     void await_block()
     {
-        cuda_check(cudaStreamWaitEvent(d_stream, d_inverted, 0), "cudaStreamWaitEvent");
+        d_sides->inverted.await(d_stream);
+        if (advances_beside()) {
+            d_sides->advanced.await(d_stream);
+        }
     }
 
     void weigh(int which, int order, symmetric_panel panel)
     {
+        if (advances_beside()) {
+            d_sides->panel.follow(d_stream);
+        }
         // P is its own adjoint.
         multiply_strip(1,
                        d_panels[which],
@@ -267,11 +256,17 @@ public:
                        d_weighed,
                        order,
                        panel.columns,
-                       panel.columns);
+                       panel.columns,
+                       d_stream);
     }
     void advance(int which, int order, symmetric_panel panel, symmetric_panel next)
     {
         const auto to = d_panels[1 - which];
+        const auto stream = panel_stream();
+        if (advances_beside()) {
+            d_sides->panel.follow(d_stream);
+            d_sides->begun.await(stream);
+        }
         multiply_strip(-1,
                        d_weighed,
                        part(d_panels[which], next.first, 0),
@@ -279,22 +274,24 @@ public:
                        to,
                        order,
                        next.columns,
-                       panel.columns);
-        transpose<W>
-            <<<tiles_of(panel.columns, next.columns), tile_block(), 0, d_stream>>>(
-                constant(part(d_weighed, next.first, 0)),
-                panel.columns,
-                next.columns,
-                part(to, panel.first, 0));
+                       panel.columns,
+                       stream);
+        transpose<W><<<tiles_of(panel.columns, next.columns), tile_block(), 0, stream>>>(
+            constant(part(d_weighed, next.first, 0)),
+            panel.columns,
+            next.columns,
+            part(to, panel.first, 0));
         cuda_check_launch("symmetric_inverse: transpose");
+        if (advances_beside()) {
+            d_sides->advanced.set(stream);
+        }
     }
     void
     update(int which, int first, int order, symmetric_panel panel, symmetric_panel next)
     {
         if constexpr (has_tensors) {
             if (d_by_tensors) {
-                cuda_check(cudaStreamWaitEvent(d_stream, d_begun, 0),
-                           "cudaStreamWaitEvent");
+                d_sides->begun.await(d_stream);
                 return d_tensors.subtract_triangle(
                     constant(d_weighed),
                     constant(d_panels[which]),
@@ -336,19 +333,19 @@ public:
     {
         if constexpr (has_tensors) {
             const auto p = d_inverses[0], own = d_ahead[0];
-            d_strips.copy_own(which, group, panel, own, d_aside);
-            invert(own.data, 0, first, panel, d_aside);
-            d_strips.eliminate(which, order, group, panel, p, d_aside);
+            d_strips.copy_own(which, group, panel, own, d_sides->urgent.get());
+            invert(own.data, 0, first, panel, d_sides->urgent.get());
+            d_strips.eliminate(which, order, group, panel, p, d_sides->urgent.get());
         }
     }
     void advance_strip(int which, int order, symmetric_panel group, symmetric_panel next)
     {
-        d_strips.advance(which, order, group, next, d_aside);
+        d_strips.advance(which, order, group, next, d_sides->urgent.get());
     }
     void await_strip()
     {
-        cuda_check(cudaEventRecord(d_inverted, d_aside), "cudaEventRecord");
-        await_block();
+        d_sides->inverted.set(d_sides->urgent.get());
+        d_sides->inverted.await(d_stream);
     }
     void update_outside(
         int which, int first, int order, symmetric_panel group, symmetric_panel next)
@@ -459,7 +456,8 @@ private:
                         device_matrix<W> c,
                         int rows,
                         int columns,
-                        int inner)
+                        int inner,
+                        cudaStream_t stream)
     {
         if constexpr (has_tensors) {
             if (d_by_tensors) {
@@ -472,18 +470,22 @@ private:
                                                 rows,
                                                 columns,
                                                 inner,
-                                                d_stream);
+                                                stream);
             }
         }
         multiply(sign, a, as::stored, b, as::adjoint, adds, c, rows, columns, inner);
     }
 
-    //! What is submitted aside from now on waits for what was submitted before.
-    void go_aside()
+    //! Whether the next panel is brought up to date beside the update, which can then not
+    //! begin before its block is inverted: that takes longer where shifts are kept.
+    bool advances_beside() const { return d_by_tensors && d_positive; }
+    cudaStream_t panel_stream() const
     {
-        cuda_check(cudaEventRecord(d_ready, d_stream), "cudaEventRecord");
-        cuda_check(cudaStreamWaitEvent(d_aside, d_ready, 0), "cudaStreamWaitEvent");
+        return advances_beside() ? d_sides->panel.get() : d_stream;
     }
+
+    //! What is submitted aside from now on waits for what was submitted before.
+    void go_aside() { d_sides->urgent.follow(d_stream); }
     //! P of that panel, whose own rows are given.
     void invert(
         const W* rows, int which, int first, symmetric_panel panel, cudaStream_t stream)
@@ -519,11 +521,8 @@ private:
     tensor_strips d_strips;
     bool d_by_tensors = false;
     bool d_by_groups = false;
-    int d_columns = 0; //!< of a panel
-    cudaStream_t d_aside = nullptr;
-    cudaEvent_t d_ready = nullptr;
-    cudaEvent_t d_begun = nullptr; //!< aside, just before a block is inverted
-    cudaEvent_t d_inverted = nullptr;
+    int d_columns = 0;                      //!< of a panel
+    std::unique_ptr<panel_streams> d_sides; //!< of one large matrix
 
     device_matrix<W> d_panels[2] = {};
     device_matrix<W> d_weighed = {};
