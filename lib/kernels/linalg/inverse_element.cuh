@@ -99,6 +99,65 @@ __device__ inline T select(bool which, T yes, T no)
     }
 }
 
+// A move under a condition, as an addition of -0, which changes no number: selects are
+// issued at half the rate of additions, a double needs two of them, and registers that
+// are kept in place need no copies. The compiler must not know that it is -0, or it makes
+// a select of it again.
+
+//! `value` where `which`, in a way that the compiler does not see through.
+template <typename Real>
+__device__ __forceinline__ Real hidden(bool which, Real value)
+{
+    Real result;
+    if constexpr (std::is_same_v<Real, float>) {
+        asm("{ .reg .pred p; setp.ne.s32 p, %1, 0; selp.f32 %0, %2, 0f3f800000, p; }"
+            : "=f"(result)
+            : "r"(int(which)), "f"(value));
+    } else {
+        asm("{ .reg .pred p; setp.ne.s32 p, %1, 0;"
+            " selp.f64 %0, %2, 0d3ff0000000000000, p; }"
+            : "=d"(result)
+            : "r"(int(which)), "d"(value));
+    }
+    return result;
+}
+
+//! to = from where `which`; `minus_zero` is hidden(which, -0).
+__device__ __forceinline__ void
+move_if(bool which, float& to, float from, float minus_zero)
+{
+    asm("{ .reg .pred p; setp.ne.s32 p, %1, 0; @p add.f32 %0, %2, %3; }"
+        : "+f"(to)
+        : "r"(int(which)), "f"(from), "f"(minus_zero));
+}
+__device__ __forceinline__ void
+move_if(bool which, double& to, double from, double minus_zero)
+{
+    // Written as above it becomes an addition and two selects.
+    if (which) {
+        asm volatile("add.f64 %0, %1, %2;" : "=d"(to) : "d"(from), "d"(minus_zero));
+    }
+}
+template <typename T>
+__device__ __forceinline__ void move_if(bool which, T& to, T from, real_of<T> minus_zero)
+{
+    move_if(which, to.x, from.x, minus_zero);
+    move_if(which, to.y, from.y, minus_zero);
+}
+
+//! a = +0 where `which`, NaN if it was not finite; `zero` is hidden(which, 0).
+__device__ __forceinline__ void clear_if(bool which, double& a, double zero)
+{
+    if (which) {
+        asm volatile("fma.rn.f64 %0, %0, %1, %1;" : "+d"(a) : "d"(zero));
+    }
+}
+__device__ __forceinline__ void clear_if(bool which, double2& a, double zero)
+{
+    clear_if(which, a.x, zero);
+    clear_if(which, a.y, zero);
+}
+
 //! |re| + |im|
 template <typename T>
 __device__ inline real_of<T> size_of(T a)
@@ -142,7 +201,7 @@ __device__ inline Real scale_for_bits(int bits)
     }
 }
 
-//! 1 / d, rounded once, for d in 2^-100 .. 2^100: one Newton step on the hardware's
+//! 1 / d, rounded once, for d in 2^-100 .. 2^100: Newton steps on the hardware's
 //! approximation.
 __device__ inline float reciprocal_of_scaled(float d)
 {
@@ -150,7 +209,18 @@ __device__ inline float reciprocal_of_scaled(float d)
     asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(q) : "f"(d));
     return fused(fused(-d, q, 1.0f), q, q);
 }
-__device__ inline double reciprocal_of_scaled(double d) { return __drcp_rn(d); }
+__device__ inline double reciprocal_of_scaled(double d)
+{
+    // The steps of __drcp_rn without its branch for other d. The approximation has no
+    // lower half: with this one even d = 2 - 2^-52 comes out rounded right.
+    double approximate;
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(approximate) : "d"(d));
+    double q =
+        __hiloint2double(__double2hiint(approximate), __double2hiint(d) + 0x300402);
+    const double error = fused(-d, q, 1.0);
+    q = fused(q, fused(error, error, error), q);
+    return fused(fused(-d, q, 1.0), q, q);
+}
 
 //! 1 / p; `s`: scale_for_bits of its size.
 template <typename T>

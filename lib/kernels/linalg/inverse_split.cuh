@@ -42,6 +42,10 @@ struct split {
     //! measured, faster for doubles, slower for floats.
     static constexpr bool zeroed_when_sent = sizeof(real_of<T>) == 8;
 
+    //! Whether moves alternate between additions and selects, and a pivot that is large
+    //! enough is told by one comparison: as measured, faster for doubles of these orders.
+    static constexpr bool alternates = sizeof(real_of<T>) == 8 && N > 8;
+
     __device__ static int column(int c, int lane)
     {
         return c / side * (side * L) + lane * side + c % side;
@@ -145,6 +149,7 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
         to[c] = 0;
     }
     elimination<T> so_far;
+    real_of<T> bound = real_of<T>(0) / real_of<T>(0); // that a pivot must reach
 
 #pragma unroll 1
     for (int k = 0; k < N; ++k) {
@@ -184,10 +189,15 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
                 break;
             }
             const bool here = row[i] == best;
+            const auto minus_zero = hidden(here, real_of<T>(-0.0));
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                t[c] = select(here, m[i][c], t[c]);
-                m[i][c] = select(here, m[0][c], m[i][c]);
+                if (i == 1 || (deal::alternates && i % 2)) {
+                    t[c] = select(here, m[i][c], t[c]);
+                } else {
+                    move_if(here, t[c], m[i][c], minus_zero);
+                }
+                move_if(here, m[i][c], m[0][c], minus_zero);
             }
             row[i] = here ? row[0] : row[i];
         }
@@ -213,19 +223,27 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
 #pragma unroll
                 for (int i = 1; i < N; ++i) {
                     pivot_column[i] = m[i][c];
-                    if constexpr (deal::zeroed_when_sent) {
-                        m[i][c] = make_element<T>(0);
-                    }
                 }
                 to[c] = inverse_pivot::index_mask - best;
                 left[c] = false;
+            }
+            if constexpr (deal::zeroed_when_sent) {
+                const auto zero = hidden(has[c], real_of<T>(0));
+#pragma unroll
+                for (int i = 1; i < N; ++i) {
+                    clear_if(has[c], m[i][c], zero);
+                }
             }
         }
         if (lane == 0) {
             order[k] = inverse_pivot::index_mask - of_column;
         }
         __syncwarp();
-        const T p = settle(pivot, pivot_column[0], k, so_far);
+        T p = pivot_column[0];
+        if (!deal::alternates || pivot != pivoting::full || !(size_of(p) >= bound)) {
+            p = settle(pivot, p, k, so_far);
+            bound = so_far.smallest;
+        }
         const T r = reciprocal(p);
 #pragma unroll
         for (int c = 0; c < C; ++c) {

@@ -393,9 +393,14 @@ __global__ void __launch_bounds__(warp_kernel_threads)
         }
         at_slot<A>(i / deal::down, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
+            const auto minus_zero = hidden(has_row, real_of<T>(-0.0));
 #pragma unroll
             for (int b = 0; b < B; ++b) {
-                m[a][b] = select(has_row, t[b], m[a][b]);
+                if constexpr (sizeof(real_of<T>) == 8) {
+                    move_if(has_row, m[a][b], t[b], minus_zero);
+                } else { // where it gains nothing
+                    m[a][b] = select(has_row, t[b], m[a][b]);
+                }
             }
         });
         if constexpr (!full) {
