@@ -91,11 +91,11 @@ int32_t tile_rows_of(int64_t rows, int blocks)
 }
 
 //! Of a large system: several tiles a block, but not so small that a warp has few pieces.
-//! \param memories  it has them: large tiles cost a dictionary less at its layers
-int32_t large_tile_rows_of(int64_t rows, int blocks, bool memories)
+//! \param wide  it is faster with large tiles, where they are enough
+int32_t large_tile_rows_of(int64_t rows, int blocks, bool wide)
 {
     int32_t each = most_tile_rows;
-    if (memories && rows >= int64_t(2 * each) * blocks * 16) {
+    if (wide && rows >= int64_t(2 * each) * blocks * 16) {
         return 2 * each;
     }
     while (each > few_tile_rows && rows < int64_t(each) * blocks * 4) {
@@ -197,14 +197,16 @@ public:
         const int64_t few =
             p.format == sparse_format::dictionary ? most_tile_rows : few_tile_rows;
         const bool large = (rows > most * few || forced.tile_rows > 0) && subdivided;
-        const bool layers =
-            p.format == sparse_format::dictionary && system.updates.size() > 2;
+        // At absorbing layers large tiles cost a dictionary less; subdivided rows are
+        // measured with conductors alone.
+        const bool layers = system.updates.size() > 2;
+        const bool wide = layers == (p.format == sparse_format::dictionary);
         auto plan =
             large ? fdtd_plan<T>::make(system,
                                        p.format,
                                        forced.tile_rows > 0
                                            ? forced.tile_rows
-                                           : large_tile_rows_of(rows, most, layers),
+                                           : large_tile_rows_of(rows, most, wide),
                                        fdtd_units::pieces)
                   : fdtd_plan<T>::make(
                         system, p.format, tile_rows_of(rows, most), fdtd_units::words);
