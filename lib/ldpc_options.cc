@@ -69,6 +69,7 @@ kernels::ldpc_decoder::parameters ldpc_decoder_options::parameters() const
                                          { "float32", calculation::float32 },
                                          { "int8", calculation::int8 } });
     p.llr_steps = llr_steps;
+    p.llr_scale = llr_scale;
     p.packed = packed;
     p.stop_crc = named("stop_crc", stop_crc, checks);
     return p;

@@ -57,6 +57,7 @@ def ldpc_decode(
     packed=False,
     stop_crc=None,
     soft=False,
+    llr_scale=1.0,
 ):
     """Decodes codewords from LLRs by message passing.
 
@@ -69,6 +70,9 @@ def ldpc_decode(
     arithmetic: "float32", "int8" (layered normalised min-sum only), or "auto": int8 for int8 LLRs
     where it is offered, else float32. llr_steps: steps of int8 arithmetic in a unit of LLR, for
     LLRs of floating point, above 0 to 64; 0: 12 on CUDA, 6 elsewhere.
+    llr_scale: what llr is multiplied by, above 0 to 1e6, where it is in other units than natural
+    logarithms: 1/12 for int8 of 12 steps a unit. Sum-product and the offset need it; normalised
+    min-sum does not care.
     early_stop: each word stops where its telling parity checks hold: all, but those with a parity bit
     of their own (most of 5G NR's), which may still be wrong in output "codeword". Or, with stop_crc,
     one of "24A", "24B", "24C", "16", "11", "6" (3GPP TS 38.212, 5.1), where its information bits
@@ -104,6 +108,7 @@ def ldpc_decode(
         schedule=schedule,
         arithmetic=arithmetic,
         llr_steps=llr_steps,
+        llr_scale=llr_scale,
         packed=packed,
         stop_crc=stop_crc,
     )

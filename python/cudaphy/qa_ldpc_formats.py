@@ -166,6 +166,31 @@ class qa_ldpc_formats(FlowgraphCase):
                 expected = cudaphy.ldpc_decode(WIFI, llr, backend=BACKEND, **options)[1]
                 self.assertAlmostEqual(block.average_iterations(), expected.mean())
 
+    def test_llrs_in_steps_are_scaled_for_rules_that_need_units(self):
+        _, words = made(WIFI, count=200)
+        llr = received(words, 1.5)
+        steps = as_int8(llr, 12)
+        for options in (
+            {"algorithm": "sum_product"},
+            {"algorithm": "offset_min_sum"},
+            {"algorithm": "sum_product", "schedule": "flooding"},
+        ):
+            with self.subTest(**options):
+                (sink,), block = self.decode(llr, **options)
+                failed = block.frame_errors()
+                self.assertTrue(10 <= failed <= 80, failed)
+                more = dict(options, type="int8", llr_scale=1 / 12)
+                (sink,), block = self.decode(steps, **more)
+                self.assertLess(block.frame_errors(), failed + 15)
+                bits, iterations, ok = cudaphy.ldpc_decode(
+                    WIFI, steps, llr_scale=1 / 12, backend=BACKEND, **options
+                )
+                np.testing.assert_array_equal(sink.data, bits.ravel())
+                self.assertEqual(block.frame_errors(), np.count_nonzero(~ok))
+                # As they are, they mean twelve times as much.
+                (_,), block = self.decode(steps, type="int8", **options)
+                self.assertGreater(block.frame_errors(), failed + 40)
+
     def test_stops_where_the_crc_holds(self):
         def remainder(bits):
             """Of CRC16 of 3GPP TS 38.212: x^16 + x^12 + x^5 + 1."""
@@ -241,6 +266,8 @@ class qa_ldpc_formats(FlowgraphCase):
             ({"offset": -1}, ("offset", "1e4")),
             ({"llr_steps": -1}, ("llr_steps", "64")),
             ({"llr_steps": 65}, ("llr_steps", "64")),
+            ({"llr_scale": 0}, ("llr_scale", "1e6")),
+            ({"llr_scale": float("nan")}, ("llr_scale", "1e6")),
             ({"stop_crc": "32"}, ("32", "24A", "16")),
         ):
             with self.subTest(**options), self.assert_refuses(*texts):

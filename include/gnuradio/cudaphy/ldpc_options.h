@@ -27,6 +27,7 @@ struct CUDAPHY_API ldpc_decoder_options {
     std::string arithmetic = "auto";  //!< "auto", "float32" or "int8"
     //! Steps of int8 arithmetic in a unit of floating-point LLR; 0: the backend's own.
     float llr_steps = 0;
+    float llr_scale = 1; //!< what LLRs in other units than natural ones are multiplied by
     bool packed = false; //!< put out eight bits a byte, the first one highest
     //! Stop where the information bits pass this check of 3GPP TS 38.212, 5.1: "24A",
     //! "24B", "24C", "16", "11" or "6"; empty: where the telling parity checks hold.

@@ -108,9 +108,8 @@ std::vector<uint32_t> ldpc_decoding::crc_terms() const
 ldpc_decoding ldpc_decoding::with_steps(float steps) const
 {
     auto out = *this;
-    if (out.parameters.llr_steps == 0) {
-        out.parameters.llr_steps = steps;
-    }
+    auto& p = out.parameters;
+    p.llr_steps = (p.llr_steps == 0 ? steps : p.llr_steps) * p.llr_scale;
     return out;
 }
 
@@ -199,6 +198,9 @@ void check(const ldpc_decoder::parameters& wanted)
     require(wanted.llr_steps >= 0 && wanted.llr_steps <= 64,
             "llr_steps is " + std::to_string(wanted.llr_steps) +
                 ", allowed is above 0 to 64, or 0 for the backend's own");
+    require(wanted.llr_scale > 0 && wanted.llr_scale <= 1e6f,
+            "llr_scale is " + std::to_string(wanted.llr_scale) +
+                ", allowed is above 0 to 1e6");
     require(wanted.stop_crc.bits >= 0 && wanted.stop_crc.bits <= 32,
             "stop_crc has " + std::to_string(wanted.stop_crc.bits) +
                 " bits, allowed is 1 to 32, or 0 for none");

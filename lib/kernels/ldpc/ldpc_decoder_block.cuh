@@ -47,7 +47,7 @@ struct cuda_plan {
     int check_count, telling_count, layers, n, variables, output_bits, output_bytes, k,
         crc_bits;
     int max_iterations;
-    float offset;
+    float offset, llr_scale;
     bool early_stop, positive_is_one, packed;
     ldpc_decoder::number type; //!< of the LLRs
 
@@ -290,7 +290,7 @@ __device__ float received(const cuda_plan<Index>& plan, const void* llr, size_t 
         value = static_cast<const int8_t*>(llr)[i];
         break;
     }
-    const float number = isnan(value) ? 0.0f : value;
+    const float number = isnan(value) ? 0.0f : value * plan.llr_scale;
     const float clamped =
         fmaxf(fminf(number, ldpc_decoding::clamp), -ldpc_decoding::clamp);
     return plan.positive_is_one ? -clamped : clamped;
@@ -333,7 +333,8 @@ write_out(const cuda_plan<Index>& plan, const float* l, const cuda_batch& to, si
     if (to.soft) {
         float* soft = to.soft + word * plan.output_bits;
         for (int i = threadIdx.x; i < plan.output_bits; i += blockDim.x) {
-            soft[i] = plan.positive_is_one ? -value(i) : value(i);
+            const float l = plan.positive_is_one ? -value(i) : value(i);
+            soft[i] = __fdiv_rn(l, plan.llr_scale);
         }
     }
 }

@@ -124,7 +124,8 @@ void write_out(const cpu_plan& plan,
         const float sign = p.llr_positive == 1 ? -1.0f : 1.0f;
         const float* l = tile.l.get() + lane;
         for (size_t i = 0; i < count; ++i) {
-            words.soft[lane * count + i] = sign * l[column(i) * hn::Lanes(d)];
+            words.soft[lane * count + i] =
+                sign * l[column(i) * hn::Lanes(d)] / p.llr_scale;
         }
     }
     words.iterations[lane] = iterations;

@@ -111,6 +111,7 @@ public:
         d_plan.crc_bits = p.stop_crc.bits;
         d_plan.max_iterations = p.max_iterations;
         d_plan.offset = decoding.offset();
+        d_plan.llr_scale = p.llr_scale;
         d_plan.early_stop = p.early_stop;
         d_plan.positive_is_one = p.llr_positive == 1;
         d_plan.packed = p.packed;

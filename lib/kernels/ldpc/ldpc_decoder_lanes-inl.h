@@ -75,6 +75,7 @@ void load(const cpu_plan& plan, const cpu_words& words, float* chunks, float* l)
     }
     const auto starts = hn::Load(di, start);
     const auto limit = hn::Set(d, ldpc_decoding::clamp);
+    const auto scale = hn::Set(d, plan.decoding.parameters.llr_scale);
     const auto flip =
         plan.decoding.parameters.llr_positive == 1 ? hn::SignBit(d) : hn::Zero(d);
     for (const int column : code.punctured()) {
@@ -99,7 +100,7 @@ void load(const cpu_plan& plan, const cpu_words& words, float* chunks, float* l)
         for (size_t i = 0; i < count; ++i) {
             const size_t column =
                 code.transmitted().empty() ? first + i : code.transmitted()[first + i];
-            const auto value = hn::GatherIndex(d, chunks + i, starts);
+            const auto value = hn::Mul(hn::GatherIndex(d, chunks + i, starts), scale);
             const auto number = hn::IfThenElseZero(hn::Eq(value, value), value);
             const auto clamped = hn::Max(hn::Min(number, limit), hn::Neg(limit));
             hn::Store(hn::Xor(clamped, flip), d, l + column * lanes);

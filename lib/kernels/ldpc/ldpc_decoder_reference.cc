@@ -62,7 +62,8 @@ private:
         }
         for (int i = 0; i < d_code.n(); ++i) {
             const int column = d_code.transmitted().empty() ? i : d_code.transmitted()[i];
-            const double given = value_of(llr, word * d_code.n() + i);
+            const double given =
+                value_of(llr, word * d_code.n() + i) * d_decoding.parameters.llr_scale;
             const double value = std::isnan(given) ? 0 : std::clamp(given, -limit, limit);
             d_received[column] = d_decoding.parameters.llr_positive == 1 ? -value : value;
         }
@@ -162,7 +163,7 @@ private:
             }
             if (!to.soft.empty()) {
                 to.soft[word * count + i] =
-                    static_cast<float>(p.llr_positive == 1 ? -l : l);
+                    static_cast<float>((p.llr_positive == 1 ? -l : l) / p.llr_scale);
             }
         }
     }

@@ -77,7 +77,8 @@ struct ldpc_decoding {
     //! `shortened`; empty if column i begins with bit i.
     std::vector<int> sources() const;
 
-    //! The same with parameters::llr_steps as it is, or where that is 0 as `steps`.
+    //! The same with parameters::llr_steps as it is, or where that is 0 as `steps`; in
+    //! units of the LLRs as they come, which llr_scale has not multiplied.
     ldpc_decoding with_steps(float steps) const;
     static constexpr float steps_on_cuda = 12, steps_elsewhere = 6;
 

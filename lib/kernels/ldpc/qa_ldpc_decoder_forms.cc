@@ -205,6 +205,44 @@ BOOST_AUTO_TEST_CASE(llr_positive_turns_the_sign_round)
     check_equal(decode(code, p, llr), expected);
 }
 
+// By powers of two, which round nothing.
+BOOST_AUTO_TEST_CASE(llrs_in_other_units_are_the_same_when_scaled)
+{
+    const auto code = ldpc_code::wifi(648, "2/3");
+    const auto times = [](auto values, float factor) {
+        for (auto& value : values) {
+            value *= factor;
+        }
+        return values;
+    };
+    for (const auto rule :
+         { rules::normalized_min_sum, rules::offset_min_sum, rules::sum_product }) {
+        for (const auto schedule : { schedules::layered, schedules::flooding }) {
+            auto p = whole_words(8);
+            p.rule = rule;
+            p.schedule = schedule;
+            const auto llr = noisy(code, 21, 2.2);
+            const auto expected = decode(code, p, llr, tested_backend(), true);
+            for (const float unit : { 0.125f, 16.0f }) {
+                p.llr_scale = 1 / unit;
+                auto got = decode(code, p, times(llr, unit), tested_backend(), true);
+                got.soft = times(got.soft, 1 / unit);
+                check_equal(got, expected);
+            }
+            const auto steps = whole_units(times(llr, 8));
+            std::vector<float> same;
+            for (const int8_t value : steps) {
+                same.push_back(value / 8.0f);
+            }
+            p.llr_scale = 0.125f;
+            auto got = decode(code, p, steps, tested_backend(), true);
+            got.soft = times(got.soft, 0.125f);
+            p.llr_scale = 1;
+            check_equal(got, decode(code, p, same, tested_backend(), true));
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(without_whole_words_the_information_bits_come_out)
 {
     for (const auto& code :
@@ -257,6 +295,11 @@ BOOST_AUTO_TEST_CASE(parameters_out_of_range_are_refused_with_the_range)
         p = {};
         p.llr_steps = wrong;
         BOOST_TEST(refusal(code, p).find("above 0 to 64, or 0") != std::string::npos);
+    }
+    for (const float wrong : { 0.0f, -1.0f, 1.1e6f, not_a_number, infinity }) {
+        p = {};
+        p.llr_scale = wrong;
+        BOOST_TEST(refusal(code, p).find("above 0 to 1e6") != std::string::npos);
     }
     p = {};
     p.rule = rules::offset_min_sum;

@@ -227,6 +227,34 @@ BOOST_AUTO_TEST_CASE(every_type_of_llr_and_form_of_output)
     }
 }
 
+BOOST_AUTO_TEST_CASE(floats_in_other_units_come_to_the_same_steps)
+{
+    const auto code = ldpc_code::wifi(648, "2/3");
+    const auto run = [&](float scale, const auto& llr) {
+        auto p = fixed_point();
+        p.llr_scale = scale;
+        p.llr = sizeof(llr[0]) == 1 ? ldpc_decoder::number::int8
+                                    : ldpc_decoder::number::float32;
+        const auto tested = ldpc_decoder::make(code, p, tested_backend());
+        return decode(*tested, *code, p, llr, tested_backend());
+    };
+    const auto same = [](const outcome& a, const outcome& b, float unit) {
+        BOOST_TEST((a.bits == b.bits && a.iterations == b.iterations && a.ok == b.ok));
+        for (size_t i = 0; i < a.soft.size(); ++i) {
+            BOOST_REQUIRE_EQUAL(a.soft[i], b.soft[i] * unit);
+        }
+    };
+    auto llr = noisy(code, 40, 2.3);
+    const auto expected = run(1, llr);
+    for (auto& value : llr) {
+        value *= 4;
+    }
+    same(run(0.25f, llr), expected, 4);
+    // What comes in steps is in steps.
+    const auto steps = in_steps(llr);
+    same(run(0.25f, steps), run(1, steps), 1);
+}
+
 BOOST_AUTO_TEST_CASE(all_iterations_and_many)
 {
     const auto code = ldpc_code::wifi(648, "1/2");

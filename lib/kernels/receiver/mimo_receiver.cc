@@ -58,7 +58,8 @@ public:
               equalizer::make(equalizer_of(p, d_layout), where.where, where.device)),
           d_demapper(soft_demapper::make(
               demapper_of(p, where.where), where.where, where.device)),
-          d_decoder(ldpc_decoder::make(p.code, p.decoding, where.where, where.device)),
+          d_decoder(ldpc_decoder::make(
+              p.code, decoder_of(p, where.where), where.where, where.device)),
           d_steps(dispatch(
               where.where,
               where.device,

@@ -152,4 +152,13 @@ soft_demapper::parameters demapper_of(const mimo_receiver::parameters& p, backen
              p.decoding.llr_steps > 0 ? p.decoding.llr_steps : own };
 }
 
+ldpc_decoder::parameters decoder_of(const mimo_receiver::parameters& p, backend where)
+{
+    auto out = p.decoding;
+    if (out.llr == ldpc_decoder::number::int8) {
+        out.llr_scale /= demapper_of(p, where).llr_steps;
+    }
+    return out;
+}
+
 } // namespace gr::cudaphy::kernels

@@ -37,5 +37,7 @@ channel_estimator::parameters estimator_of(const mimo_receiver::parameters& p);
 equalizer::parameters equalizer_of(const mimo_receiver::parameters& p,
                                    const receiver_layout& layout);
 soft_demapper::parameters demapper_of(const mimo_receiver::parameters& p, backend where);
+//! In float32 arithmetic the demapper's int8 steps are units of the LLR again.
+ldpc_decoder::parameters decoder_of(const mimo_receiver::parameters& p, backend where);
 
 } // namespace gr::cudaphy::kernels

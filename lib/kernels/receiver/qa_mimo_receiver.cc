@@ -41,6 +41,7 @@ std::vector<std::pair<const char*, receiver::parameters>> receivers()
         { "no data beside pilots", with_data_beside_pilots() },
         { "one tone",
           receiver_of(block_pilots(3, 1, 1), 1, 327, { 0, 1, 326 }, "qpsk", code) },
+        { "a rule that needs LLRs in units, of int8", with_data_beside_pilots() },
     };
     all[0].second.decoding.llr = number::int8;
     all[1].second.decoding.llr = number::float16;
@@ -53,6 +54,8 @@ std::vector<std::pair<const char*, receiver::parameters>> receivers()
     all[5].second.data_beside_pilots = false;
     all[5].second.decoding.whole_words = true;
     all[6].second.method = detector::max_ratio;
+    all[7].second.decoding.llr = number::int8;
+    all[7].second.decoding.rule = ldpc_decoder::check_rule::sum_product;
     return all;
 }
 

@@ -187,7 +187,11 @@ inline received_slots receive_unfused(const receiver::parameters& p,
     auto bits = poisoned<uint8_t>(*q, slots * s.words * s.word_bytes);
     auto iterations = poisoned<int>(*q, slots * s.words);
     auto ok = poisoned<int>(*q, slots * s.words);
-    ldpc_decoder::make(p.code, p.decoding, where)
+    auto decoding = p.decoding;
+    if (bytes == 1) {
+        decoding.llr_scale = 1 / made->llr_steps();
+    }
+    ldpc_decoder::make(p.code, decoding, where)
         ->run({ words.data(), slots * s.soft_bits, p.decoding.llr },
               { bits, iterations, ok },
               *q);

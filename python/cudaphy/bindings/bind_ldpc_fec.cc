@@ -22,6 +22,7 @@ ldpc_decoder_def::sptr make_decoder(code_ptr code,
     left.take("schedule", decoding.schedule);
     left.take("arithmetic", decoding.arithmetic);
     left.take("llr_steps", decoding.llr_steps);
+    left.take("llr_scale", decoding.llr_scale);
     left.take("stop_crc", decoding.stop_crc);
     std::string info_bits = "code";
     left.take("info_bits", info_bits);
@@ -40,7 +41,7 @@ void bind_ldpc_fec(py::module& m)
 
 For fec.extended_decoder, fec.decoder, fec.tagged_decoder and fec.async_decoder: n floats a codeword in, positive for bit 1 as everywhere in gr-fec; k bits out. One call decodes `batch` codewords (1 to 65536), or as many as the frame size holds that tagged and async decoder set.
 
-make(code, batch=1, backend="auto", device=0), and by name max_iterations, scale, early_stop, algorithm, offset, schedule, arithmetic, llr_steps and stop_crc as of ldpc_decoder; info_bits="code": the information bits stand where the code has them, "last": where GNU Radio's own LDPC encoder puts them, in the last columns.
+make(code, batch=1, backend="auto", device=0), and by name max_iterations, scale, early_stop, algorithm, offset, schedule, arithmetic, llr_steps, llr_scale and stop_crc as of ldpc_decoder; info_bits="code": the information bits stand where the code has them, "last": where GNU Radio's own LDPC encoder puts them, in the last columns.
 
 Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
         .def_static("make",

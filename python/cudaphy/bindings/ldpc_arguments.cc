@@ -50,6 +50,7 @@ void keywords::take_more_decoding(ldpc_decoder_options& to)
     take("schedule", to.schedule);
     take("arithmetic", to.arithmetic);
     take("llr_steps", to.llr_steps);
+    take("llr_scale", to.llr_scale);
     take("packed", to.packed);
     take("stop_crc", to.stop_crc);
 }

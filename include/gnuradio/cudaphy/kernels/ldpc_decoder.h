@@ -27,9 +27,10 @@ namespace gr::cudaphy::kernels {
  *   Trans. Commun. 53(8), 2005.)
  * - sum-product: r_n = 2 artanh ∏ tanh(q_n' / 2). (Gallager, 1963.)
  *
- * LLRs are clamped to ±1e4; NaN counts as 0, an erasure. Punctured bits begin with L = 0,
- * shortened ones with L = 1e4. A bit of L = ±0 decides 0. Decoding stops when the word is
- * decoded, or after `max_iterations`. A word is **decoded** where both hold:
+ * LLRs are multiplied by `llr_scale` and clamped to ±1e4; NaN counts as 0, an erasure.
+ * Punctured bits begin with L = 0, shortened ones with L = 1e4. A bit of L = ±0 decides
+ * 0. Decoding stops when the word is decoded, or after `max_iterations`. A word is
+ * **decoded** where both hold:
  * - the hard decisions of L fulfil every telling check (ldpc_code::telling(): all,
  *   except those with a parity bit of their own, most of 5G NR's; in a decoded word that
  *   is put out whole, such bits may still be wrong); or with `stop_crc`, instead, the
@@ -44,8 +45,8 @@ namespace gr::cudaphy::kernels {
  * message differs from the formula by at most 2e-6 (1 + |r|), and a word at the edge of
  * decoding may end otherwise on another backend. In int8
  * (layered normalised min-sum only) every value is a whole number of steps:
- * - a received float is multiplied by `llr_steps` and rounded to the nearest (ties to
- *   even), an int8 is taken as it is; then it is clamped to ±127 steps;
+ * - a received float is multiplied by `llr_steps` times `llr_scale` and rounded to the
+ *   nearest (ties to even), an int8 is taken as it is; then it is clamped to ±127 steps;
  * - messages r are clamped to ±127 · s and become whole numbers, L saturates;
  * - how is a backend's own matter, so CPU and CUDA may differ. CUDA rounds messages to
  * the nearest (ties to even), L holds −1152 to 896 steps, and the block rows of codes of
@@ -90,6 +91,10 @@ public:
         //! Steps of int8 arithmetic in a unit of LLR, for LLRs of floating point; above 0
         //! to 64; 0: 12 on CUDA, whose L holds more steps, 6 elsewhere.
         float llr_steps = 0;
+        //! What the LLRs are multiplied by before float32 arithmetic, above 0 to 1e6: for
+        //! such in other units than natural logarithms, as int8 of 12 steps a unit: 1/12.
+        //! Sum-product and the offset need it; normalised min-sum does not care.
+        float llr_scale = 1;
         //! Put out eight bits a byte, the first one highest; a word's last byte is filled
         //! with zeros.
         bool packed = false;
@@ -108,8 +113,9 @@ public:
         view<int> iterations;
         //! 1 for a word that ended decoded, in the sense above, else 0, (batch).
         view<int> ok;
-        //! Empty, or the L in the end, in units of the LLR (steps for int8 LLRs) and
-        //! with its sign convention: (batch, k), or (batch, n) with whole_words.
+        //! Empty, or the L in the end, in units of the LLR as it came (steps for int8
+        //! LLRs) and with its sign convention: (batch, k), or (batch, n) with
+        //! whole_words.
         view<float> soft = {};
     };
 

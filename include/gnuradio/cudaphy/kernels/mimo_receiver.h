@@ -34,7 +34,8 @@ namespace gr::cudaphy::kernels {
  *
  * **Soft bits** are of the type that `decoding.llr` names. In int8 an LLR has
  * `decoding.llr_steps` steps a unit, 0: 12 on CUDA, 6 elsewhere, as the decoder counts
- * (which on the CPU holds values within 63 steps).
+ * (which on the CPU holds values within 63 steps; in float32 arithmetic it turns them
+ * back into units).
  *
  * A slot with a pilot that is not finite is erased, and its codewords fail; a received
  * data vector that is not finite is erased alone. Neither harms another slot.
