@@ -93,6 +93,42 @@ class qa_sigmf(SigmfCase):
                 self.assertEqual(about["core:datatype"], datatype)
                 self.assertEqual(about["core:description"], "noise")
 
+    def test_several_channels_come_back_side_by_side(self):
+        x = 0.2 * gaussian((3, 20_000))
+        tags = [tag(0, "rx_rate", RATE), tag(50, "rx_freq", 1e9), tag(100, KEY, 500)]
+        tags += [time_tag(item, time) for item, time in TIMES.items()]
+        other = [tag(7, "rx_freq", 3e9)]  # the first channel's count
+        for datatype, step in (("cf32_le", 0), ("ci16_le", 2**-16)):
+            block = cudaphy.sigmf_sink(self.meta, datatype=datatype, channels=3)
+            top = gr.top_block()
+            for channel, tagged in enumerate((tags, other, ())):
+                top.connect(Source(x[channel], tagged).block, (block, channel))
+            self.run_flowgraph(top)
+            self.assertEqual(block.samples(), 20_000)
+            self.assertEqual(self.metadata()["global"]["core:num_channels"], 3)
+            source = cudaphy.sigmf_source(self.meta, repeat=True, channels=3)
+            top, sinks = gr.top_block(), [Sink("complex64") for _ in x]
+            for channel, sink in enumerate(sinks):
+                top.connect((source, channel), blocks.head(8, 20_500), sink.block)
+            self.run_flowgraph(top)
+            samples, found = sigmf.read_samples(self.data)
+            self.assertEqual((samples.shape, found.channels), (x.shape, 3))
+            for sink, one, wanted in zip(sinks, samples, x):
+                error = np.abs((one - wanted).view("float32")).max()
+                self.assertLessEqual(error, step * 1.001)
+                np.testing.assert_array_equal(sink.data, np.tile(one, 2)[:20_500])
+                self.assertEqual(sink.tags(KEY), [(100, 500), (20_100, 500)])
+                freqs = [i for i, f in sink.tags("rx_freq") if f == 1e9]
+                self.assertEqual(freqs, [50, 100, 700, 20_050, 20_100])
+                self.assertEqual([i for i, _ in sink.tags("rx_time")][:2], list(TIMES))
+            sigmf.write_samples(self.meta, samples, RATE)
+            again, found = sigmf.read_samples(self.meta)
+            np.testing.assert_array_equal(again, samples)
+        for channels in (0, 65):
+            for make in (cudaphy.sigmf_source, cudaphy.sigmf_sink):
+                with self.assert_refuses(str(channels), "1 to 64"):
+                    make(self.meta, channels=channels)
+
     def test_without_tags_there_is_one_capture(self):
         self.write(gaussian((100,)), sample_rate=RATE)
         found = self.metadata()
@@ -220,7 +256,11 @@ class qa_damaged_sigmf(SigmfCase):
             (glob(datatype="rf64_be"), "'rf64_be' is none of cf32_le, ci16_le, ci8, cu8"),
             (glob(datatype=None), "is none of"),
             (glob(datatype=["ci8"]), "is none of"),
-            (glob(num_channels=2), "several channels"),
+            (glob(num_channels=2), "has 2 channels, not 1"),
+            (glob(num_channels=3), "of 24 bytes .cf32_le of 3 channels."),
+            (glob(num_channels=0), "num_channels 0 is not in 1 to 64"),
+            (glob(num_channels=1000), "num_channels 1000 is not in 1 to 64"),
+            (glob(num_channels="two"), "num_channels of global is 'two'"),
             (glob(sample_rate="fast"), "sample_rate is 'fast'"),
             (glob(sample_rate=0), "not above 0"),
             (glob(sample_rate=float("nan")), "sample_rate"),
