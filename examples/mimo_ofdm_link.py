@@ -47,7 +47,7 @@ class numerology:
 class link(gr.top_block):
     """Transmitter, channel, and a receiver for each backend.
 
-    counters[backend's index] counts errors; disagreements what two backends decided differently. With
+    air are the samples of each receive antenna; counters[backend's index] counts errors; disagreements what two backends decided differently. With
     keep, symbols() and channel() are those of all frames.
     """
 
@@ -62,8 +62,8 @@ class link(gr.top_block):
         self._arguments, self._kept = arguments, {} if keep else None
         self._snr_db = snr_db
         sent = self._bits((frames + SPARE) * self.sizes.codewords * self._code.k)
-        samples = self._air(self._transmitter(sent, backends[0]))
-        found = self._frontend(samples)
+        self.air = self._air(self._transmitter(sent, backends[0]))
+        found = self._frontend(self.air)
         decoded = [self._receiver(found, backend) for backend in backends]
         self.counters = [
             link_tools.error_counter(self, one, sent, self._code.k) for one in decoded
