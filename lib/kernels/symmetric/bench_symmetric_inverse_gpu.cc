@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
+#include "kernels/common/parallel.h"
+#include <chrono>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/inverse_update.h>
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
@@ -9,8 +11,8 @@
 #include "kernels/symmetric/bench_symmetric_inverse_cusolver.h"
 #endif
 
-// bench_symmetric_inverse_gpu [small|large|complex|bordering|batch|update|all]: on a GPU,
-// beside cuSOLVER and the bounds.
+// bench_symmetric_inverse_gpu [small|large|largest|complex|bordering|batch|update|all]:
+// on a GPU, beside cuSOLVER and the bounds.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -134,6 +136,80 @@ void seeds(queue& q, int n)
                 1e3 * most);
 }
 
+//! Symmetric, numbers of -1 to 1 from a hash of their place, so that a matrix of many
+//! gigabytes is there soon.
+void fill_symmetric(std::vector<double>& a, size_t n, bool definite)
+{
+    for_each_part(n, 64, [&](size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) {
+            for (size_t j = 0; j < n; ++j) {
+                uint64_t h = (std::max(i, j) << 32 | std::min(i, j)) + 1;
+                h *= 0x9e3779b97f4a7c15u;
+                h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+                h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+                a[i * n + j] = double(h >> 11) * 0x1p-52 - 1;
+            }
+            a[i * n + i] += definite ? 2 * std::sqrt(double(n)) : 0;
+        }
+    });
+}
+
+//! Once after a warm-up, for what takes a second or more.
+template <typename Run>
+double seconds_once(queue& q, const Run& run)
+{
+    run();
+    q.synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    q.synchronize();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+        .count();
+}
+
+//! As large as float64 goes on an H200, with what it takes of memory and the residual.
+void largest(queue& q, int n)
+{
+    std::vector<double> host(size_t(n) * n);
+    array<double> a(q, host.size()), x(q, host.size());
+    array<double> residual(q, 1);
+    array<int> status(q, 1), refinements(q, 1);
+    for (const bool definite : { true, false }) {
+        fill_symmetric(host, n, definite);
+        a = array<double>();
+        a = array<double>(q, view<const double>(host));
+        double taken = 0, gigabytes = 0;
+        {
+            symmetric_inverse<double>::parameters p;
+            p.order = n;
+            p.definite = definite ? definiteness::positive : definiteness::unknown;
+            const auto plan = symmetric_inverse<double>::make(p, q.where(), q.device());
+            array<unsigned char> workspace(q, plan->workspace_bytes());
+            gigabytes = 1e-9 * workspace.size();
+            taken = seconds_once(q, [&] { plan->run(a, { x, status }, workspace, q); });
+            plan->run(a, { x, status, residual, refinements }, workspace, q);
+        }
+        double peer_taken = none;
+#ifdef CUDAPHY_HAVE_CUSOLVER
+        if (definite) {
+            benchmarks::cusolver_symmetric_inverse<double> peer(q, n, a, x);
+            peer_taken = seconds_once(q, [&] { peer.potrf_potri(); });
+        }
+#endif
+        std::printf("float64 %d %s: %.3f s, potrf+potri %.3f s; workspace %.1f GB beside "
+                    "two matrices of %.1f; status %d, residual %.3f, refinements %d\n",
+                    n,
+                    definite ? "definite" : "unknown",
+                    taken,
+                    peer_taken,
+                    gigabytes,
+                    8e-9 * host.size(),
+                    status.to_host()[0],
+                    residual.to_host()[0],
+                    refinements.to_host()[0]);
+    }
+}
+
 void bordering(queue& q)
 {
     const double bandwidth = benchmarks::copy_bandwidth(q);
@@ -236,6 +312,9 @@ int main(int argc, char** argv)
     }
     if (wanted("large")) {
         seeds(*q, 4000);
+    }
+    if (what == "largest") { // takes 70 GB
+        largest(*q, 32768);
     }
     if (wanted("complex")) {
         for (const int n : { 4000, 8000 }) {

@@ -11,10 +11,11 @@ namespace {
 constexpr int block_threads = 256;              //!< that multiply
 constexpr int corner_warp = block_threads / 32; //!< beside them
 
-//! A barrier of those that multiply.
-__device__ inline void wait_for_multipliers()
+//! A barrier of all threads, of which some come here from another place: __syncthreads()
+//! is for one place.
+__device__ inline void wait_for_all()
 {
-    asm volatile("bar.sync 1, %0;" ::"n"(block_threads) : "memory");
+    asm volatile("bar.sync 1, %0;" ::"n"(block_threads + 32) : "memory");
 }
 
 //! Bytes of shared memory that invert_block<W, Parts> takes for 32 Parts columns.
@@ -190,6 +191,8 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                     inverses[(corner + i) * block_rows + lane] = e[i];
                     own[i * width + corner + lane] = number<W>(i == lane);
                 }
+            } else if (had_turn) {
+                wait_for_all();
             }
         } else if (turn > 0) {
             W sums[rows_a_warp][Parts];
@@ -205,7 +208,7 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
             }
             if (had_turn) {
                 add_product(sums, own, width);
-                wait_for_multipliers();
+                wait_for_all();
             } else {
                 add_product(sums, published, stride);
             }

@@ -68,13 +68,20 @@ __global__ void __launch_bounds__(examine_threads) examine_symmetric(
     const E* from = a.item();
     bool finite = true;
     real_of<E> most = 0;
-    const int first = blockIdx.x * examine_rows;
-    for (int i = first; i < min(n, first + examine_rows); ++i) {
-        for (int j = threadIdx.x; j <= i; j += examine_threads) {
-            E value = from[size_t(i) * a.stride + j];
-            if (i == j) {
-                value = number<E>(re(value));
-            }
+    // A warp a row, of which several loads are on their way at once.
+    constexpr int at_once = 8;
+    static_assert(examine_threads == 32 * examine_rows);
+    const int i = blockIdx.x * examine_rows + threadIdx.x / 32;
+    const E* row = from + size_t(min(i, n - 1)) * a.stride;
+    for (int j = threadIdx.x % 32; i < n && j <= i; j += 32 * at_once) {
+        E values[at_once];
+#pragma unroll
+        for (int c = 0; c < at_once; ++c) {
+            values[c] = row[min(j + 32 * c, i)];
+        }
+#pragma unroll
+        for (int c = 0; c < at_once; ++c) {
+            const E value = j + 32 * c >= i ? number<E>(re(values[c])) : values[c];
             finite = finite && is_finite(value);
             most = fmax(most, size_of(value));
         }

@@ -26,13 +26,21 @@ struct pivot_shifts {
     int most = 0; //!< further small pivots stay as they are
 };
 
-//! `parts` = sign times the rows of `from`, a lower triangle, that were shifted. blockIdx
-//! = tile of (shifts, order)
+//! About the root of a shift, a power of two. Shifts differ as much as the elements that
+//! they stood beside; rows and columns times this are of one size.
+template <typename R>
+__device__ inline R balance(R shift)
+{
+    return scalbn(R(1), ilogb(shift) >> 1);
+}
+
+//! `parts` = sign times the rows of `from`, a lower triangle, that were shifted,
+//! balanced. blockIdx = tile of (shifts, order)
 template <typename W>
 __global__ void gather_shifted(device_matrix<const W> from,
                                int order,
                                int sign,
-                               const int* rows,
+                               pivot_shifts<W> by,
                                int shifts,
                                device_matrix<W> parts)
 {
@@ -40,16 +48,17 @@ __global__ void gather_shifted(device_matrix<const W> from,
     for (int t = 0; t < tile_side; t += tile_threads_down) {
         const int i = blockIdx.y * tile_side + t + threadIdx.y;
         if (i < shifts && j < order) {
-            const int row = rows[i];
+            const int row = by.rows[i];
             const W there = from.data[size_t(max(row, j)) * from.stride + min(row, j)];
             parts.data[size_t(i) * parts.stride + j] =
-                scaled(row < j ? conjugate(there) : there, real_of<W>(sign));
+                scaled(row < j ? conjugate(there) : there,
+                       real_of<W>(sign) * balance(by.amounts[i]));
         }
     }
 }
 
-//! small = E^H X' E - S^-1, with a number of its size down the diagonal to the order
-//! given: beside a larger one, its own pivots would seem small. blockIdx = tile
+//! small = E^H X' E - S^-1, balanced, so that ones go on down the diagonal to the order
+//! given: beside larger numbers, its own pivots would seem small. blockIdx = tile
 template <typename W>
 __global__ void weigh_shifted(device_matrix<const W> parts,
                               pivot_shifts<W> by,
@@ -61,10 +70,12 @@ __global__ void weigh_shifted(device_matrix<const W> parts,
     for (int t = 0; t < tile_side; t += tile_threads_down) {
         const int i = blockIdx.y * tile_side + t + threadIdx.y;
         if (i < order && j < order) {
-            W value = number<W>(i == j ? 1 / by.amounts[0] : 0);
+            W value = number<W>(i == j);
             if (i < shifts && j < shifts) {
-                const W own = i == j ? number<W>(-1 / by.amounts[i]) : number<W>(0);
-                value = sum(parts.data[size_t(i) * parts.stride + by.rows[j]], own);
+                const auto b = balance(by.amounts[j]);
+                const W own = number<W>(i == j ? -b * b / by.amounts[j] : 0);
+                value = sum(scaled(parts.data[size_t(i) * parts.stride + by.rows[j]], b),
+                            own);
             }
             small.data[size_t(i) * small.stride + j] = value;
         }

@@ -184,8 +184,12 @@ public:
 
     void gather(int which, int first, int order, symmetric_panel panel)
     {
-        const auto stream = panel.first ? panel_stream() : d_stream;
-        gather_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, stream>>>(
+        if (advances_beside() && panel.first) {
+            // While this runs, the block that is inverted beside it gets its
+            // multiprocessors, before an update or products take all.
+            d_sides->begun.await(d_stream);
+        }
+        gather_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, d_stream>>>(
             constant(block(first, first)), order, panel, d_panels[which]);
         cuda_check_launch("symmetric_inverse: gather_panel");
     }
@@ -245,9 +249,6 @@ public:
 
     void weigh(int which, int order, symmetric_panel panel)
     {
-        if (advances_beside()) {
-            d_sides->panel.follow(d_stream);
-        }
         // P is its own adjoint.
         multiply_strip(1,
                        d_panels[which],
@@ -265,7 +266,6 @@ public:
         const auto stream = panel_stream();
         if (advances_beside()) {
             d_sides->panel.follow(d_stream);
-            d_sides->begun.await(stream);
         }
         multiply_strip(-1,
                        d_weighed,

@@ -15,8 +15,8 @@ namespace {
  * What Woodbury's formula inverts for that, one row a shift, is symmetric and of unknown
  * definiteness again: it is inverted in the same way, with shifts of its own, until a
  * thread block can do what is left. The first is about a twelfth of the given one. Since
- * the pivots that were shifted nearly vanish, so does its diagonal, and nearly half of
- * its rows are shifted in turn; were they not, digits would be lost as without shifts.
+ * the pivots that were shifted nearly vanish, so does its diagonal, and a fifth of its
+ * rows are shifted in turn; were they not, digits would be lost as without shifts.
  */
 template <typename W>
 class shifting_inverse
@@ -100,7 +100,7 @@ private:
         const device_matrix<W> small{ weighed.data + size_t(count) * order, small_order };
         W* const left = small.data + size_t(small_order) * small_order;
         gather_shifted<W><<<tiles_of(count, order), tile_block(), 0, d_stream>>>(
-            constant(x), order, sign, shifts.rows, count, parts);
+            constant(x), order, sign, shifts, count, parts);
         cuda_check_launch("symmetric_inverse: gather_shifted");
         weigh_shifted<W>
             <<<tiles_of(small_order, small_order), tile_block(), 0, d_stream>>>(
