@@ -9,9 +9,8 @@
 #define CUDAPHY_DENSE_PRODUCT_INL_H
 #endif
 
-#include "kernels/symmetric/dense_product.h"
-#include "kernels/symmetric/transpose-inl.h"
-#include <algorithm>
+#include "kernels/symmetric/dense_packing-inl.h"
+#include "kernels/symmetric/split_product-inl.h"
 #include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
@@ -30,12 +29,14 @@ namespace hn = hwy::HWY_NAMESPACE;
  * transposes, conjugates and parts re from im, so that there is one inner loop for real
  * and one for complex numbers. The next panel of B comes to the second-level cache while
  * a piece of A is multiplied with one, for the whole slice lies in the third-level cache
- * or in memory.
+ * or in memory. Large products of floats go to matrix units where the processor has them.
  */
 template <typename T>
 class dense_product
 {
 public:
+    using packing = dense_packing<T>;
+    using split = split_product<T>;
     using real = decltype(std::abs(T()));
     static constexpr size_t parts = sizeof(T) / sizeof(real);
     using tag = hn::ScalableTag<real>;
@@ -49,24 +50,17 @@ public:
     static constexpr size_t slice = 256;
     static constexpr size_t piece_rows = 96;
 
-    //! Reals that the packed slice of B needs, for up to n columns.
-    static constexpr size_t packed_reals(size_t n)
-    {
-        return slice * parts * (n + 64); // 64: at least tile_columns
-    }
-
     static void run(const product<T>& p, const crew& by, real* packed_b)
     {
         if (p.m == 0 || p.n == 0) {
             return;
         }
+        if (split::suits(p)) {
+            split::run(p, by, packed_b);
+            return;
+        }
         for (size_t first = 0, depth; first < p.k; first += depth) {
-            depth = std::min(slice, p.k - first);
-            // The next slice begins with a whole block of D.
-            if (p.between &&
-                p.between->below[p.between_first + first + depth - 1] != T(0)) {
-                --depth;
-            }
+            depth = slice_depth(p, first, slice);
             run_slice(p, by, packed_b, first, depth);
         }
     }
@@ -80,47 +74,40 @@ private:
         const size_t panels = (p.n + tile_columns - 1) / tile_columns;
         these.each(panels, 4, [&](size_t from, size_t to) {
             for (size_t panel = from; panel < to; ++panel) {
-                pack_b(p,
-                       first,
-                       depth,
-                       panel * tile_columns,
-                       packed_b + panel * slice * tile_columns * parts);
+                const size_t column = panel * tile_columns;
+                packing::template pack_b<tile_columns>(
+                    p,
+                    first,
+                    depth,
+                    column,
+                    std::min(tile_columns, p.n - column),
+                    packed_b + panel * slice * tile_columns * parts);
             }
         });
-        const size_t pieces = (p.m + piece_rows - 1) / piece_rows;
-        const size_t chunks = pieces >= 8 ? 1 : (panels + 31) / 32;
-        const size_t chunk = (panels + chunks - 1) / chunks;
-        these.each(pieces * chunks, 1, [&](size_t from, size_t to) {
+        each_job(p, these, piece_rows, tile_columns, [&](const product_job& job) {
             HWY_ALIGN thread_local real packed_a[piece_rows * slice * parts];
-            for (size_t job = from; job < to; ++job) {
-                // Long rows of a triangle first.
-                const size_t row = (pieces - 1 - job / chunks) * piece_rows;
-                const size_t rows = std::min(piece_rows, p.m - row);
-                const size_t begin = job % chunks * chunk;
-                size_t end = std::min(panels, begin + chunk);
-                if (p.lower) {
-                    end = std::min(end, (row + rows - 1) / tile_columns + 1);
-                }
-                if (begin < end) {
-                    pack_a(p, first, depth, row, rows, packed_a);
-                    multiply(p, first, depth, row, rows, begin, end, packed_a, packed_b);
-                }
+            for (size_t r = 0; r < job.rows; r += tile_rows) {
+                packing::template pack_a<tile_rows>(p,
+                                                    first,
+                                                    depth,
+                                                    job.row + r,
+                                                    std::min(tile_rows, job.rows - r),
+                                                    packed_a + r * depth * parts);
             }
+            multiply(p, first, depth, job, packed_a, packed_b);
         });
     }
 
     static void multiply(const product<T>& p,
                          size_t first,
                          size_t depth,
-                         size_t row,
-                         size_t rows,
-                         size_t begin,
-                         size_t end,
+                         const product_job& job,
                          const real* packed_a,
                          const real* packed_b)
     {
         const bool add = p.add || first > 0;
-        for (size_t panel = begin; panel < end; ++panel) {
+        const size_t row = job.row, rows = job.rows;
+        for (size_t panel = job.begin; panel < job.end; ++panel) {
             const size_t column = panel * tile_columns;
             const size_t columns = std::min(tile_columns, p.n - column);
             const real* b = packed_b + panel * slice * tile_columns * parts;
@@ -230,142 +217,6 @@ private:
                 }
                 hn::StoreInterleaved2(s0, s1, d, to);
             }
-        }
-    }
-
-    static HWY_INLINE void put(real* to, size_t stride, T value, bool conjugate)
-    {
-        if constexpr (parts == 1) {
-            to[0] = value;
-        } else {
-            to[0] = value.real();
-            to[stride] = conjugate ? -value.imag() : value.imag();
-        }
-    }
-
-    //! Lines of memory that lie across the panel are read a cache line at a time.
-    static constexpr size_t run_length = 16;
-
-    //! Width columns of a packed panel from `count` lines that lie across it.
-    template <size_t width>
-    static void pack_across(
-        const T* from, size_t ld, size_t depth, size_t count, bool conjugate, real* to)
-    {
-        size_t k = 0;
-        if constexpr (parts == 1) {
-            if (count == width) {
-                // A tile's rows are no multiple of a vector.
-                using some = hn::CappedTag<real, width == tile_columns ? most_lanes : 4>;
-                constexpr size_t lanes = hn::MaxLanes(some());
-                for (; k + in_block <= depth; k += in_block) {
-                    for (size_t j = 0; j < width; j += lanes) {
-                        const size_t line = std::min(j, width - lanes); // may overlap
-                        transpose(some(),
-                                  from + line * ld + k,
-                                  ld,
-                                  to + k * width + line,
-                                  width);
-                    }
-                }
-            }
-        }
-        for (; k < depth; k += run_length) {
-            const size_t length = std::min(run_length, depth - k);
-            for (size_t j = 0; j < count; ++j) {
-                real* const target = to + k * width * parts + j;
-                for (size_t l = 0; l < length; ++l) {
-                    put(target + l * width * parts,
-                        width,
-                        from[j * ld + k + l],
-                        conjugate);
-                }
-            }
-        }
-    }
-
-    //! The same from lines that lie along it.
-    template <size_t width>
-    static void pack_along(
-        const T* from, size_t ld, size_t depth, size_t count, bool conjugate, real* to)
-    {
-        for (size_t k = 0; k < depth; ++k, from += ld, to += width * parts) {
-            for (size_t j = 0; j < count; ++j) {
-                put(to + j, width, from[j], conjugate);
-            }
-        }
-    }
-    static constexpr size_t most_lanes = hn::MaxLanes(tag());
-    static constexpr size_t in_block = block_elements<real>;
-    static void
-    pack_b(const product<T>& p, size_t first, size_t depth, size_t column, real* to)
-    {
-        const size_t columns = std::min(tile_columns, p.n - column);
-        if (columns < tile_columns) {
-            std::fill_n(to, depth * tile_columns * parts, real(0));
-        }
-        if (p.b_adjoint) {
-            pack_across<tile_columns>(
-                p.b + column * p.ldb + first, p.ldb, depth, columns, true, to);
-        } else {
-            pack_along<tile_columns>(
-                p.b + first * p.ldb + column, p.ldb, depth, columns, false, to);
-        }
-    }
-
-    static void pack_a(const product<T>& p,
-                       size_t first,
-                       size_t depth,
-                       size_t row,
-                       size_t rows,
-                       real* to)
-    {
-        for (size_t r = 0; r < rows; r += tile_rows, to += depth * tile_rows * parts) {
-            const size_t high = std::min(tile_rows, rows - r);
-            if (high < tile_rows) {
-                std::fill_n(to, depth * tile_rows * parts, real(0));
-            }
-            if (p.a_adjoint) {
-                pack_along<tile_rows>(
-                    p.a + first * p.lda + row + r, p.lda, depth, high, true, to);
-            } else {
-                pack_across<tile_rows>(
-                    p.a + (row + r) * p.lda + first, p.lda, depth, high, false, to);
-            }
-            if (p.between) {
-                scale(*p.between, p.between_first + first, depth, to);
-            }
-        }
-    }
-
-    //! Columns of a packed panel times D.
-    static void scale(const block_diagonal<T>& d, size_t first, size_t depth, real* panel)
-    {
-        for (size_t k = 0; k < depth; ++k, panel += tile_rows * parts) {
-            const real one = d.diagonal[first + k];
-            const T below = d.below[first + k];
-            if (below == T(0)) {
-                for (size_t i = 0; i < tile_rows * parts; ++i) {
-                    panel[i] *= one;
-                }
-                continue;
-            }
-            const real other = d.diagonal[first + k + 1];
-            real* next = panel + tile_rows * parts;
-            for (size_t i = 0; i < tile_rows; ++i) {
-                const T x = get(panel + i), y = get(next + i);
-                put(panel + i, tile_rows, x * one + times(y, below), false);
-                put(next + i, tile_rows, y * other + times_adjoint(x, below), false);
-            }
-            ++k;
-            panel = next;
-        }
-    }
-    static T get(const real* from)
-    {
-        if constexpr (parts == 1) {
-            return from[0];
-        } else {
-            return T(from[0], from[tile_rows]);
         }
     }
 };

@@ -2,8 +2,11 @@
 #pragma once
 
 #include "kernels/common/parallel.h"
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <complex>
+#include <vector>
 
 // What dense_product-inl.h works on; the same for every instruction set.
 
@@ -86,5 +89,68 @@ struct product {
     const block_diagonal<T>* between = nullptr; //!< D; none: 1
     size_t between_first = 0;                   //!< where in D op(A)'s columns begin
 };
+
+//! How many of op(A)'s columns from `first` on to take at once, at most `most`: the next
+//! ones begin with a whole block of D.
+template <typename T>
+size_t slice_depth(const product<T>& p, size_t first, size_t most)
+{
+    const size_t depth = std::min(most, p.k - first);
+    const bool halved =
+        p.between && p.between->below[p.between_first + first + depth - 1] != T(0);
+    return halved ? depth - 1 : depth;
+}
+
+//! A piece of C for one core: rows, and panels of columns.
+struct product_job {
+    size_t row, rows, begin, end;
+};
+
+/*!
+ * Calls work(job) for all of C, in pieces of so many rows and panels of so many columns.
+ * Long rows of a triangle come first, and the last pieces are cut in width, so that cores
+ * end together: one piece may be a tenth of the whole.
+ */
+template <typename T, typename Work>
+void each_job(const product<T>& p,
+              const crew& by,
+              size_t piece_rows,
+              size_t panel_columns,
+              const Work& work)
+{
+    const size_t panels = (p.n + panel_columns - 1) / panel_columns;
+    std::vector<product_job> jobs;
+    size_t left = 0; // panels of all pieces from here on
+    for (size_t row = 0; row < p.m; row += piece_rows) {
+        const size_t rows = std::min(piece_rows, p.m - row);
+        const size_t end =
+            p.lower ? std::min(panels, (row + rows - 1) / panel_columns + 1) : panels;
+        jobs.push_back({ row, rows, 0, end });
+        left += end;
+    }
+    std::reverse(jobs.begin(), jobs.end());
+    if (!by.parallel) {
+        std::for_each(jobs.begin(), jobs.end(), work);
+        return;
+    }
+    constexpr size_t least = 8, shares = 8;
+    std::vector<product_job> cut;
+    for (const product_job& job : jobs) {
+        const size_t most = std::max(least, left / shares);
+        const size_t count = (job.end + most - 1) / most;
+        for (size_t c = 0; c < count; ++c) {
+            cut.push_back(
+                { job.row, job.rows, job.end * c / count, job.end * (c + 1) / count });
+        }
+        left -= job.end;
+    }
+    std::atomic<size_t> next{ 0 };
+    constexpr size_t most_cores = 64;
+    by.each(std::min(cut.size(), most_cores), 1, [&](size_t, size_t) {
+        for (size_t j; (j = next++) < cut.size();) {
+            work(cut[j]);
+        }
+    });
+}
 
 } // namespace gr::cudaphy::kernels

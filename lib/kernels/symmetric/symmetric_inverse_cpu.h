@@ -57,11 +57,12 @@ inline size_t pivot_window_reals(size_t order, size_t parts)
 
 inline size_t whole_lines(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-//! Bytes of a packed slice of a product (dense_product-inl.h).
+//! Bytes of a packed slice of a product (dense_product-inl.h, split_product-inl.h).
 template <typename T>
 size_t symmetric_packed_bytes(size_t n)
 {
-    return whole_lines(256 * (n + 64) * sizeof(T));
+    const size_t split = std::is_same_v<T, float> ? 256 * (n + 64) * 6 : 0;
+    return whole_lines(std::max(256 * (n + 64) * sizeof(T), split));
 }
 
 //! Bytes of the packed strip.
