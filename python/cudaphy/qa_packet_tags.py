@@ -303,6 +303,28 @@ class qa_slow_source(FlowgraphCase):
                         top.stop()
                         top.wait()
 
+    def test_a_packet_of_matrices_is_one_launch(self):
+        # As a sub-frame of LTE has them in 5 to 20 MHz.
+        for make in (cudaphy.matrix_inverse, cudaphy.triangular_inverse_block):
+            for count, order in ((300, 2), (600, 4), (900, 8), (1200, 8)):
+                with self.subTest(block=make.__name__, count=count, order=order):
+                    a = matrices(count, order)
+                    block = make(
+                        order, length_tag_key=KEY, backend=BACKEND, max_batch=1200
+                    )
+                    source, sink = then_silence(a, count), Sink("complex64", order**2)
+                    source.set_min_output_buffer(count)
+                    top = gr.top_block()
+                    top.connect(source, block, sink.block)
+                    top.start()
+                    try:
+                        self.assertTrue(self.soon(lambda: len(sink.data) == count))
+                    finally:
+                        top.stop()
+                        top.wait()
+                    got = block.stats()
+                    self.assertEqual((got["batches"], got["last_batch"]), (1, count))
+
     def test_without_max_latency_it_comes_at_once(self):
         decoder = cudaphy.ldpc_decoder(CODE, length_tag_key=KEY, backend=BACKEND)
         self.top.connect(self.source, decoder, self.sink.block)

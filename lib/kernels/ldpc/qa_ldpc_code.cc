@@ -67,6 +67,25 @@ BOOST_AUTO_TEST_CASE(wifi_codes_are_those_of_the_standard)
     const std::map<int, std::vector<int>> cycles{ { 648, { 0, 0, 2, 0 } },
                                                   { 1296, { 0, 2, 0, 0 } },
                                                   { 1944, { 0, 1, 0, 0 } } };
+    // Block rows of the prototypes by their ones, as the edges of a decoder's checks.
+    using weights_of_rows = std::map<int, int>;
+    const std::map<int, std::vector<weights_of_rows>> rows{
+        { 648,
+          { { { 7, 8 }, { 8, 4 } },
+            { { 11, 8 } },
+            { { 14, 2 }, { 15, 4 } },
+            { { 22, 4 } } } },
+        { 1296,
+          { { { 7, 10 }, { 8, 2 } },
+            { { 11, 8 } },
+            { { 14, 2 }, { 15, 4 } },
+            { { 21, 3 }, { 22, 1 } } } },
+        { 1944,
+          { { { 7, 10 }, { 8, 2 } },
+            { { 11, 8 } },
+            { { 14, 5 }, { 15, 1 } },
+            { { 19, 1 }, { 20, 3 } } } }
+    };
     const char* rates[] = { "1/2", "2/3", "3/4", "5/6" };
     const int block_rows[] = { 12, 8, 6, 4 };
     for (const int n : { 648, 1296, 1944 }) {
@@ -80,6 +99,9 @@ BOOST_AUTO_TEST_CASE(wifi_codes_are_those_of_the_standard)
                 BOOST_TEST(code->n() == n);
                 BOOST_TEST(code->k() == n - block_rows[i] * z);
                 BOOST_TEST(code->edges() == blocks.at(n)[i] * z);
+                for (const auto& [weight, count] : rows.at(n)[i]) {
+                    BOOST_TEST(row_weights(*code)[weight] == count * z);
+                }
                 BOOST_TEST((code->info_positions() == first(code->k())));
                 BOOST_TEST((eliminated(*code) == first(code->k())));
                 BOOST_TEST(four_cycles(*code, n) == cycles.at(n)[i] * z);
@@ -100,28 +122,30 @@ BOOST_AUTO_TEST_CASE(dvbs2_codes_are_those_of_the_standard)
     struct expected {
         const char *frame, *rate;
         int k, q, heavy, weight; // tables 5a, 5b, 7a and 7b; bits of the heavy columns
+        //! Bits of a check, of which the first has one less; 0: they differ.
+        int check;
     };
-    const expected codes[] = { { "normal", "1/4", 16200, 135, 5400, 12 },
-                               { "normal", "1/3", 21600, 120, 7200, 12 },
-                               { "normal", "2/5", 25920, 108, 8640, 12 },
-                               { "normal", "1/2", 32400, 90, 12960, 8 },
-                               { "normal", "3/5", 38880, 72, 12960, 12 },
-                               { "normal", "2/3", 43200, 60, 4320, 13 },
-                               { "normal", "3/4", 48600, 45, 5400, 12 },
-                               { "normal", "4/5", 51840, 36, 6480, 11 },
-                               { "normal", "5/6", 54000, 30, 5400, 13 },
-                               { "normal", "8/9", 57600, 20, 7200, 4 },
-                               { "normal", "9/10", 58320, 18, 6480, 4 },
-                               { "short", "1/4", 3240, 36, 1440, 12 },
-                               { "short", "1/3", 5400, 30, 1800, 12 },
-                               { "short", "2/5", 6480, 27, 2160, 12 },
-                               { "short", "1/2", 7200, 25, 1800, 8 },
-                               { "short", "3/5", 9720, 18, 3240, 12 },
-                               { "short", "2/3", 10800, 15, 1080, 13 },
-                               { "short", "3/4", 11880, 12, 360, 12 },
-                               { "short", "4/5", 12600, 10, 0, 3 },
-                               { "short", "5/6", 13320, 8, 360, 13 },
-                               { "short", "8/9", 14400, 5, 1800, 4 } };
+    const expected codes[] = { { "normal", "1/4", 16200, 135, 5400, 12, 4 },
+                               { "normal", "1/3", 21600, 120, 7200, 12, 5 },
+                               { "normal", "2/5", 25920, 108, 8640, 12, 6 },
+                               { "normal", "1/2", 32400, 90, 12960, 8, 7 },
+                               { "normal", "3/5", 38880, 72, 12960, 12, 11 },
+                               { "normal", "2/3", 43200, 60, 4320, 13, 10 },
+                               { "normal", "3/4", 48600, 45, 5400, 12, 14 },
+                               { "normal", "4/5", 51840, 36, 6480, 11, 18 },
+                               { "normal", "5/6", 54000, 30, 5400, 13, 22 },
+                               { "normal", "8/9", 57600, 20, 7200, 4, 27 },
+                               { "normal", "9/10", 58320, 18, 6480, 4, 30 },
+                               { "short", "1/4", 3240, 36, 1440, 12, 0 },
+                               { "short", "1/3", 5400, 30, 1800, 12, 5 },
+                               { "short", "2/5", 6480, 27, 2160, 12, 6 },
+                               { "short", "1/2", 7200, 25, 1800, 8, 0 },
+                               { "short", "3/5", 9720, 18, 3240, 12, 11 },
+                               { "short", "2/3", 10800, 15, 1080, 13, 10 },
+                               { "short", "3/4", 11880, 12, 360, 12, 0 },
+                               { "short", "4/5", 12600, 10, 0, 3, 0 },
+                               { "short", "5/6", 13320, 8, 360, 13, 0 },
+                               { "short", "8/9", 14400, 5, 1800, 4, 27 } };
     BOOST_TEST(std::size(codes) == ldpc_tables::dvbs2.size());
     for (const auto& e : codes) {
         const auto code = ldpc_code::dvbs2(e.frame, e.rate);
@@ -137,6 +161,11 @@ BOOST_AUTO_TEST_CASE(dvbs2_codes_are_those_of_the_standard)
                        e.heavy * e.weight + (e.k - e.heavy) * 3 + 2 * m - 1);
             BOOST_TEST((code->info_positions() == first(e.k)));
             BOOST_TEST((eliminated(*code) == first(e.k)));
+            if (e.check) {
+                const std::map<int, int> right{ { e.check - 1, 1 }, { e.check, m - 1 } };
+                BOOST_TEST((row_weights(*code) == right));
+                BOOST_TEST(code->row_start()[1] == e.check - 1);
+            }
             const auto weights = column_weights(*code);
             for (int c = 0; c < n; ++c) {
                 const int right = c < e.heavy ? e.weight

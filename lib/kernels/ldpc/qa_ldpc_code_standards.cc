@@ -222,14 +222,15 @@ BOOST_AUTO_TEST_CASE(wimax_codes_are_those_of_the_standard)
     const struct {
         const char* rate;
         int rows, blocks;
+        weights by_weight; // block rows
         bool (*girth_4)(int n);
     } rates[] = {
-        { "1/2", 12, 76, [](int n) { return n == 672; } },
-        { "2/3A", 8, 80, [](int n) { return n == 672 || n == 864; } },
-        { "2/3B", 8, 81, [](int) { return false; } },
-        { "3/4A", 6, 85, [](int) { return true; } },
-        { "3/4B", 6, 88, [](int) { return false; } },
-        { "5/6", 4, 80, [](int n) { return n <= 1440; } },
+        { "1/2", 12, 76, { { 6, 8 }, { 7, 4 } }, [](int n) { return n == 672; } },
+        { "2/3A", 8, 80, { { 10, 8 } }, [](int n) { return n == 672 || n == 864; } },
+        { "2/3B", 8, 81, { { 10, 7 }, { 11, 1 } }, [](int) { return false; } },
+        { "3/4A", 6, 85, { { 14, 5 }, { 15, 1 } }, [](int) { return true; } },
+        { "3/4B", 6, 88, { { 14, 2 }, { 15, 4 } }, [](int) { return false; } },
+        { "5/6", 4, 80, { { 20, 4 } }, [](int n) { return n <= 1440; } },
     };
     for (const auto& e : rates) {
         for (int n = 576; n <= 2304; n += 96) {
@@ -240,6 +241,9 @@ BOOST_AUTO_TEST_CASE(wimax_codes_are_those_of_the_standard)
                 BOOST_TEST(code->n() == n);
                 BOOST_TEST(code->k() == (24 - e.rows) * z);
                 BOOST_TEST(code->edges() == e.blocks * z);
+                for (const auto& [weight, count] : e.by_weight) {
+                    BOOST_TEST(row_weights(*code)[weight] == count * z);
+                }
                 BOOST_TEST(code->layers().size() == size_t(e.rows));
                 BOOST_TEST((eliminated(*code) == first(code->k())));
                 BOOST_TEST(girth(*code, z) == (e.girth_4(n) ? 4 : 6));
