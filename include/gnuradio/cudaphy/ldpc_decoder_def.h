@@ -31,8 +31,8 @@ public:
      * \param device   index of the GPU
      * \param info_bits "code": the information bits stand where the code has them;
      * "last": in the last columns that leave the others independent, where GNU Radio's
-     * own LDPC encoder puts them for the same alist file \throws std::invalid_argument,
-     * backend_unavailable
+     * own LDPC encoder puts them for the same alist file
+     * \throws std::invalid_argument, backend_unavailable
      */
     static sptr make(kernels::ldpc_code::sptr code,
                      const ldpc_decoder_options& decoding = {},

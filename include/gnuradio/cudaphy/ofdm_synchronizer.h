@@ -58,14 +58,16 @@ public:
      * \param preamble       half a preamble symbol, fft_size / 2 samples, of any scale
      * \param shifts         cyclic shifts (delays) of the transmit antennas' preambles in
      *                       samples, 0 to cyclic_prefix; one at least
-     * \param advance        samples by which the window begins early, 0 to cyclic_prefix
-     * - 1 \param most_offset    carrier offset to search for, in tone spacings,
-     * 0..fft_size/2 \param threshold      of the metric, below 1; 0: by the false alarms
-     * that noise makes, one in 10^6 samples (the matched filter sorts these out), but
-     *                       at least 0.1 \param length_tag_key
-     * names the tag with a frame's symbols \param sample_rate    in Hz, for rx_time where
-     * no rx_rate comes; 0: none \throws std::invalid_argument if a parameter is out of
-     * range
+     * \param advance        samples by which the window begins early, from 0 to below
+     *                       cyclic_prefix
+     * \param most_offset    carrier offset to search for, in tone spacings, up to
+     *                       fft_size / 2
+     * \param threshold      of the metric, below 1; 0: by the false alarms that noise
+     *                       makes, one in 10^6 samples (the matched filter sorts these
+     *                       out), but at least 0.1
+     * \param length_tag_key names the tag with a frame's symbols
+     * \param sample_rate    in Hz, for rx_time where no rx_rate comes; 0: none
+     * \throws std::invalid_argument if a parameter is out of range
      */
     static sptr make(int antennas,
                      int fft_size,

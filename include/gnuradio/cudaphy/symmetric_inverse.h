@@ -32,14 +32,16 @@ public:
      * \param order          of the matrices, 1..32768
      * \param type           of the elements, "complex" (64 bits) or "float"
      * \param definite       "unknown" or "positive", which is faster
-     * \param algorithm      "blocked" or "bordering", row after row as the source prints
-     * it \param check          whether matrices are looked at for symmetry; otherwise
-     * only their lower triangles are read \param length_tag_key names the tag with a
-     * packet's length in items; empty: a plain stream \param backend        "auto",
-     * "cuda", "cpu" or "reference" \param device         index of the GPU \param
-     * max_batch      matrices that are inverted together at most; 0: automatic \throws
-     * std::invalid_argument if a parameter is out of range; std::runtime_error if the
-     * backend or the memory can't be had.
+     * \param algorithm      "blocked"; or "bordering", row after row as in the source
+     * \param check          whether matrices are looked at for symmetry; otherwise only
+     *                       their lower triangles are read
+     * \param length_tag_key names the tag with a packet's length in items; empty: a plain
+     *                       stream
+     * \param backend        "auto", "cuda", "cpu" or "reference"
+     * \param device         index of the GPU
+     * \param max_batch      matrices that are inverted together at most; 0: automatic
+     * \throws std::invalid_argument if a parameter is out of range; std::runtime_error if
+     * the backend or the memory can't be had.
      */
     static sptr make(int order,
                      const std::string& type = "complex",

@@ -75,13 +75,15 @@ public:
      *                    symbol, then the next symbol
      * \param h           channel, (groups, tones, Nr, Nt): of tone t, for all symbols of
      *                    its group; or (1, tones, Nr, Nt) for all groups, where n0 has
-     * one item \param n0          noise variance per receive antenna, linear: (groups),
-     * or (1) for all; mmse_irc takes it as R = N0 I \param[out] x      layers, (groups,
-     * symbols, tones, Nt) \param[out] noise  noise variance after equalisation, linear,
-     * (groups, symbols, tones, Nt) \param[out] status per channel matrix: 0; k = 1..Nt if
-     * column k of H depends on those before it (max_ratio: is 0); -1 if H, N0 or R can't
-     * be used, (groups, tones) or as h, (1, tones) \throws std::invalid_argument if the
-     * views' sizes do not fit each other.
+     *                    one item
+     * \param n0          noise variance per receive antenna, linear: (groups), or (1) for
+     *                    all; mmse_irc takes it as R = N0 I
+     * \param[out] x      layers, (groups, symbols, tones, Nt)
+     * \param[out] noise  noise variance after equalisation, linear, as x
+     * \param[out] status per channel matrix: 0; k = 1..Nt if column k of H depends on
+     *                    those before it (max_ratio: is 0); -1 if H, N0 or R can't be
+     *                    used, (groups, tones) or as h, (1, tones)
+     * \throws std::invalid_argument if the views' sizes do not fit each other.
      */
     virtual void run(view<const complex64> y,
                      view<const complex64> h,
@@ -94,8 +96,9 @@ public:
     /*!
      * The same for mmse_irc with a covariance of interference and noise.
      * \param covariance  E[n nᴴ] of a received vector's noise n, Hermitian, of which the
-     *                    lower triangle is read: (groups, tones, Nr, Nr), (groups, Nr,
-     * Nr) or (1, Nr, Nr) \throws std::invalid_argument for another detector.
+     *                    lower triangle is read: (groups, tones, Nr, Nr),
+     *                    (groups, Nr, Nr) or (1, Nr, Nr)
+     * \throws std::invalid_argument for another detector.
      */
     virtual void run(view<const complex64> y,
                      view<const complex64> h,

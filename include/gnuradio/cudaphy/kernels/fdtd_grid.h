@@ -134,7 +134,8 @@ public:
     //! \returns the probe's number. \throws as add_source()
     size_t add_probe(const std::string& component, index cell);
     //! Reads the current (A) through the loop of H around an edge, that of a wire along
-    //! it; at the time of H. \param component  ex, ey or ez
+    //! it; at the time of H.
+    //! \param component  ex, ey or ez
     size_t add_current_probe(const std::string& component, index cell);
 
     struct port {

@@ -71,8 +71,8 @@ public:
      * 7/15 8/15 26/45 32/45. And the codes of VL-SNR frames as they are sent, shortened
      * and punctured: "normal" "2/9 VL-SNR" (n = 61560); "medium" "1/5 VL-SNR", "11/45
      * VL-SNR", "1/3 VL-SNR" (30780); "short" "1/5 VL-SNR", "4/15 VL-SNR", "1/3 VL-SNR"
-     * (14976), "1/5 VL-SNR SF2", "11/45 VL-SNR SF2" (15390). \throws
-     * std::invalid_argument
+     * (14976), "1/5 VL-SNR SF2", "11/45 VL-SNR SF2" (15390).
+     * \throws std::invalid_argument
      */
     static sptr dvbs2x(const std::string& frame, const std::string& rate);
 
@@ -93,13 +93,14 @@ public:
      * The information word begins with the standard's 7154 or 7136 bits; the last 2 are
      * parity bits there, and any value of them makes words that every decoder takes.
      *
-     * `rate` may be empty for "tc" and "c2". \throws std::invalid_argument
+     * `rate` may be empty for "tc" and "c2".
+     * \throws std::invalid_argument
      */
     static sptr ccsds(const std::string& family, int k, const std::string& rate = "");
 
     //! WiMAX (IEEE 802.16e-2005, section 8.4.9.2.5): n = 576, 672 ... 2304 (steps of 96);
-    //! rate "1/2", "2/3A", "2/3B", "3/4A", "3/4B" or "5/6". \throws
-    //! std::invalid_argument
+    //! rate "1/2", "2/3A", "2/3B", "3/4A", "3/4B" or "5/6".
+    //! \throws std::invalid_argument
     static sptr wimax(int n, const std::string& rate);
 
     /*!
@@ -166,7 +167,8 @@ public:
      *
      * At most 2^20 columns and 2^24 ones, and 4096 of each a byte of the file; memory
      * grows with these, but for the elimination that finds the rank (up to 256 MiB and
-     * about a minute; see from_rows). \throws code_file_error as from_alist does.
+     * about a minute; see from_rows).
+     * \throws code_file_error as from_alist does.
      */
     static sptr from_qc(const std::string& path);
     static sptr parse_qc(std::istream& text, const std::string& name);

@@ -22,16 +22,17 @@ struct CUDAPHY_API pilot_pattern {
  * \brief Comb: every layer sends on tones of its own, layer t on each tone k with
  * k mod layers = t, in each symbol, with energy `layers`, so that all layers together
  * send energy 1 a tone on average. Signs by the pseudo-random sequence of 3GPP
- * TS 38.211, 5.2.1. \throws std::invalid_argument unless layers is 1..16 and tones
- * layers..65536, symbols from 1
+ * TS 38.211, 5.2.1.
+ * \throws std::invalid_argument unless layers is 1..16 and tones layers..65536, symbols
+ * from 1
  */
 CUDAPHY_API pilot_pattern comb_pilots(int symbols, int layers, int tones);
 
 /*!
  * \brief Block: all layers send on every tone of all symbols, with energy 1 each, and are
  * told apart by orthogonal_pilots(symbols, layers); with a pseudo-random sign for each
- * tone (3GPP TS 38.211, 5.2.1) that keeps a symbol's peaks low. \throws
- * std::invalid_argument unless 1 <= layers <= symbols, and tones is 1..65536
+ * tone (3GPP TS 38.211, 5.2.1) that keeps a symbol's peaks low.
+ * \throws std::invalid_argument unless 1 <= layers <= symbols, and tones is 1..65536
  */
 CUDAPHY_API pilot_pattern block_pilots(int symbols, int layers, int tones);
 
@@ -39,8 +40,10 @@ CUDAPHY_API pilot_pattern block_pilots(int symbols, int layers, int tones);
  * \brief IEEE 802.11n's HT-LTF: 1, 2, 4, 4 symbols for 1 to 4 streams; in symbol n stream
  * i sends P(i, n) times the HT-LTF sequence. IEEE Std 802.11-2020, 19.3.9.4.6. Without
  * the cyclic shifts and the spatial mapping of 19.3.9.4.6, which are part of the channel
- * that is estimated. \param bandwidth_mhz 20 (56 tones, -28..28) or 40 (114 tones,
- * -58..58) \throws std::invalid_argument for other numbers of streams, or bandwidths
+ * that is estimated.
+ * \param streams       1..4
+ * \param bandwidth_mhz 20 (56 tones, -28..28) or 40 (114 tones, -58..58)
+ * \throws std::invalid_argument for other numbers of streams, or bandwidths
  */
 CUDAPHY_API pilot_pattern ht_ltf_pilots(int streams, int bandwidth_mhz = 20);
 
@@ -62,8 +65,8 @@ struct CUDAPHY_API nr_dmrs {
  * \brief 5G NR's DM-RS of the shared channels, configuration type 1, normal cyclic
  * prefix: two CDM groups on every second tone, in each two ports told apart by cover
  * codes over two tones, and with double symbols two more over two symbols. 3GPP
- * TS 38.211, 7.4.1.1.1 and 7.4.1.1.2, tables 7.4.1.1.2-1 and -5. \throws
- * std::invalid_argument if something is out of range
+ * TS 38.211, 7.4.1.1.1 and 7.4.1.1.2, tables 7.4.1.1.2-1 and -5.
+ * \throws std::invalid_argument if something is out of range
  */
 CUDAPHY_API pilot_pattern nr_dmrs_pilots(const nr_dmrs&);
 
