@@ -3,13 +3,16 @@
 #include "runtime/benchmark_copies.h"
 #include "runtime/benchmark_idle_ends.h"
 #include "runtime/benchmark_quantiles.h"
+#include "runtime/benchmark_turns.h"
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <gnuradio/blocks/copy.h>
+#include <functional>
 #include <gnuradio/cudaphy/kernels/backend.h>
+#include <gnuradio/cudaphy/ldpc_decoder.h>
 #include <gnuradio/cudaphy/matrix_inverse.h>
 #include <gnuradio/cudaphy/runtime/block_statistics.h>
+#include <gnuradio/cudaphy/soft_demapper.h>
 #include <gnuradio/logger.h>
 #include <gnuradio/prefs.h>
 #include <gnuradio/top_block.h>
@@ -17,20 +20,21 @@
 #include <string>
 #include <vector>
 
-// bench_device_streams [WHAT...] [BACKEND [SECONDS]]
+// bench_device_streams [WHAT...] [BACKEND [SECONDS [PAIRS]]]
 //
 // What it gains that streams between neighbouring blocks stay on the GPU: one Matrix
 // Inverse, or three in a row, between a source that publishes what lies in its ring since
 // the start and a sink that reads nothing, with the streams on the device and through
 // GNU Radio's rings, turn by turn. Rates are counted at the sink after a warm-up, for
 // SECONDS (0.2) a run. The bound is what copies of as many bytes a batch between
-// page-locked memory and the device reach, both ways at once. Then the same between two
-// of GNU Radio's Copy blocks, where the gain is the median of many pairs of runs, with
-// its interval of confidence; how long a packet that comes alone takes from the source to
-// the sink, with max_batch a packet and the block's own; and where there are several
-// GPUs, what a branch of one flowgraph on each of them comes to beside one alone, and
-// what copies on all do beside copies on one. WHAT chooses among them: an order and
-// max_batch such as 4x2048, where 4x0 takes the block's own, copies, latency, and gpus.
+// page-locked memory and the device reach, both ways at once. Then three between two of
+// GNU Radio's Copy blocks, in PAIRS (150) of flowgraphs that run by turns of SECONDS,
+// with the gain's interval of confidence and how busy the Copy blocks are; how long a
+// packet that comes alone takes from the source to the sink, with max_batch a packet and
+// the block's own; and where there are several GPUs, what a branch of one flowgraph on
+// each of them comes to beside one alone, and what copies on all do beside copies on one.
+// WHAT chooses among them: an order and max_batch such as 4x2048, where 4x0 takes the
+// block's own, copies, latency, and gpus.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::benchmarks;
@@ -38,65 +42,78 @@ using namespace gr::cudaphy::benchmarks;
 namespace {
 
 constexpr int repeats = 5;
-constexpr int pairs = 41; //!< between Copy blocks, whose rates differ from run to run
+constexpr int turns = 3; //!< of a flowgraph between Copy blocks
 
 //! Blocks in a row, and how their streams go.
 struct chain {
     const char* name;
     int blocks;
-    bool on_device, between_copies;
+    bool on_device;
+};
+
+using inverses = std::vector<matrix_inverse::sptr>;
+
+//! Of the streams of flowgraphs that start from now on.
+void stay_on_device(bool they_do)
+{
+    gr::prefs::singleton()->set_bool("cudaphy", "stay_on_device", they_do);
+}
+
+void run(gr::top_block& top, bool on_device)
+{
+    stay_on_device(on_device);
+    top.run();
+}
+
+//! Symbols of 64-QAM for codewords of zeros, and their information, eight bits a byte.
+struct words : content {
+    static kernels::ldpc_code::sptr code()
+    {
+        static const auto made = kernels::ldpc_code::nr5g(1, 384, 24);
+        return made;
+    }
+    words() : content(sizeof(gr_complex), 1)
+    {
+        std::mt19937 engine(1);
+        std::normal_distribution<float> normal;
+        const float bits_of_zero = 3 / std::sqrt(42.0f), noise = 0.05f;
+        for (int i = 0; i < 4096; ++i) {
+            elements.emplace_back(bits_of_zero + noise * normal(engine),
+                                  bits_of_zero + noise * normal(engine));
+        }
+    }
+    bool is_first_result(const void* first) const override
+    {
+        return *static_cast<const char*>(first) == 0;
+    }
 };
 
 struct benchmark {
     std::string backend;
     double run_seconds;
+    int pairs; //!< of flowgraphs between Copy blocks, whose rates differ
 
-    std::vector<matrix_inverse::sptr> connect(const gr::top_block_sptr& top,
-                                              const chain& how,
-                                              const matrices& content,
-                                              gr::block_sptr source,
-                                              const gr::block_sptr& sink,
-                                              const std::string& length_tag_key,
-                                              int max_batch,
-                                              int device = 0) const
+    inverses make_row(int blocks,
+                      int order,
+                      const std::string& length_tag_key,
+                      int max_batch,
+                      int device = 0) const
     {
-        gr::prefs::singleton()->set_bool("cudaphy", "stay_on_device", how.on_device);
-        const auto append = [&](const gr::block_sptr& block) {
-            top->connect(source, 0, block, 0);
-            source = block;
-        };
-        const auto copy = [&] {
-            auto made = gr::blocks::copy::make(content.bytes);
-            made->set_min_output_buffer(std::max(4L * max_batch, 8192L));
-            return made;
-        };
-        if (how.between_copies) {
-            append(copy());
+        inverses row;
+        for (int i = 0; i < blocks; ++i) {
+            row.push_back(matrix_inverse::make(
+                order, "full", "complex", length_tag_key, backend, device, max_batch));
         }
-        std::vector<matrix_inverse::sptr> row;
-        for (int i = 0; i < how.blocks; ++i) {
-            row.push_back(matrix_inverse::make(content.order,
-                                               "full",
-                                               "complex",
-                                               length_tag_key,
-                                               backend,
-                                               device,
-                                               max_batch));
-            append(row.back());
-        }
-        if (how.between_copies) {
-            append(copy());
-        }
-        append(sink);
         return row;
     }
 
-    static void check(const std::vector<matrix_inverse::sptr>& row, const idle_sink& sink)
+    template <typename Blocks>
+    static void check(const Blocks& row, const idle_sink& sink)
     {
         sink.check();
         for (const auto& block : row) {
-            if (block->failures()) {
-                throw std::runtime_error("matrices were not inverted");
+            if (dynamic_cast<const counting_block&>(*block).statistics().failures) {
+                throw std::runtime_error(block->name() + " failed");
             }
         }
     }
@@ -112,8 +129,9 @@ struct benchmark {
         const auto source = gnuradio::make_block_sptr<endless_source>(content);
         const auto sink =
             gnuradio::make_block_sptr<rate_sink>(content, source, run_seconds);
-        const auto row = connect(top, how, content, source, sink, "", max_batch);
-        top->run();
+        const auto row = make_row(how.blocks, content.order, "", max_batch);
+        connect(top, source, row, sink);
+        run(*top, how.on_device);
         check(row, *sink);
         const auto counted =
             dynamic_cast<const counting_block&>(*row.back()).statistics();
@@ -122,21 +140,24 @@ struct benchmark {
                  double(counted.largest_batch) };
     }
 
-    //! Items a second of a branch on each of the GPUs to `devices`, in one flowgraph.
-    double branches(int devices, const matrices& content, int max_batch) const
+    //! Blocks that a branch is made of, on a device.
+    using make_branch = std::function<std::vector<gr::block_sptr>(int device)>;
+
+    //! Items a second at the end of a branch on each of the GPUs to `devices`, in one
+    //! flowgraph.
+    double branches(int devices, const content& content, const make_branch& make) const
     {
-        const chain how{ "", 3, true, false };
         const auto top = gr::make_top_block("branches");
         std::vector<std::shared_ptr<rate_sink>> sinks;
-        std::vector<std::vector<matrix_inverse::sptr>> rows;
+        std::vector<std::vector<gr::block_sptr>> rows;
         for (int device = 0; device < devices; ++device) {
             const auto source = gnuradio::make_block_sptr<endless_source>(content);
             sinks.push_back(
                 gnuradio::make_block_sptr<rate_sink>(content, source, run_seconds));
-            rows.push_back(
-                connect(top, how, content, source, sinks.back(), "", max_batch, device));
+            rows.push_back(make(device));
+            connect(top, source, rows.back(), sinks.back());
         }
-        top->run();
+        run(*top, true);
         double rate = 0;
         for (size_t b = 0; b < rows.size(); ++b) {
             check(rows[b], *sinks[b]);
@@ -152,9 +173,9 @@ struct benchmark {
         const auto top = gr::make_top_block("latency");
         const auto sink = gnuradio::make_block_sptr<packet_sink>(content);
         const auto source = gnuradio::make_block_sptr<packet_source>(content, sink);
-        const auto row =
-            connect(top, how, content, source, sink, "packet_len", max_batch);
-        top->run();
+        const auto row = make_row(how.blocks, content.order, "packet_len", max_batch);
+        connect(top, source, row, sink);
+        run(*top, how.on_device);
         check(row, *sink);
         std::vector<double> took;
         for (size_t p = packets / 10; p < sink->times.size(); ++p) {
@@ -170,11 +191,9 @@ struct benchmark {
 //! Rates of all chains for one size of matrices and of batches.
 void print_rates(const benchmark& runs, const matrices& content, int max_batch)
 {
-    const std::array<chain, 3> chains{
-        { { "1 block", 1, true, false },
-          { "3 blocks, on the device", 3, true, false },
-          { "3 blocks, through the host", 3, false, false } }
-    };
+    const std::array<chain, 3> chains{ { { "1 block", 1, true },
+                                         { "3 blocks, on the device", 3, true },
+                                         { "3 blocks, through the host", 3, false } } };
     const auto batch = max_batch ? max_batch : runs.rate(chains[0], content, 0).largest;
     const auto batch_bytes = size_t(batch) * content.bytes;
     std::vector<std::vector<double>> rates(chains.size()), batches(chains.size());
@@ -220,74 +239,150 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
     }
 }
 
-//! Whether streams on the device cost anything where others limit the rate: each run
-//! through the host has one on the device beside it, before it and after it by turns.
+//! Whether streams on the device cost anything where others limit the rate.
 void print_between_copies(const benchmark& runs, const matrices& content, int max_batch)
 {
-    const chain on_device{ "", 3, true, true }, through_host{ "", 3, false, true };
-    std::vector<double> there, here, gains;
-    for (int pair = 0; pair < pairs; ++pair) {
-        const bool first = pair % 2;
-        const double one =
-            runs.rate(first ? on_device : through_host, content, max_batch).rate;
-        const double other =
-            runs.rate(first ? through_host : on_device, content, max_batch).rate;
-        there.push_back(first ? one : other);
-        here.push_back(first ? other : one);
-        gains.push_back(there.back() / here.back());
+    std::vector<double> gains;
+    std::array<std::vector<double>, 2> rates, first_busy, last_busy; // host, device
+    for (int f = 0; f < runs.pairs; ++f) {
+        std::array<inverses, 2> rows;
+        std::array<std::unique_ptr<row_between_copies>, 2> flowgraph;
+        std::vector<double> gains_here;
+        for (const int which : { f % 2, 1 - f % 2 }) {
+            rows[which] = runs.make_row(3, content.order, "", max_batch);
+            stay_on_device(which == 1);
+            flowgraph[which] = std::make_unique<row_between_copies>(
+                content,
+                std::vector<gr::block_sptr>(rows[which].begin(), rows[which].end()),
+                std::max(4L * max_batch, 8192L));
+        }
+        for (const auto& one : flowgraph) {
+            one->take_turn(runs.run_seconds);
+            one->busy = {};
+        }
+        for (int turn = 0; turn < turns; ++turn) {
+            std::array<double, 2> rate{};
+            const int first = (f + turn) % 2;
+            for (const int which : { first, 1 - first }) {
+                rate[which] = flowgraph[which]->take_turn(runs.run_seconds);
+                rates[which].push_back(rate[which]);
+            }
+            gains_here.push_back(rate[1] / rate[0]);
+        }
+        gains.push_back(median(gains_here));
+        for (int which = 0; which < 2; ++which) {
+            benchmark::check(rows[which], flowgraph[which]->sink());
+            first_busy[which].push_back(median(flowgraph[which]->busy[0]));
+            last_busy[which].push_back(median(flowgraph[which]->busy[1]));
+        }
     }
     const auto [least, most] = median_between(gains);
-    std::printf("Copy, 3 blocks %d x %d, max_batch %d, Copy: on the device %.2f M/s, "
-                "through the host %.2f; on the device %.3f x, median of %d pairs, with "
-                "95 %% certainty %.3f to %.3f\n",
-                content.order,
-                content.order,
-                max_batch,
-                1e-6 * median(there),
-                1e-6 * median(here),
-                median(gains),
-                pairs,
-                least,
-                most);
+    std::printf(
+        "Copy, 3 blocks %d x %d, max_batch %d, Copy: on the device %.3f x, median "
+        "of %d pairs of flowgraphs with %d turns each, with 95 %% certainty %.3f "
+        "to %.3f\n",
+        content.order,
+        content.order,
+        max_batch,
+        median(gains),
+        runs.pairs,
+        turns,
+        least,
+        most);
+    constexpr std::array<const char*, 2> names{ "through the host", "on the device" };
+    for (int which = 0; which < 2; ++which) {
+        std::printf("  %-32s %8.2f M/s, the first Copy's thread at work %.0f %% of the "
+                    "time, the last one's %.0f %%\n",
+                    names[which],
+                    1e-6 * median(rates[which]),
+                    100 * median(first_busy[which]),
+                    100 * median(last_busy[which]));
+    }
 }
 
-void print_branches(const benchmark& runs, const matrices& content, int max_batch)
+//! Branches on all GPUs beside one alone.
+void print_branches(const benchmark& runs,
+                    const std::string& name,
+                    const content& content,
+                    const benchmark::make_branch& make)
+{
+    const int count = int(devices().size());
+    std::vector<double> alone, together;
+    for (int turn = 0; turn < repeats; ++turn) {
+        alone.push_back(runs.branches(1, content, make));
+        together.push_back(runs.branches(count, content, make));
+    }
+    std::printf("%s on each of %d GPUs: %.2f M/s, %.2f x one GPU's %.2f\n",
+                name.c_str(),
+                count,
+                1e-6 * median(together),
+                median(together) / median(alone),
+                1e-6 * median(alone));
+}
+
+//! Branches with many codewords a second, each of which has a tag, and with few; then
+//! such as copies to and from the host limit, and how far these go.
+void print_all_branches(const benchmark& runs)
 {
     const int count = int(devices().size());
     if (runs.backend != "cuda" || count < 2) {
         return;
     }
-    const auto batch_bytes = size_t(max_batch) * content.bytes;
-    std::vector<double> alone, together, one_bus, all_buses;
-    for (int turn = 0; turn < repeats; ++turn) {
-        one_bus.push_back(copies_both_ways(batch_bytes));
-        all_buses.push_back(copies_both_ways(batch_bytes, count));
-        alone.push_back(runs.branches(1, content, max_batch));
-        together.push_back(runs.branches(count, content, max_batch));
+    for (const int iterations : { 20, 200 }) {
+        const auto name = "Soft Demapper, LDPC Decoder with " +
+                          std::to_string(iterations) + " iterations (bytes)";
+        print_branches(runs, name, words(), [&](int device) {
+            const auto demapper = soft_demapper::make("qam64",
+                                                      1,
+                                                      true,
+                                                      0,
+                                                      false,
+                                                      0.005f,
+                                                      "",
+                                                      runs.backend,
+                                                      device,
+                                                      0,
+                                                      0,
+                                                      "int8");
+            ldpc_decoder_options decoding;
+            decoding.max_iterations = iterations;
+            decoding.early_stop = false;
+            decoding.type = "int8";
+            decoding.packed = true;
+            ldpc_block_options where;
+            where.backend = runs.backend;
+            where.device = device;
+            return std::vector<gr::block_sptr>{
+                demapper, ldpc_decoder::make(words::code(), decoding, {}, where)
+            };
+        });
     }
-    std::printf(
-        "3 blocks on each of %d GPUs, %d x %d, max_batch %d: %.2f M/s, %.2f x "
-        "one GPU's %.2f; copies both ways of all at once %.1f GB/s each, %.2f x one's "
-        "%.1f\n",
-        count,
-        content.order,
-        content.order,
-        max_batch,
-        1e-6 * median(together),
-        median(together) / median(alone),
-        1e-6 * median(alone),
-        1e-9 * median(all_buses),
-        median(all_buses) / median(one_bus),
-        1e-9 * median(one_bus));
+    for (const int order : { 4, 8 }) {
+        const auto size = std::to_string(order);
+        const matrices content(order);
+        print_branches(
+            runs, "3 inversions " + size + " x " + size, content, [&](int device) {
+                const auto row = runs.make_row(3, order, "", 0, device);
+                return std::vector<gr::block_sptr>(row.begin(), row.end());
+            });
+    }
+    constexpr size_t bytes = 4 << 20; // of the blocks' own batches
+    std::vector<double> one, all;
+    for (int turn = 0; turn < repeats; ++turn) {
+        one.push_back(copies_both_ways(bytes));
+        all.push_back(copies_both_ways(bytes, count));
+    }
+    std::printf("Copies both ways of all at once: %.1f GB/s each, %.2f x one's %.1f\n",
+                1e-9 * median(all),
+                median(all) / median(one),
+                1e-9 * median(one));
 }
 
 void print_latencies(const benchmark& runs, const matrices& content, int max_batch)
 {
-    const std::array<chain, 3> chains{
-        { { "1 block", 1, true, false },
-          { "3 blocks, on the device", 3, true, false },
-          { "3 blocks, through the host", 3, false, false } }
-    };
+    const std::array<chain, 3> chains{ { { "1 block", 1, true },
+                                         { "3 blocks, on the device", 3, true },
+                                         { "3 blocks, through the host", 3, false } } };
     std::array<std::vector<double>, 3> took;
     for (int turn = 0; turn < repeats; ++turn) {
         for (size_t c = 0; c < chains.size(); ++c) {
@@ -339,7 +434,9 @@ try {
     }
     const auto chosen = take_words(argc, argv, known);
     const auto where = resolve(backend_from_name(argc > 1 ? argv[1] : "auto")).where;
-    const benchmark runs{ name_of(where), argc > 2 ? std::stod(argv[2]) : 0.2 };
+    const benchmark runs{ name_of(where),
+                          argc > 2 ? std::stod(argv[2]) : 0.2,
+                          argc > 3 ? std::stoi(argv[3]) : 150 };
     std::printf("Matrix Inverse, complex64, full pivoting, backend %s; median of %d\n"
                 "  %-32s %8s %8s %8s %8s %8s %8s\n",
                 runs.backend.c_str(),
@@ -370,8 +467,7 @@ try {
         }
     }
     if (is_chosen(chosen, "gpus")) {
-        print_branches(runs, matrices(4), 32768);
-        print_branches(runs, matrices(8), 8192);
+        print_all_branches(runs);
     }
 } catch (const std::exception& problem) {
     std::fprintf(stderr, "%s\n", problem.what());

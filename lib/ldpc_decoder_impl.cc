@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_decoder_impl.h"
 #include "ldpc_sizes.h"
+#include <gnuradio/cudaphy/kernels/ldpc_mixed_decoder.h>
 #include <gnuradio/cudaphy/kernels/nan_count.h>
 #include <gnuradio/io_signature.h>
 
@@ -29,10 +30,10 @@ output_ports(const kernels::ldpc_code& code, const parameters& p, bool soft)
 }
 
 // The batch's status words: first the iterations of all codewords, then whether each is
-// one, then, where LLRs are floats, how many of them were NaN.
+// one, then, where LLRs are no int8, how many of them were NaN.
 bool counts_nan(const parameters& p)
 {
-    return p.llr == kernels::ldpc_decoder::number::float32;
+    return p.llr != kernels::ldpc_decoder::number::int8;
 }
 int iterations_of(const batch_status& status, int frame) { return status.words[frame]; }
 bool is_ok(const batch_status& status, int frame)
@@ -42,6 +43,45 @@ bool is_ok(const batch_status& status, int frame)
 int nan_llrs_of(const batch_status& status, int frame)
 {
     return status.words[2 * status.frames + frame];
+}
+
+//! A batch as the kernels see it.
+struct decoder_views {
+    kernels::ldpc_decoder::received llr;
+    kernels::ldpc_decoder::results out;
+};
+
+decoder_views views_of(const batch& work,
+                       const kernels::ldpc_code& code,
+                       const parameters& p,
+                       bool soft)
+{
+    const size_t frames = work.frames;
+    decoder_views made{ { work.in[0], frames * code.n(), p.llr },
+                        { work.output<uint8_t>(0, output_bytes(code, p)),
+                          { work.status, frames },
+                          { work.status + frames, frames } } };
+    if (soft) {
+        made.out.soft = work.output<float>(1, output_bits(code, p));
+    }
+    return made;
+}
+
+void count_nan(const batch& work,
+               const kernels::ldpc_code& code,
+               const parameters& p,
+               queue& line)
+{
+    if (!counts_nan(p)) {
+        return;
+    }
+    const size_t frames = work.frames;
+    const view<int> counts{ work.status + 2 * frames, frames };
+    if (p.llr == kernels::ldpc_decoder::number::float16) {
+        kernels::count_nan(work.input<float16>(0, code.n()), counts, line);
+    } else {
+        kernels::count_nan(work.input<float>(0, code.n()), counts, line);
+    }
 }
 
 class decoder_job : public batch_job
@@ -57,20 +97,9 @@ public:
     }
     void run(const batch& work, queue& line) override
     {
-        const size_t frames = work.frames;
-        kernels::ldpc_decoder::results out{ work.output<uint8_t>(
-                                                0, output_bytes(*d_code, d_parameters)),
-                                            { work.status, frames },
-                                            { work.status + frames, frames } };
-        if (d_soft) {
-            out.soft = work.output<float>(1, output_bits(*d_code, d_parameters));
-        }
-        d_kernel->run({ work.in[0], frames * d_code->n(), d_parameters.llr }, out, line);
-        if (counts_nan(d_parameters)) {
-            kernels::count_nan(work.input<float>(0, d_code->n()),
-                               { work.status + 2 * frames, frames },
-                               line);
-        }
+        const auto views = views_of(work, *d_code, d_parameters, d_soft);
+        d_kernel->run(views.llr, views.out, line);
+        count_nan(work, *d_code, d_parameters, line);
     }
 
 private:
@@ -80,6 +109,38 @@ private:
     std::unique_ptr<kernels::ldpc_decoder> d_kernel;
 };
 
+class mixed_decoder_job : public mixed_batch_job
+{
+public:
+    mixed_decoder_job(const std::vector<kernels::ldpc_code::sptr>& codes,
+                      const parameters& p,
+                      bool soft,
+                      const queue& line)
+        : d_codes(codes), d_parameters(p), d_soft(soft),
+          d_kernel(
+              kernels::ldpc_mixed_decoder::make(codes, p, line.where(), line.device()))
+    {
+    }
+    void run(const std::vector<batch_part>& parts, queue& line) override
+    {
+        std::vector<kernels::ldpc_mixed_decoder::part> all;
+        for (const auto& [kind, work] : parts) {
+            const auto views = views_of(work, *d_codes[kind], d_parameters, d_soft);
+            all.push_back({ kind, views.llr, views.out });
+        }
+        d_kernel->run(all, line);
+        for (const auto& [kind, work] : parts) {
+            count_nan(work, *d_codes[kind], d_parameters, line);
+        }
+    }
+
+private:
+    const std::vector<kernels::ldpc_code::sptr> d_codes;
+    const parameters d_parameters;
+    const bool d_soft;
+    std::unique_ptr<kernels::ldpc_mixed_decoder> d_kernel;
+};
+
 } // namespace
 
 ldpc_decoder::sptr ldpc_decoder::make(kernels::ldpc_code::sptr code,
@@ -87,14 +148,9 @@ ldpc_decoder::sptr ldpc_decoder::make(kernels::ldpc_code::sptr code,
                                       const ldpc_output_options& output,
                                       const ldpc_block_options& block)
 {
-    const auto p = decoding.parameters();
-    if (p.llr == kernels::ldpc_decoder::number::float16) {
-        throw std::invalid_argument(
-            "type \"float16\" is no stream's: \"float\" or \"int8\"");
-    }
     return gnuradio::make_block_sptr<ldpc_decoder_impl>(
         ldpc_code_choice(code, block.codes, block.code_tag_key),
-        p,
+        decoding.parameters(),
         checked_drop(output.on_failure),
         output.soft,
         block);
@@ -142,8 +198,13 @@ ldpc_decoder_impl::ldpc_decoder_impl(const ldpc_code_choice& codes,
                   { { llr_bytes(p), codes.first().n() } },
                   output_ports(codes.first(), p, soft),
                   2 + counts_nan(p)),
-      d_codes(codes), d_parameters(p), d_drops(drops), d_soft(soft)
+      d_codes(codes), d_parameters(p), d_drops(drops), d_soft(soft),
+      d_iterations_key(pmt::intern("iterations")), d_ok_key(pmt::intern("ldpc_ok")),
+      d_nan_key(pmt::intern("nan_llrs"))
 {
+    for (int i = 0; i <= p.max_iterations; ++i) {
+        d_counts.push_back(pmt::from_long(i));
+    }
     message_port_register_out(pmt::mp("fail"));
     for (size_t i = 1; i < codes.all().size(); ++i) {
         const auto& code = *codes.all()[i];
@@ -162,14 +223,20 @@ double ldpc_decoder_impl::average_iterations() const
     return frames ? static_cast<double>(d_iterations) / frames : 0.0;
 }
 
-std::unique_ptr<batch_job> ldpc_decoder_impl::make_job(queue& line)
+bool ldpc_decoder_impl::start()
 {
-    return make_job_of_kind(line, 0);
+    d_source = alias_pmt();
+    return batch_block::start();
 }
 
-std::unique_ptr<batch_job> ldpc_decoder_impl::make_job_of_kind(queue& line, int kind)
+std::unique_ptr<batch_job> ldpc_decoder_impl::make_job(queue& line)
 {
-    return std::make_unique<decoder_job>(d_codes.all()[kind], d_parameters, d_soft, line);
+    return std::make_unique<decoder_job>(d_codes.all()[0], d_parameters, d_soft, line);
+}
+
+std::unique_ptr<mixed_batch_job> ldpc_decoder_impl::make_mixed_job(queue& line)
+{
+    return std::make_unique<mixed_decoder_job>(d_codes.all(), d_parameters, d_soft, line);
 }
 
 int ldpc_decoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const
@@ -202,14 +269,11 @@ void ldpc_decoder_impl::report(const batch_status& status, int frame, uint64_t i
     if (!keeps(status, frame)) {
         return;
     }
-    add_item_tag(0,
-                 item,
-                 pmt::mp("iterations"),
-                 pmt::from_long(iterations_of(status, frame)),
-                 alias_pmt());
-    add_item_tag(0, item, pmt::mp("ldpc_ok"), pmt::from_bool(ok), alias_pmt());
+    const auto iterations = d_counts[iterations_of(status, frame)];
+    add_item_tag(0, item, d_iterations_key, iterations, d_source);
+    add_item_tag(0, item, d_ok_key, ok ? pmt::PMT_T : pmt::PMT_F, d_source);
     if (nan_llrs > 0) {
-        add_item_tag(0, item, pmt::mp("nan_llrs"), pmt::from_long(nan_llrs), alias_pmt());
+        add_item_tag(0, item, d_nan_key, pmt::from_long(nan_llrs), d_source);
     }
 }
 

@@ -22,11 +22,12 @@ public:
     double average_iterations() const override;
     uint64_t nan_llrs() const override { return d_nan_llrs; }
     uint64_t refused_packets() const override { return d_refused; }
+    bool start() override;
     uint64_t failures() const override { return d_frame_errors + d_refused; }
 
 private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
-    std::unique_ptr<batch_job> make_job_of_kind(queue& line, int kind) override;
+    std::unique_ptr<mixed_batch_job> make_mixed_job(queue& line) override;
     int kind_of(const std::vector<tag_t>& head, std::string& refusal) const override;
     void refuse(const std::vector<tag_t>& head,
                 uint64_t items,
@@ -38,6 +39,10 @@ private:
     const ldpc_code_choice d_codes;
     const kernels::ldpc_decoder::parameters d_parameters;
     const bool d_drops, d_soft;
+    // Of tags. Making them anew for each word takes longer than decoding a short one.
+    const pmt::pmt_t d_iterations_key, d_ok_key, d_nan_key;
+    std::vector<pmt::pmt_t> d_counts; //!< of iterations
+    pmt::pmt_t d_source;
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 },
         d_nan_llrs{ 0 }, d_refused{ 0 };
 };

@@ -38,6 +38,29 @@ private:
     std::unique_ptr<kernels::ldpc_encoder> d_kernel;
 };
 
+//! A launch a code.
+class mixed_encoder_job : public mixed_batch_job
+{
+public:
+    mixed_encoder_job(const std::vector<kernels::ldpc_code::sptr>& codes,
+                      const parameters& p,
+                      const queue& line)
+    {
+        for (const auto& code : codes) {
+            d_jobs.emplace_back(code, p, line);
+        }
+    }
+    void run(const std::vector<batch_part>& parts, queue& line) override
+    {
+        for (const auto& [kind, work] : parts) {
+            d_jobs[kind].run(work, line);
+        }
+    }
+
+private:
+    std::vector<encoder_job> d_jobs;
+};
+
 } // namespace
 
 ldpc_encoder::sptr ldpc_encoder::make(kernels::ldpc_code::sptr code,
@@ -90,12 +113,12 @@ ldpc_encoder_impl::ldpc_encoder_impl(const ldpc_code_choice& codes,
 
 std::unique_ptr<batch_job> ldpc_encoder_impl::make_job(queue& line)
 {
-    return make_job_of_kind(line, 0);
+    return std::make_unique<encoder_job>(d_codes.all()[0], d_parameters, line);
 }
 
-std::unique_ptr<batch_job> ldpc_encoder_impl::make_job_of_kind(queue& line, int kind)
+std::unique_ptr<mixed_batch_job> ldpc_encoder_impl::make_mixed_job(queue& line)
 {
-    return std::make_unique<encoder_job>(d_codes.all()[kind], d_parameters, line);
+    return std::make_unique<mixed_encoder_job>(d_codes.all(), d_parameters, line);
 }
 
 int ldpc_encoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const

@@ -20,7 +20,7 @@ public:
 
 private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
-    std::unique_ptr<batch_job> make_job_of_kind(queue& line, int kind) override;
+    std::unique_ptr<mixed_batch_job> make_mixed_job(queue& line) override;
     int kind_of(const std::vector<tag_t>& head, std::string& refusal) const override;
     void refuse(const std::vector<tag_t>& head,
                 uint64_t items,

@@ -101,19 +101,20 @@ void batch_block::make_jobs()
 {
     // Of every kind the largest, port by port: items of one frame, and of a batch.
     std::vector<int> frame_in(d_inputs.size(), 1), frame_out(d_outputs.size(), 1);
-    std::vector<int64_t> batch_in(d_inputs.size(), 0), batch_out(d_outputs.size(), 0);
-    size_t frames = 0;
+    d_most.in.assign(d_inputs.size(), 0);
+    d_most.out.assign(d_outputs.size(), 0);
     for (const auto& kind : d_kinds) {
-        frames = std::max<size_t>(frames, kind.max_batch);
+        d_most.frames = std::max(d_most.frames, kind.max_batch);
         const auto enlarge = [&](auto& frame, auto& batch, const auto& items) {
             for (size_t p = 0; p < frame.size(); ++p) {
                 frame[p] = std::max(frame[p], items[p]);
-                batch[p] = std::max(batch[p], int64_t{ items[p] } * kind.max_batch);
+                batch[p] = std::max(batch[p], size_t(items[p]) * kind.max_batch);
             }
         };
-        enlarge(frame_in, batch_in, kind.in);
-        enlarge(frame_out, batch_out, kind.out);
+        enlarge(frame_in, d_most.in, kind.in);
+        enlarge(frame_out, d_most.out, kind.out);
     }
+    const size_t frames = d_most.frames;
 
     const bool on_device = has_own_memory();
     const int count = on_device ? slots_on_device : 1;
@@ -121,17 +122,20 @@ void batch_block::make_jobs()
         auto made = std::make_unique<slot>();
         made->line = make_queue();
         made->watch = std::make_unique<stopwatch>(*made->line);
-        for (size_t kind = 0; kind < d_kinds.size(); ++kind) {
-            made->jobs.push_back(make_job_of_kind(*made->line, static_cast<int>(kind)));
+        if (d_kinds.size() > 1) {
+            made->mixed_job = make_mixed_job(*made->line);
+            made->sorter = make_sorter(*made->line);
+        } else {
+            made->job = make_job(*made->line);
         }
         made->end = std::make_unique<batch_end>(*made->line, frames * d_status_words);
         if (on_device) {
             for (size_t p = 0; p < d_inputs.size(); ++p) {
-                made->in.emplace_back(*made->line, batch_in[p] * d_inputs[p].item_bytes);
+                made->in.emplace_back(*made->line, d_most.in[p] * d_inputs[p].item_bytes);
             }
             for (size_t p = 0; p < d_outputs.size(); ++p) {
                 made->out.emplace_back(*made->line,
-                                       batch_out[p] * d_outputs[p].item_bytes);
+                                       d_most.out[p] * d_outputs[p].item_bytes);
             }
             made->status = array<int>(*made->line, frames * d_status_words);
         }
@@ -157,19 +161,14 @@ void batch_block::make_jobs()
     int multiple = 1;
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         multiple = std::max(multiple, frame_out[p]);
-        set_min_output_buffer(p, static_cast<long>(in_rings(batch_out[p])));
+        set_min_output_buffer(p, static_cast<long>(in_rings(d_most.out[p])));
     }
     set_output_multiple(multiple);
     int64_t input_items = 1;
-    for (const auto batch : batch_in) {
+    for (const auto batch : d_most.in) {
         input_items = std::max(input_items, in_rings(batch));
     }
     set_relative_rate(2.0 * multiple / static_cast<double>(input_items));
-}
-
-std::unique_ptr<batch_job> batch_block::make_job_of_kind(queue& line, int)
-{
-    return make_job(line);
 }
 
 std::string batch_block::memory_problem(size_t frames) const
@@ -211,6 +210,8 @@ bool batch_block::start()
     d_last_timed = {};
     d_given_up = 0;
     d_packets.reset();
+    d_length_key = pmt::intern(d_options.length_tag_key);
+    d_source = alias_pmt();
     if (!d_options.length_tag_key.empty()) {
         std::vector<int> items;
         for (const auto& kind : d_kinds) {
@@ -240,6 +241,7 @@ bool batch_block::stop()
     if (d_next) {
         d_next->release();
         d_next.reset();
+        d_leads = false;
     }
     for (auto& each : d_slots) {
         try {

@@ -18,6 +18,7 @@
 namespace gr::cudaphy {
 
 class batch_end;
+class kind_sorter;
 
 //! What every block of this module lets its user set.
 struct batch_options {
@@ -68,15 +69,14 @@ struct batch_kind {
  * they leave for the host only where another block reads them. Where no output has such a
  * reader, items are published as soon as the work that makes them is submitted, and no
  * thread waits between blocks; what report() adds to them then comes after they did.
- * - Where each of such blocks in a row is the only reader of the one before, and their
- * largest batches are small, the first one's thread submits and collects for all of them,
- * so that no other wakes up for a batch and waits for the driver; theirs work only where
- * something holds them up. With larger batches each block's own thread works.
+ * - Where each of such blocks in a row is the only reader of the one before, and batches
+ * have been small for a while, the first one's thread submits and collects for all of
+ * them, so that no other wakes up for a batch and waits for the driver; theirs work only
+ * where something holds them up. With larger batches each block's own thread works.
  * - Frames may be of several kinds, which differ in size and in what is done to them:
- * each packet's tags say its kind. Packets of one kind that follow each other share
- * batches; batches of different kinds are under way side by side, and leave in the order
- * in which they came. A packet of no known kind, or whose length does not fit its kind,
- * is passed over and refused.
+ * each packet's tags say its kind. Packets share batches whatever their kinds are, as
+ * far as the room for a batch goes, and leave in the order in which they came. A packet
+ * of no known kind, or whose length does not fit its kind, is passed over and refused.
  * - A missing or wrong length tag and a CUDA error end the
  * flowgraph with a message in the log; what was produced before stays whole.
  */
@@ -116,9 +116,11 @@ protected:
     //! checks the kernels' parameters, and sizes the buffers.
     void make_jobs();
 
+    //! Where frames are of one kind. Every slot has one.
     virtual std::unique_ptr<batch_job> make_job(queue& queue) = 0;
-    //! The job for frames of a kind. Every slot has one of each.
-    virtual std::unique_ptr<batch_job> make_job_of_kind(queue& queue, int kind);
+    //! Where they are of several kinds. The status words of such a block lie word by
+    //! word in a part of a batch: the first of all its frames, then the second.
+    virtual std::unique_ptr<mixed_batch_job> make_mixed_job(queue& queue);
 
     //! The kind of a packet by the tags on its first item, or -1 and in `refusal` why it
     //! is of none. Asked only where there are several.
@@ -161,6 +163,10 @@ protected:
     //! it costs the device.
     size_t d_small_batch = 1 << 20;
 
+    //! How long after a larger one each block of a row still has its own thread: a stream
+    //! of large batches has small ones among them, and a change costs more than it gains.
+    std::chrono::microseconds d_large_batch_lasts{ 100000 };
+
     //! Whether batches work in a memory of their own, not in GNU Radio's rings.
     virtual bool has_own_memory() const { return d_backend.where == backend::cuda; }
 
@@ -173,16 +179,26 @@ private:
     struct place {
         std::vector<uint64_t> in, out;
     };
-    //! A batch under way, or a refused packet (or a part of one) that waits for its turn.
+    //! Frames of one kind in a batch under way, all of it or with those after it, or a
+    //! refused packet (or a part of one) that waits for its turn.
     struct flight {
         slot* busy = nullptr; //!< none where refused
         int kind = 0, frames = 0;
-        uint64_t first_in = 0;               //!< items of input 0 before its first
+        const int* status = nullptr; //!< the words of these frames, on the host
+        int batch_frames = 0;        //!< of the whole batch; 0 where more of it follow
+        uint64_t first_in = 0;       //!< items of input 0 before its first
         std::vector<uint64_t> reserved = {}; //!< items of each output before its first
         uint64_t first_out = 0; //!< where its first stands on output 0, once published
         uint64_t refused_items = 0, packet_items = 0;
         std::vector<tag_t> head = {}; //!< of a packet that is refused
         std::string refusal = {};     //!< empty but for a packet's first part
+    };
+    using flights = std::vector<flight>;
+    //! What a batch holds: items of each port, frames, and frames of each kind.
+    struct load {
+        std::vector<size_t> in = {}, out = {};
+        int frames = 0;
+        std::vector<int> of_kind = {};
     };
     //! How many frames of a batch are put out before each of them.
     struct kept_frames {
@@ -213,7 +229,7 @@ private:
     call look() const;
     bool advance(queue* line);
     bool advance_next(queue* line = nullptr);
-    bool may_lead() const;
+    void lead_or_not(const load& batch);
     void release();
     bool is_busy() const { return !d_in_flight.empty() || d_next_is_busy; }
     bool sleeps_on() const;
@@ -233,12 +249,19 @@ private:
     bool holds_back(int waiting);
     bool at_known_packet(const gr_vector_int& ninput_items);
     int frames_in_packets(int frames);
-    bool stays_in_rings(const batch_kind& kind, int frames) const;
+    flight reserve(int kind, int frames);
+    flights next_batch(const gr_vector_int& ninput_items);
+    int frames_beside(const load& others, int kind) const;
+    void add(load& sum, const flight& part) const;
+    load sum_of(const flights& parts) const;
+    bool stays_in_rings(const load& batch) const;
     bool status_stays_on_host(int frames) const;
-    bool lends(const batch_kind& kind, int frames) const;
+    bool lends(const load& batch) const;
     packet_cutter::label label_at(uint64_t item);
     bool pass_over(const gr_vector_int& ninput_items);
-    void submit(const rings& rings, int kind, int frames);
+    void submit(const rings& rings, flights parts);
+    std::unique_ptr<kind_sorter> make_sorter(queue& line) const;
+    void run_mixed(const flights& parts, const batch& whole, slot& on, queue& line);
     void collect_done(const rings& rings);
     void collect(const rings& rings);
     void take_in(size_t port, int items);
@@ -262,6 +285,7 @@ private:
     const std::vector<batch_port> d_inputs, d_outputs;
     const int d_status_words;
     std::vector<batch_kind> d_kinds;
+    load d_most; //!< that the slots have room for
     block_counters d_counters;
 
     std::vector<std::unique_ptr<slot>> d_slots;
@@ -279,8 +303,10 @@ private:
     // The chain. Everything above and below belongs to who holds d_turn, and a block's is
     // taken while that of the block before may be held, never the other way round.
     mutable std::mutex d_turn;
-    std::shared_ptr<batch_block> d_next; //!< that this block's thread works for too
+    std::shared_ptr<batch_block> d_next; //!< that this block's thread may work for too
+    bool d_leads = false;                //!< it does
     bool d_is_led = false;               //!< it may be some block's d_next
+    bool d_is_visited = false;           //!< by that one's thread, now
     queue* d_lent = nullptr; //!< by the block before, for what it has just made
     bool d_runs = false;
     bool d_next_is_busy = false; //!< something is under way there or behind
@@ -291,12 +317,14 @@ private:
     place d_ahead, d_behind;
     uint64_t d_published = 0; //!< frames put out since start()
     std::optional<packet_cutter> d_packets;
+    pmt::pmt_t d_length_key, d_source; //!< of tags
     std::string
         d_problem; //!< why the stream can't go on; what is in flight is still put out
     bool d_short_of_room = false, d_takes_any_room = false;
     using moment = std::chrono::steady_clock::time_point;
     std::optional<moment> d_waiting_since;
     moment d_last_timed{}, d_last_warning{};
+    std::optional<moment> d_last_large; //!< batch
     uint64_t d_given_up = 0; //!< item of input 0 up to which announcements are not heeded
     uint64_t d_unsaid_warnings = 0;
 };

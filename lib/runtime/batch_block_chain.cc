@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
-// Blocks in a row on one device, for all of which one thread works where their batches
+// Blocks in a row on one device, for all of which one thread works while their batches
 // are small.
 
 #include "runtime/batch_slot.h"
@@ -31,17 +31,28 @@ std::shared_ptr<batch_block> batch_block::only_reader() const
     return found;
 }
 
-//! Whether this block's thread may work for the one behind too. Not where batches are
-//! large: waking a thread for each costs little beside them, and what blocks do for them
-//! on the host is done side by side.
-bool batch_block::may_lead() const
+//! Whether this block's thread works for the one behind too, from this batch on. Not
+//! where batches are large: waking a thread for each costs little beside them, and what
+//! blocks do for them on the host is done side by side.
+void batch_block::lead_or_not(const load& batch)
 {
-    const auto& kind = d_kinds.front();
-    size_t bytes = 0; // of the largest batch's output
-    for (size_t p = 0; p < d_outputs.size(); ++p) {
-        bytes += size_t(kind.max_batch) * kind.out[p] * d_outputs[p].item_bytes;
+    if (!d_next) {
+        return;
     }
-    return d_options.max_latency <= 0 && bytes <= d_small_batch;
+    size_t bytes = 0;
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        bytes += batch.out[p] * d_outputs[p].item_bytes;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (bytes > d_small_batch) {
+        d_last_large = now;
+    }
+    const bool leads = !d_last_large || now - *d_last_large > d_large_batch_lasts;
+    if (d_leads && !leads) {
+        d_next->release();
+        d_next_is_busy = false;
+    }
+    d_leads = leads;
 }
 
 //! After find_edges(). A block that may be led asks nothing of one that starts beside it
@@ -53,15 +64,16 @@ void batch_block::find_chain()
                block.d_options.max_latency <= 0 && !block.needs_own_thread();
     };
     const turn mine(d_turn);
-    d_next = d_publishes_early && may_lead() ? only_reader() : nullptr;
+    d_next = d_publishes_early && d_options.max_latency <= 0 ? only_reader() : nullptr;
     if (d_next && !follows(*d_next)) {
         d_next.reset();
     }
     const auto before =
         std::dynamic_pointer_cast<batch_block>(detail()->input(0)->buffer()->link());
-    d_is_led = follows(*this) && before && before->may_lead() &&
+    d_is_led = follows(*this) && before && before->d_options.max_latency <= 0 &&
                before->only_reader().get() == this;
-    d_next_is_busy = d_is_watched = false;
+    d_leads = d_is_visited = d_next_is_busy = d_is_watched = false;
+    d_last_large.reset();
     d_runs = true;
 }
 
@@ -91,6 +103,7 @@ bool batch_block::advance(queue* line)
         return false;
     }
     int waiting = 0;
+    d_is_visited = true;
     try {
         auto now = look();
         if (is_oldest_done()) {
@@ -105,6 +118,7 @@ bool batch_block::advance(queue* line)
         fail(problem);
     }
     d_lent = nullptr;
+    d_is_visited = false;
     const bool busy = is_busy();
     d_is_watched = busy || (waiting <= 0 && d_problem.empty());
     if (!d_is_watched) {
@@ -115,7 +129,7 @@ bool batch_block::advance(queue* line)
 
 bool batch_block::advance_next(queue* line)
 {
-    return d_next_is_busy = d_next && d_next->advance(line);
+    return d_next_is_busy = d_leads && d_next->advance(line);
 }
 
 //! From here on its own thread works for it.

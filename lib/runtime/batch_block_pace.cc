@@ -179,7 +179,7 @@ bool batch_block::is_one_done(bool takes_long)
     if (takes_long && !d_in_flight.empty()) {
         d_in_flight.front().busy->used->idle();
     }
-    if (!d_next) {
+    if (!d_leads) {
         return false;
     }
     // Its own thread may have been awake, and have collected what was under way there.
@@ -232,7 +232,7 @@ void batch_block::may_sleep()
 void batch_block::announce()
 {
     bool wake = false;
-    for (size_t p = 0; d_publishes_early && !d_next && p < d_edges_out.size(); ++p) {
+    for (size_t p = 0; d_publishes_early && !d_leads && p < d_edges_out.size(); ++p) {
         wake = d_edges_out[p]->announce(nitems_written(p)) || wake;
     }
     if (wake) {

@@ -49,7 +49,7 @@ int batch_block::work(turn& mine, const gr_vector_int& ninput_items, const rings
     const bool published = submit_waiting(ninput_items, rings);
     if (!published) {
         advance_next();
-    } else if (!d_next) {
+    } else if (!d_leads) {
         return WORK_CALLED_PRODUCE; // at once: the blocks behind learn of it only then
     }
     // A batch is waited for, so that a call never ends without progress while there is
@@ -94,15 +94,11 @@ bool batch_block::submit_waiting(const gr_vector_int& ninput_items, const rings&
             }
             continue;
         }
-        const int kind = next_kind(); // that of the packet after these may be another
-        int frames = frames_to_submit(ninput_items);
-        if (d_packets && frames > 0) {
-            frames = frames_in_packets(frames);
-        }
-        if (frames <= 0) {
+        auto parts = next_batch(ninput_items);
+        if (parts.empty()) {
             break;
         }
-        submit(rings, kind, frames);
+        submit(rings, std::move(parts));
         published = published || d_publishes_early;
         d_waiting_since.reset();
     }
@@ -114,7 +110,7 @@ packet_cutter::label batch_block::label_at(uint64_t item)
     packet_cutter::label found;
     std::vector<tag_t> tags;
     get_tags_in_range(tags, 0, item, item + 1);
-    found.length = packet_length(tags, pmt::intern(d_options.length_tag_key));
+    found.length = packet_length(tags, d_length_key);
     if (d_kinds.size() > 1 && found.length) {
         found.kind = kind_of(tags, found.refusal);
     }
@@ -175,7 +171,7 @@ bool batch_block::pass_over(const gr_vector_int& ninput_items)
 //! Whether a batch is computed where it lies, in GNU Radio's rings, as far as it passes
 //! the host. Copies carry large batches faster, 1.05 MB of matrices by a fifth, but only
 //! while another one is computed.
-bool batch_block::stays_in_rings(const batch_kind& kind, int frames) const
+bool batch_block::stays_in_rings(const load& batch) const
 {
     constexpr size_t small = 320 << 10, alone = 1 << 20; // bytes
     if (!d_reaches_rings || !passes_once()) {
@@ -184,7 +180,7 @@ bool batch_block::stays_in_rings(const batch_kind& kind, int frames) const
     size_t most = 0;
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         if (!d_edges_in[p]) {
-            most = std::max(most, size_t(frames) * kind.in[p] * d_inputs[p].item_bytes);
+            most = std::max(most, batch.in[p] * d_inputs[p].item_bytes);
         }
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
@@ -192,7 +188,7 @@ bool batch_block::stays_in_rings(const batch_kind& kind, int frames) const
             return false;
         }
         if (d_host_reads[p]) {
-            most = std::max(most, size_t(frames) * kind.out[p] * d_outputs[p].item_bytes);
+            most = std::max(most, batch.out[p] * d_outputs[p].item_bytes);
         }
     }
     return most <= (d_in_flight.empty() ? alone : small);
@@ -200,10 +196,9 @@ bool batch_block::stays_in_rings(const batch_kind& kind, int frames) const
 
 //! Whether a batch follows what it is made from on the queue of the block before, which
 //! saves an event and a wait, 5 us. Large ones would hold up that block's copies.
-bool batch_block::lends(const batch_kind& kind, int frames) const
+bool batch_block::lends(const load& batch) const
 {
-    return d_lent &&
-           size_t(frames) * kind.in[0] * d_inputs[0].item_bytes <= d_small_batch;
+    return d_lent && batch.in[0] * d_inputs[0].item_bytes <= d_small_batch;
 }
 
 //! Whether kernels write the status words to the host's memory themselves.
@@ -213,24 +208,26 @@ bool batch_block::status_stays_on_host(int frames) const
     return d_reaches_rings && passes_once() && size_t(frames) * d_status_words <= few;
 }
 
-void batch_block::submit(const rings& rings, int number, int frames)
+void batch_block::submit(const rings& rings, flights parts)
 {
+    const auto all = sum_of(parts);
+    lead_or_not(all);
     announce();
     auto* free = d_free.back();
-    const auto& kind = d_kinds[number];
-    const bool is_lent = lends(kind, frames);
+    const int frames = all.frames;
+    const bool is_lent = lends(all);
     auto& line = is_lent ? *d_lent : *free->line;
     d_lent = nullptr; // for one batch
     free->used = &line;
     batch work{ frames, {}, {}, free->statuses() };
     const bool on_device = !free->in.empty();
-    const bool own_memory = on_device && !stays_in_rings(kind, frames);
+    const bool own_memory = on_device && !stays_in_rings(all);
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         const auto bytes = d_inputs[p].item_bytes;
-        const auto items = size_t(frames) * kind.in[p];
-        const auto in_flight = d_ahead.in[p] - d_behind.in[p];
-        const auto* from = static_cast<const char*>(rings.in[p]) +
-                           (d_ahead.in[p] - rings.behind.in[p]) * bytes;
+        const auto items = all.in[p], first = d_ahead.in[p] - items;
+        const auto in_flight = first - d_behind.in[p];
+        const auto* from =
+            static_cast<const char*>(rings.in[p]) + (first - rings.behind.in[p]) * bytes;
         if (d_edges_in[p]) {
             work.in.push_back(d_edges_in[p]->read(
                 line, nitems_read(p) + in_flight, items, free->in[p].data()));
@@ -241,18 +238,18 @@ void batch_block::submit(const rings& rings, int number, int frames)
         }
         work.in.push_back(own_memory ? free->in[p].data() : from);
     }
+    const auto& reserved = parts.front().reserved;
     const auto item_of = [&](size_t p) {
-        return nitems_written(p) + d_ahead.out[p] - d_behind.out[p];
+        return nitems_written(p) + reserved[p] - d_behind.out[p];
     };
     std::vector<char*> to;
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         to.push_back(static_cast<char*>(rings.out[p]) +
-                     (d_ahead.out[p] - rings.behind.out[p]) * d_outputs[p].item_bytes);
+                     (reserved[p] - rings.behind.out[p]) * d_outputs[p].item_bytes);
         const bool leaves = !own_memory && !(on_device && d_edges_out[p]);
         void* const room = leaves ? to.back() : free->out[p].data();
-        const auto items = size_t(frames) * kind.out[p];
-        work.out.push_back(d_edges_out[p] ? d_edges_out[p]->place(item_of(p), items, room)
-                                          : room);
+        work.out.push_back(
+            d_edges_out[p] ? d_edges_out[p]->place(item_of(p), all.out[p], room) : room);
     }
     if (own_memory && !status_stays_on_host(frames)) {
         work.status = free->status.data();
@@ -261,47 +258,47 @@ void batch_block::submit(const rings& rings, int number, int frames)
     if (free->timed) {
         free->watch->begin(line);
     }
-    free->jobs[number]->run(work, line);
+    if (free->mixed_job) {
+        run_mixed(parts, work, *free, line);
+    } else {
+        free->job->run(work, line);
+    }
     if (free->timed) {
         free->watch->end(line);
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
-        const auto items = size_t(frames) * kind.out[p];
         if (d_edges_out[p]) {
             d_edges_out[p]->written(
-                line, item_of(p), items, work.out[p], is_lent, d_next != nullptr);
+                line, item_of(p), all.out[p], work.out[p], is_lent, d_leads);
         }
         if (own_memory && d_host_reads[p]) {
-            line.copy_out(to[p], work.out[p], items * d_outputs[p].item_bytes);
+            line.copy_out(to[p], work.out[p], all.out[p] * d_outputs[p].item_bytes);
         }
     }
     d_free.pop_back();
-    flight under_way;
-    under_way.busy = free;
-    under_way.kind = number;
-    under_way.frames = frames;
-    under_way.first_in = d_ahead.in[0];
-    under_way.reserved = d_ahead.out;
-    for (size_t p = 0; p < d_inputs.size(); ++p) {
-        d_ahead.in[p] += uint64_t(frames) * kind.in[p];
-    }
-    for (size_t p = 0; p < d_outputs.size(); ++p) {
-        d_ahead.out[p] += uint64_t(frames) * kind.out[p];
-    }
-    if (d_publishes_early) {
-        publish(under_way, rings);
-        if (!d_next) {
-            detail()->d_tpb.notify_downstream(detail().get());
+    const int* status = free->statuses();
+    for (auto& part : parts) {
+        part.busy = free;
+        part.status = status;
+        status += size_t(part.frames) * d_status_words;
+        if (d_publishes_early) {
+            publish(part, rings);
         }
     }
-    d_in_flight.push_back(std::move(under_way));
+    parts.back().batch_frames = frames;
+    if (d_publishes_early && !d_leads) {
+        detail()->d_tpb.notify_downstream(detail().get());
+    }
+    for (auto& part : parts) {
+        d_in_flight.push_back(std::move(part));
+    }
     advance_next(&line);
     // After the blocks behind were told: none of them waits for it.
     free->end->submit(line,
                       work.status,
                       size_t(frames) * d_status_words,
                       reports_zeros() || drops_frames());
-    d_counters.queued(d_in_flight.size());
+    d_counters.queued(d_slots.size() - d_free.size());
 }
 
 //! Takes back what is done, oldest first.
@@ -313,10 +310,10 @@ void batch_block::collect_done(const rings& rings)
     do {
         collect(rings);
     } while (is_oldest_done());
-    if (d_is_led) { // GNU Radio does it after general_work only
+    if (d_is_visited) { // GNU Radio does it after general_work only
         auto& threads = detail()->d_tpb;
         threads.notify_upstream(detail().get());
-        if (!d_next) {
+        if (!d_leads) {
             threads.notify_downstream(detail().get());
         }
     }
@@ -325,7 +322,7 @@ void batch_block::collect_done(const rings& rings)
 //! As consume(), from any thread.
 void batch_block::take_in(size_t port, int items)
 {
-    if (d_is_led) {
+    if (d_is_visited) {
         detail()->input(port)->update_read_pointer(items);
     } else {
         consume(port, items);
@@ -335,26 +332,31 @@ void batch_block::take_in(size_t port, int items)
 //! As produce(), from any thread, and GNU Radio wakes no reader up for it.
 void batch_block::put_out(size_t port, int items)
 {
-    if (d_is_led || d_next) {
+    if (d_is_visited || d_leads) {
         detail()->output(port)->update_write_pointer(items);
     } else {
         produce(port, items);
     }
 }
 
-//! Takes back the oldest batch, which is done.
+//! Takes back the oldest frames of one kind under way, whose batch is done.
 void batch_block::collect(const rings& rings)
 {
     auto& done = d_in_flight.front();
     if (done.busy) {
-        d_counters.computed(done.frames,
-                            done.busy->timed ? std::optional(done.busy->watch->seconds())
-                                             : std::nullopt);
+        if (done.batch_frames) {
+            d_counters.computed(done.batch_frames,
+                                done.busy->timed
+                                    ? std::optional(done.busy->watch->seconds())
+                                    : std::nullopt);
+        }
         if (!d_publishes_early) {
             publish(done, rings);
         }
         finish(done);
-        d_free.push_back(done.busy);
+        if (done.batch_frames) {
+            d_free.push_back(done.busy);
+        }
     } else {
         if (!done.refusal.empty()) {
             refuse(done.head, done.packet_items, done.refusal);
@@ -363,7 +365,7 @@ void batch_block::collect(const rings& rings)
         d_behind.in[0] += done.refused_items;
     }
     d_in_flight.pop_front();
-    d_counters.queued(d_in_flight.size());
+    d_counters.queued(d_slots.size() - d_free.size());
     if (d_in_flight.empty()) {
         d_ahead.out = d_behind.out; // frames dropped leave no room unused for long
         may_sleep();
@@ -377,7 +379,7 @@ void batch_block::publish(flight& batch, const rings& rings)
     const auto& kind = d_kinds[batch.kind];
     kept_frames kept_before;
     if (drops_frames()) {
-        const batch_status status{ batch.busy->statuses(), batch.frames };
+        const batch_status status{ batch.status, batch.frames };
         kept_before.before.push_back(0);
         for (int f = 0; f < batch.frames; ++f) {
             kept_before.before.push_back(kept_before[f] + keeps(status, f));
@@ -416,7 +418,7 @@ void batch_block::finish(const flight& done)
 
 void batch_block::report_all(const flight& done, const kept_frames& kept_before)
 {
-    const batch_status status{ done.busy->statuses(), done.frames };
+    const batch_status status{ done.status, done.frames };
     const uint64_t items = d_kinds[done.kind].out[0];
     if (!done.busy->end->any_words()) {
         return;
@@ -461,15 +463,13 @@ void batch_block::close_gaps(const flight& done,
 void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
 {
     const auto& kind = d_kinds[done.kind];
-    const auto key = pmt::intern(d_options.length_tag_key);
-    const auto source = alias_pmt();
     const auto add_length = [&](int frame, uint64_t length_in_frames) {
         for (size_t p = 0; p < d_outputs.size(); ++p) {
             add_item_tag(p,
                          nitems_written(p) + uint64_t(kept_before[frame]) * kind.out[p],
-                         key,
+                         d_length_key,
                          pmt::from_long(length_in_frames * kind.out[p]),
-                         source);
+                         d_source);
         }
     };
     if (d_packets) {
@@ -489,7 +489,7 @@ void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
     const auto first = nitems_read(0) + done.first_in - d_behind.in[0];
     get_tags_in_range(tags, 0, first, first + uint64_t(done.frames) * kind.in[0]);
     for (const auto& tag : tags) {
-        if (d_packets && pmt::eqv(tag.key, key)) {
+        if (d_packets && pmt::eqv(tag.key, d_length_key)) {
             continue;
         }
         const auto item = tag.offset - first;

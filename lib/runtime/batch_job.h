@@ -47,4 +47,19 @@ public:
     virtual void run(const batch& work, queue& queue) = 0;
 };
 
+//! The frames of one kind within a batch of several kinds.
+struct batch_part {
+    int kind;
+    batch work;
+};
+
+//! As batch_job, for batches of several kinds.
+class mixed_batch_job
+{
+public:
+    virtual ~mixed_batch_job() = default;
+    //! \param parts  at least one, of each kind one at most
+    virtual void run(const std::vector<batch_part>& parts, queue& queue) = 0;
+};
+
 } // namespace gr::cudaphy

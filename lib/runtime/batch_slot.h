@@ -3,19 +3,22 @@
 
 #include "runtime/batch_block.h"
 #include "runtime/batch_end.h"
+#include "runtime/kind_sorter.h"
 #include "runtime/stopwatch.h"
 
 namespace gr::cudaphy {
 
-//! What one batch under way occupies: a queue, a job for each kind of frames, and on a
+//! What one batch under way occupies: a queue, its job, and on a
 //! device buffers there.
 struct batch_block::slot {
     std::unique_ptr<queue> line;
     queue* used = nullptr; //!< where its batch is: a block before may lend its own
     std::unique_ptr<batch_end> end;
-    std::unique_ptr<stopwatch> watch;             //!< of the kernels, without the copies
-    bool timed = false;                           //!< the batch under way
-    std::vector<std::unique_ptr<batch_job>> jobs; //!< one a kind
+    std::unique_ptr<stopwatch> watch; //!< of the kernels, without the copies
+    bool timed = false;               //!< the batch under way
+    std::unique_ptr<batch_job> job;   //!< or, for frames of several kinds,
+    std::unique_ptr<mixed_batch_job> mixed_job;
+    std::unique_ptr<kind_sorter> sorter;
     //! Empty where the job works in GNU Radio's own rings.
     std::vector<array<char>> in, out;
     array<int> status;

@@ -27,9 +27,20 @@ constexpr int packet = 1200, packets = 500; //!< LTE, 20 MHz
 constexpr auto period = std::chrono::microseconds(400);
 constexpr double warm_up = 0.06;
 
+//! What a source's ring is filled with, and what blocks make of it.
+struct content {
+    content(size_t in, size_t out) : bytes(in), out_bytes(out) {}
+    virtual ~content() = default;
+    virtual bool is_first_result(const void* got) const = 0;
+
+    const size_t bytes, out_bytes; //!< of an item
+    std::vector<gr_complex> elements;
+};
+
 //! Some matrices that are far from singular, and so are their inverses.
-struct matrices {
-    explicit matrices(int n) : order(n), bytes(sizeof(gr_complex) * n * n)
+struct matrices : content {
+    explicit matrices(int n)
+        : content(sizeof(gr_complex) * n * n, sizeof(gr_complex) * n * n), order(n)
     {
         std::mt19937 engine(1);
         std::normal_distribution<float> normal;
@@ -41,8 +52,9 @@ struct matrices {
         }
     }
     //! Whether `got` is the inverse of the first one.
-    bool is_first_inverse(const gr_complex* got) const
+    bool is_first_result(const void* first) const override
     {
+        const auto* got = static_cast<const gr_complex*>(first);
         for (int r = 0; r < order; ++r) {
             for (int c = 0; c < order; ++c) {
                 gr_complex sum = r == c ? -1 : 0;
@@ -58,8 +70,6 @@ struct matrices {
     }
 
     const int order;
-    const size_t bytes; //!< of one
-    std::vector<gr_complex> elements;
 };
 
 //! A source whose ring is written once, before the flowgraph runs.
@@ -79,16 +89,16 @@ public:
     }
 
 protected:
-    explicit filled_source(const matrices& content)
+    explicit filled_source(const content& filling)
         : gr::sync_block("filled_source",
                          gr::io_signature::make(0, 0, 0),
-                         gr::io_signature::make(1, 1, static_cast<int>(content.bytes))),
-          d_content(content)
+                         gr::io_signature::make(1, 1, static_cast<int>(filling.bytes))),
+          d_content(filling)
     {
     }
 
 private:
-    const matrices& d_content;
+    const content& d_content;
 };
 
 //! A sink that touches no item but the first.
@@ -98,27 +108,29 @@ public:
     void check() const
     {
         if (!d_right) {
-            throw std::runtime_error("the first item is not the first matrix's inverse");
+            throw std::runtime_error(
+                "the first item is not what the blocks make of the first one");
         }
     }
 
 protected:
-    explicit idle_sink(const matrices& content)
-        : gr::sync_block("idle_sink",
-                         gr::io_signature::make(1, 1, static_cast<int>(content.bytes)),
-                         gr::io_signature::make(0, 0, 0)),
-          d_content(content)
+    explicit idle_sink(const content& filling)
+        : gr::sync_block(
+              "idle_sink",
+              gr::io_signature::make(1, 1, static_cast<int>(filling.out_bytes)),
+              gr::io_signature::make(0, 0, 0)),
+          d_content(filling)
     {
     }
     void look_at_first(const gr_vector_const_void_star& in)
     {
         if (nitems_read(0) == 0) {
-            d_right = d_content.is_first_inverse(static_cast<const gr_complex*>(in[0]));
+            d_right = d_content.is_first_result(in[0]);
         }
     }
 
 private:
-    const matrices& d_content;
+    const content& d_content;
     bool d_right = false;
 };
 
@@ -128,7 +140,7 @@ class endless_source : public filled_source
 {
 public:
     std::atomic<bool> ends{ false };
-    explicit endless_source(const matrices& content) : filled_source(content) {}
+    explicit endless_source(const content& filling) : filled_source(filling) {}
     int work(int items, gr_vector_const_void_star&, gr_vector_void_star&) override
     {
         return ends ? static_cast<int>(WORK_DONE) : items;
@@ -139,10 +151,8 @@ public:
 class rate_sink : public idle_sink
 {
 public:
-    rate_sink(const matrices& content,
-              std::shared_ptr<endless_source> source,
-              double time)
-        : idle_sink(content), d_source(std::move(source)), d_time(time)
+    rate_sink(const content& filling, std::shared_ptr<endless_source> source, double time)
+        : idle_sink(filling), d_source(std::move(source)), d_time(time)
     {
     }
     int work(int items, gr_vector_const_void_star& in, gr_vector_void_star&) override
@@ -190,7 +200,7 @@ class packet_sink : public idle_sink
 public:
     std::atomic<size_t> packets_come{ 0 };
     std::vector<clock_type::time_point> times;
-    explicit packet_sink(const matrices& content) : idle_sink(content)
+    explicit packet_sink(const content& filling) : idle_sink(filling)
     {
         times.reserve(packets);
     }
@@ -210,8 +220,8 @@ class packet_source : public filled_source
 {
 public:
     std::vector<clock_type::time_point> times;
-    packet_source(const matrices& content, std::shared_ptr<packet_sink> sink)
-        : filled_source(content), d_sink(std::move(sink))
+    packet_source(const content& filling, std::shared_ptr<packet_sink> sink)
+        : filled_source(filling), d_sink(std::move(sink))
     {
         set_output_multiple(packet);
     }

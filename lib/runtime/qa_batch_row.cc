@@ -93,7 +93,7 @@ int any_of(std::mt19937& engine, int least, int most)
 class relay : public batch_block
 {
 public:
-    relay(int items, int max_batch, int small_bytes)
+    relay(int items, int max_batch, int small_bytes, microseconds large_lasts)
         : gr::block("relay",
                     gr::io_signature::make(1, 1, sizeof(int)),
                     gr::io_signature::make(1, 1, sizeof(int))),
@@ -104,10 +104,25 @@ public:
           d_items(items), d_engine(generator()())
     {
         d_small_batch = small_bytes;
+        d_large_batch_lasts = large_lasts;
         make_jobs();
     }
 
-    std::vector<std::thread::id> threads; //!< that submitted each batch
+    //! Who submitted a batch, and how many items had been submitted before.
+    struct submission {
+        std::thread::id thread;
+        size_t before;
+    };
+    std::vector<submission> submitted;
+    //! Whether the thread that works for block `by` submitted any of the batches that
+    //! begin within items `from` to `to`.
+    bool is_ever_led(const relay& by, size_t from, size_t to) const
+    {
+        return std::any_of(submitted.begin(), submitted.end(), [&](const auto& one) {
+            return one.before >= from && one.before < to &&
+                   one.thread == by.submitted.front().thread;
+        });
+    }
 
 private:
     class job : public batch_job
@@ -119,7 +134,8 @@ private:
             const size_t items = size_t(work.frames) * d_owner.d_items;
             copy_ints(q, work.out[0], work.in[0], items);
             copy_ints(q, work.status, work.in[0], work.frames);
-            d_owner.threads.push_back(std::this_thread::get_id());
+            d_owner.submitted.push_back({ std::this_thread::get_id(), d_owner.d_before });
+            d_owner.d_before += items;
             auto& engine = d_owner.d_engine;
             const int time = any_of(engine, 0, 2) ? 0 : any_of(engine, 0, 200);
             dynamic_cast<slow_queue&>(q).works_for(&d_owner, microseconds(time));
@@ -153,6 +169,7 @@ private:
     void report(const batch_status&, int, uint64_t) override {}
 
     const int d_items;
+    size_t d_before = 0;
     std::mt19937 d_engine;
 };
 
@@ -229,9 +246,9 @@ private:
 
 using relay_sptr = std::shared_ptr<relay>;
 
-relay_sptr new_relay(int items, int max_batch, int small_bytes)
+relay_sptr new_relay(int items, int max_batch, int small_bytes, microseconds large_lasts)
 {
-    return gnuradio::make_block_sptr<relay>(items, max_batch, small_bytes);
+    return gnuradio::make_block_sptr<relay>(items, max_batch, small_bytes, large_lasts);
 }
 
 //! Runs bursts through a row of blocks, and looks whether all of them come.
@@ -257,30 +274,28 @@ void run_bursts(const std::vector<int>& bursts,
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(blocks_of_small_batches_share_a_thread_and_others_have_their_own)
+BOOST_AUTO_TEST_CASE(
+    a_row_shares_a_thread_until_batches_are_large_and_some_time_after_them)
 {
-    constexpr int items = 256;
-    for (const int small_items : { items, items - 1 }) {
+    constexpr int small = 256, large = 1024, each = 30;
+    std::vector<int> bursts(each, small);
+    bursts.push_back(large);
+    bursts.insert(bursts.end(), each, small);
+    constexpr size_t first_large = each * small, after = first_large + large,
+                     end = after + each * small;
+    for (const auto lasts : { microseconds(0), microseconds(std::chrono::hours(1)) }) {
         std::vector<relay_sptr> row;
         for (int i = 0; i < 3; ++i) {
-            row.push_back(new_relay(1, items, small_items * int{ sizeof(int) }));
+            row.push_back(new_relay(1, large, small * int{ sizeof(int) }, lasts));
         }
-        run_bursts(std::vector<int>(50, items), row, false);
-        std::array<int, 3> led{};
+        run_bursts(bursts, row, false);
         for (const int i : { 1, 2 }) {
-            for (const auto& thread : row[i]->threads) {
-                led[i] += thread == row[0]->threads.front();
-            }
+            // Its own thread may be awake by chance, so not each batch is led.
+            BOOST_TEST(row[i]->is_ever_led(*row[0], 0, first_large));
+            BOOST_TEST(!row[i]->is_ever_led(*row[0], first_large, after));
+            BOOST_TEST(row[i]->is_ever_led(*row[0], after, end) == (lasts.count() == 0));
         }
-        if (small_items == items) {
-            // Its own thread may be awake by chance.
-            BOOST_TEST(led[1] > 0);
-            BOOST_TEST(led[2] > 0);
-        } else {
-            BOOST_TEST(led[1] == 0);
-            BOOST_TEST(led[2] == 0);
-            BOOST_TEST((row[1]->threads.front() != row[2]->threads.front()));
-        }
+        BOOST_TEST(!row[2]->is_ever_led(*row[1], first_large, after));
     }
 }
 
@@ -288,18 +303,33 @@ BOOST_AUTO_TEST_CASE(nothing_is_lost_and_nothing_stands_still_whoever_works)
 {
     auto& engine = generator();
     for (int turn = 0; turn < 48; ++turn) {
-        // Mostly one thread works for all, and the others only for want of room.
-        const int small_bytes = turn % 4 ? 1 << 30 : 1 << 13;
+        // One thread works for all, and the others only for want of room; or now it, now
+        // they.
+        const int small_bytes = turn % 3 ? 1 << any_of(engine, 8, 13) : 1 << 30;
+        const microseconds lasts(any_of(engine, 0, 2) ? any_of(engine, 0, 3000) : 0);
         std::vector<relay_sptr> row;
         for (int count = any_of(engine, 2, 4); count > 0; --count) {
-            row.push_back(new_relay(
-                1 << any_of(engine, 0, 2), 64 << any_of(engine, 0, 7), small_bytes));
+            row.push_back(new_relay(1 << any_of(engine, 0, 2),
+                                    64 << any_of(engine, 0, 7),
+                                    small_bytes,
+                                    lasts));
         }
         std::vector<int> bursts;
         for (int count = 0; count < 150; ++count) {
             constexpr std::array<int, 3> most{ 8, 512, 3072 };
             bursts.push_back(8 * any_of(engine, 1, most[any_of(engine, 0, 2)]));
         }
-        run_bursts(bursts, row, turn % 6 != 0);
+        run_bursts(bursts, row, turn % 8 != 0);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_at_full_rate_passes_through_threads_of_their_own)
+{
+    for (int turn = 0; turn < 4; ++turn) {
+        std::vector<relay_sptr> row;
+        for (int i = 0; i < 3; ++i) {
+            row.push_back(new_relay(1, 32768, 4096, microseconds(100000)));
+        }
+        run_bursts({ 10000000 }, row, false);
     }
 }

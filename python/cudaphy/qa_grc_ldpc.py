@@ -23,6 +23,7 @@ OPTIONS = (
         {"algorithm": '"sum_product"', "schedule": "flooding"},
         {"arithmetic": "int8", "llr_steps": "4"},
         {"arithmetic": "int8", "llr_steps": "0"},
+        {"algorithm": "sum_product", "llr_scale": "1 / 12"},
         {"stop_crc": "24A"},
         {"early_stop": "False", "scale": "0.8"},
     ],
@@ -37,6 +38,8 @@ OPTIONS = (
         {"arithmetic": "int8", "algorithm": "sum_product"},
         {"llr_steps": "-1"},
         {"llr_steps": "65"},
+        {"llr_scale": "0"},
+        {"llr_scale": "-1"},
         {"stop_crc": "CRC24"},
         {"max_iterations": "0"},
         {"scale": "1.5"},
@@ -54,7 +57,9 @@ PACKED = [{"packed_input": "True"}, {"packed_output": "True"}]
 # (good parameters, bad parameters), as they are typed in GRC.
 PARAMETERS = {
     "cudaphy_ldpc_decoder": (
-        OPTIONS[0] + STREAM[0] + [{"type": "int8", "packed": "True"}],
+        OPTIONS[0]
+        + STREAM[0]
+        + [{"type": "int8", "packed": "True"}, {"type": "float16"}],
         OPTIONS[1] + STREAM[1],
     ),
     "cudaphy_ldpc_encoder": (STREAM[0] + PACKED, STREAM[1]),
@@ -131,6 +136,7 @@ class qa_grc_ldpc(unittest.TestCase):
         kind = "cudaphy_ldpc_decoder"
         self.assertEqual(ports(kind), [[("llr ◆", "float")], [bits]])
         self.assertEqual(ports(kind, type="int8"), [[("llr ◆", "byte")], [bits]])
+        self.assertEqual(ports(kind, type="float16"), [[("llr ◆", "short")], [bits]])
         self.assertEqual(
             ports(kind, soft_output="True", codes=CODES, **KEY)[1],
             [bits, ("soft ◆", "float"), fail],
@@ -180,12 +186,16 @@ class qa_grc_ldpc(unittest.TestCase):
                 connections.append([start, out, other["name"], "0"])
             elif end in names and start in names:
                 connections.append([start, out, end, port])
+        graph = {**graph, "blocks": blocks, "connections": connections}
+        return self.played(graph, ends, wanted)
+
+    def played(self, graph, ends, wanted):
+        """What the vector sinks {key: name} of a changed flowgraph have got once each has so many
+        items; {key: items}."""
         graph["options"]["parameters"]["generate_options"] = "no_gui"
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "changed.grc"
-            file.write_text(
-                yaml.dump({**graph, "blocks": blocks, "connections": connections})
-            )
+            file.write_text(yaml.dump(graph))
             flowgraph = PLATFORM.make_flow_graph(str(file))
             flowgraph.import_data(PLATFORM.parse_flow_graph(str(file)))
             flowgraph.rewrite()
@@ -208,6 +218,44 @@ class qa_grc_ldpc(unittest.TestCase):
         return {
             n: np.array(sink.data()[:wanted]).astype(int) for n, sink in sinks.items()
         }
+
+    def test_own_flowgraph_of_gnu_radio_with_error_rate_curves(self):
+        graph = yaml.safe_load((EXAMPLES / "ber_curve_gen_ldpc.grc").read_text())
+        blocks = {block["name"]: block for block in graph["blocks"]}
+        curve = blocks[
+            "fec_bercurve_generator_1"
+        ]  # the one with an LDPC code of rate 1/2
+        names = [curve["parameters"][f"{coder}_list"] for coder in ("encoder", "decoder")]
+        self.assertEqual(names, ["enc_ldpc", "dec_ldpc"])
+        imports = [
+            b for b in blocks.values() if b["id"].startswith(("import", "variable"))
+        ]
+        others = ("_G", "_rep", "_dummy")
+        kept = [b for b in imports if not b["name"].endswith(others)] + [curve]
+        theirs = blocks["dec_ldpc"]
+        sizes = {n: theirs["parameters"][n] for n in ("ndim", "dim1", "dim2")}
+        code = {"family": "alist", "file": blocks["H"]["parameters"]["filename"]}
+        kept.append({**theirs, "name": "code", "parameters": code})
+        kept[-1]["id"] = "variable_cudaphy_ldpc_code"
+        theirs["id"] = "variable_cudaphy_ldpc_decoder_def"
+        coder = {"code": "code", "info_bits": '"last"', "backend": BACKEND, **sizes}
+        theirs["parameters"] = coder
+        esno = blocks["esno_0"]["parameters"]
+        esno["value"] = f"({esno['value']})[:3]"  # 0, 0.5 and 1 dB
+        curve["states"].update(bus_source=False, bus_structure=None)
+        connections, ends = [], {}
+        state = {"coordinate": [0, 0], "rotation": 0, "state": "enabled"}
+        for port in range(6):  # of each point the bits sent, then the bits decoded
+            ends[port] = f"seen_{port}"
+            vector = {"name": ends[port], "id": "blocks_vector_sink_x"}
+            parameters = {"type": "byte", "vlen": "1", "reserve_items": "1024"}
+            kept.append({**vector, "parameters": parameters, "states": state})
+            connections.append([curve["name"], str(port), ends[port], "0"])
+        graph.update(blocks=kept, connections=connections)
+        seen = self.played(graph, ends, 4000)
+        for point in range(3):
+            self.assertGreater(seen[2 * point].sum(), 100)
+            np.testing.assert_array_equal(seen[2 * point + 1], seen[2 * point])
 
     def test_own_flowgraph_of_gnu_radio_with_extended_decoder(self):
         seen = self.seen(

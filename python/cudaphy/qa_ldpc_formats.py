@@ -16,6 +16,7 @@ ODD = cudaphy.ldpc_code.from_parity_check(
     np.hstack([WIFI.parity_check().toarray(), np.eye(324, 3)])[:323], "odd"
 )
 COUNT = 40
+AS_STREAM = {"int8": "uint8", "float16": "int16"}
 
 
 def made(code, seed=1, count=COUNT):
@@ -42,7 +43,7 @@ class qa_ldpc_formats(FlowgraphCase):
         """The sinks of bits and, with soft_output, of LLRs; and the block."""
         block = cudaphy.ldpc_decoder(code, backend=BACKEND, **options)
         stream = llr.ravel()
-        stream = stream.view("uint8") if stream.dtype == np.int8 else stream
+        stream = stream.view(AS_STREAM.get(stream.dtype.name, stream.dtype))
         outputs = [("uint8", 0)] + [("float32", 0)] * bool(options.get("soft_output"))
         return self.through(block, [stream], outputs, tags), block
 
@@ -58,6 +59,37 @@ class qa_ldpc_formats(FlowgraphCase):
             self.assertEqual([v for _, v in sink.tags("iterations")], list(iterations))
             self.assertEqual([v for _, v in sink.tags("ldpc_ok")], list(ok))
             self.assertEqual((block.frames(), block.frame_errors()), (COUNT, 1))
+
+    def test_float16_llrs_are_taken_as_shorts(self):
+        info, words = made(WIFI)
+        llr = received(words).astype("float16")
+        llr[3] = np.random.default_rng(5).standard_normal(WIFI.n)
+        llr[5, :4] = np.inf * (1 - 2.0 * words[5, :4])
+        llr[7, [1, 30, 600]] = llr[9, 2] = np.nan
+        for max_batch in (0, 1, 7):
+            (sink,), block = self.decode(llr, type="float16", max_batch=max_batch)
+            bits, iterations, ok = cudaphy.ldpc_decode(WIFI, llr, backend=BACKEND)
+            np.testing.assert_array_equal(sink.data.reshape(COUNT, -1), bits)
+            np.testing.assert_array_equal(np.delete(bits, 3, 0), np.delete(info, 3, 0))
+            self.assertEqual([v for _, v in sink.tags("iterations")], list(iterations))
+            self.assertEqual([v for _, v in sink.tags("ldpc_ok")], list(ok))
+            found = [(7 * WIFI.k, 3), (9 * WIFI.k, 1)]
+            self.assertEqual((sink.tags("nan_llrs"), block.nan_llrs()), (found, 4))
+        # As Soft Demapper puts them out.
+        symbols = (np.sqrt(0.5) * (1 - 2.0 * words)).astype("complex64")
+        symbols = symbols.reshape(-1, 2) @ [1, 1j]
+        demapper = cudaphy.soft_demapper(
+            "qpsk", noise_variance=0.2, type="float16", backend=BACKEND
+        )
+        decoder = cudaphy.ldpc_decoder(WIFI, type="float16", backend=BACKEND)
+        source, sink, top = (
+            Source(symbols.astype("complex64")),
+            Sink("uint8"),
+            gr.top_block(),
+        )
+        top.connect(source.block, demapper, decoder, sink.block)
+        self.run_flowgraph(top)
+        np.testing.assert_array_equal(sink.data, info.ravel())
 
     def test_extreme_int8_llrs(self):
         info, words = made(WIFI)
@@ -257,8 +289,7 @@ class qa_ldpc_formats(FlowgraphCase):
 
     def test_refuses_what_it_does_not_know(self):
         for options, texts in (
-            ({"type": "int16"}, ("int16", "float", "int8")),
-            ({"type": "float16"}, ("float16", "float", "int8")),
+            ({"type": "int16"}, ("int16", "float", "float16", "int8")),
             ({"algorithm": "bp"}, ("bp", "normalized_min_sum", "sum_product")),
             ({"schedule": "serial"}, ("serial", "layered", "flooding")),
             ({"arithmetic": "int4"}, ("int4", "auto", "float32", "int8")),

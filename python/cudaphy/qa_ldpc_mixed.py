@@ -223,6 +223,58 @@ class qa_ldpc_mixed(FlowgraphCase):
             self.assertEqual(sink.tags(KEY), lengths)
             self.assertEqual([n for _, n in sink.tags("number")], numbers)
 
+    def test_packets_of_one_word_share_batches_whatever_their_codes(self):
+        packets = Packets([(NAMES[i % len(NAMES)], 1) for i in range(240)])
+        sink, block, _ = self.decode(
+            packets.stream(packets.llr), packets.tags(packets.llr)
+        )
+        self.check_whole(sink, packets, packets.info)
+        self.assertEqual(block.stats()["frames"], 240)
+        self.assertLess(block.stats()["batches"], 60)
+
+    def test_a_word_of_another_code_may_wait_for_a_fuller_batch_too(self):
+        packets = Packets([(NAMES[i % 2], 1) for i in range(60)])
+        stream = packets.stream(packets.llr)
+        source = Source(stream, packets.tags(packets.llr))
+        block = self.decoder(max_latency=0.4)
+        top, sink = gr.top_block(), Sink("uint8")
+        pace = blocks.throttle(gr.sizeof_float, len(stream), False)  # takes a second
+        pace.set_max_noutput_items(1024)
+        top.connect(source.block, pace, block, sink.block)
+        self.run_flowgraph(top)
+        self.check_whole(sink, packets, packets.info)
+        self.assertLessEqual(block.stats()["batches"], 15)
+
+    def test_a_word_comes_out_as_it_does_alone(self):
+        packets = Packets(many(60))
+        rng = np.random.default_rng(4)
+        llr = []
+        for part in packets.llr:
+            part = part * rng.uniform(0.3, 1, part.shape).astype("float32")
+            part[rng.random(part.shape) < 0.002] = np.nan
+            part[rng.random(len(part)) < 0.2] *= -1
+            llr.append(part)
+        options = {"soft_output": True, "packed": True, "max_iterations": 8}
+        results = []
+        for max_batch in (1, 0):
+            block = self.decoder(max_batch=max_batch, **options)
+            top, sinks = gr.top_block(), [Sink("uint8"), Sink("float32")]
+            source = Source(packets.stream(llr), packets.tags(llr))
+            top.connect(source.block, block)
+            for port, sink in enumerate(sinks):
+                top.connect((block, port), sink.block)
+            self.run_flowgraph(top)
+            results.append((block, sinks))
+        (alone, ones), (together, sinks) = results
+        self.assertGreater(alone.stats()["batches"], together.stats()["batches"])
+        for one, sink in zip(ones, sinks):
+            np.testing.assert_array_equal(sink.data, one.data)
+            for key in (KEY, "number", "iterations", "ldpc_ok", "nan_llrs"):
+                self.assertEqual(sink.tags(key), one.tags(key))
+        self.assertEqual(together.nan_llrs(), sum(np.isnan(p).sum() for p in llr))
+        self.assertEqual(together.frame_errors(), alone.frame_errors())
+        self.assertGreater(alone.frame_errors(), 0)
+
     def test_encoder_noise_and_decoder_follow_the_tags(self):
         packets = Packets(many(60))
         encoder = cudaphy.ldpc_encoder(
@@ -242,6 +294,7 @@ class qa_ldpc_mixed(FlowgraphCase):
         for _ in range(2):
             self.run_flowgraph(top)
             self.check_whole(sink, packets, packets.info)
+            self.assertLess(encoder.stats()["batches"], 60)
             source.block.rewind()
             sink.block.reset()
 

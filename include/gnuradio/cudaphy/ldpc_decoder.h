@@ -10,7 +10,8 @@ namespace gr::cudaphy {
  * \brief Decodes codewords of LDPC codes from soft bits.
  * \ingroup cudaphy
  *
- * In: floats or int8, n LLRs a codeword (docs/conventions.md). Out 0: bytes, one bit
+ * In: floats, shorts that are float16 (IEEE 754 binary16), or int8, n LLRs a codeword
+ * (docs/conventions.md). Out 0: bytes, one bit
  * each: the k information bits of a codeword, or all n; packed, eight bits a byte, each
  * word's last byte filled with zeros. Out 1, with soft_output: floats, the LLR of each of
  * these bits after decoding. On the first item of each word stand the tags `iterations`
@@ -20,10 +21,11 @@ namespace gr::cudaphy {
  * kernels/ldpc_decoder.h.
  *
  * With several codes (ldpc_block_options::codes) each packet names its own by a tag on
- * its first item. Packets of one code that follow each other are decoded in one launch;
- * packets leave in order. A packet whose tag names no code, or whose length is no whole
- * number of its codewords, is passed over: message port `fail` gets a PDU, its metadata
- * the packet's tags and `reason` (a symbol).
+ * its first item. Packets are decoded together whatever their codes, as far as max_batch
+ * and the room for a batch go, in one launch where the codes' sizes allow
+ * (kernels::ldpc_mixed_decoder), and leave in order. A packet whose tag names no code, or
+ * whose length is no whole number of its codewords, is passed over: message port `fail`
+ * gets a PDU, its metadata the packet's tags and `reason` (a symbol).
  */
 class CUDAPHY_API ldpc_decoder : virtual public gr::block
 {

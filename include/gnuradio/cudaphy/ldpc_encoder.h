@@ -15,7 +15,8 @@ namespace gr::cudaphy {
  * packet is any number of whole words.
  *
  * With several codes (ldpc_block_options::codes) each packet names its own by a tag on
- * its first item, which goes on to the decoder. A packet whose tag names no code, or
+ * its first item, which goes on to the decoder. Packets are encoded together whatever
+ * their codes, in one launch a code. A packet whose tag names no code, or
  * whose length is no whole number of its words, is passed over: message port `fail` gets
  * a PDU, its metadata the packet's tags and `reason` (a symbol).
  */

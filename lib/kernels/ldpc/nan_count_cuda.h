@@ -6,5 +6,9 @@
 namespace gr::cudaphy::kernels {
 
 void count_nan_on_cuda(const float* values, size_t width, view<int> count, queue& queue);
+void count_nan_on_cuda(const float16* values,
+                       size_t width,
+                       view<int> count,
+                       queue& queue);
 
 } // namespace gr::cudaphy::kernels

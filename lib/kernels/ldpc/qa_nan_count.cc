@@ -36,6 +36,17 @@ BOOST_AUTO_TEST_CASE(every_nan_is_counted_in_its_group_and_nothing_else)
             BOOST_TEST((got == expected), groups << " groups of " << width);
             BOOST_TEST(kernels::count_nan(view<const float>(values.data(), width)) ==
                        size_t(expected[0]));
+            // Every value of sixteen bits.
+            std::vector<float16> halves(values.size());
+            std::fill(expected.begin(), expected.end(), 0);
+            for (size_t i = 0; i < halves.size(); ++i) {
+                halves[i].bits = generator()() >> 16;
+                const int exponent = halves[i].bits >> 10 & 31;
+                expected[i / width] += exponent == 31 && (halves[i].bits & 1023) != 0;
+            }
+            array<float16> short_ones(*line, view<const float16>(halves));
+            kernels::count_nan(short_ones.all(), count.all(), *line);
+            BOOST_TEST((count.to_host() == expected), groups << " groups of " << width);
         }
     }
 }

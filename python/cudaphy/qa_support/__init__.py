@@ -15,7 +15,7 @@ from gnuradio import blocks, cudaphy, gr
 BACKEND = os.environ.get("CUDAPHY_TEST_BACKEND", "cpu")
 KEY = "packet_len"
 
-_LETTER = {"complex64": "c", "float32": "f", "uint8": "b"}
+_LETTER = {"complex64": "c", "float32": "f", "int16": "s", "uint8": "b"}
 
 
 def need_backend():

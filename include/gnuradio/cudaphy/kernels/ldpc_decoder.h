@@ -49,10 +49,10 @@ namespace gr::cudaphy::kernels {
  *   nearest (ties to even), an int8 is taken as it is; then it is clamped to ±127 steps;
  * - messages r are clamped to ±127 · s and become whole numbers, L saturates;
  * - how is a backend's own matter, so CPU and CUDA may differ. CUDA rounds messages to
- * the nearest (ties to even), L holds −1152 to 896 steps, and the block rows of codes of
- *   32768 columns and more may take turns in another order. CPU and reference clamp
+ *   the nearest (ties to even), L holds −1152 to 896 steps, and the block rows of codes
+ *   of 32768 columns and more may take turns in another order. CPU and reference clamp
  *   received values, messages and L to ±63 steps, round ⌊|r| + 1/4⌋, and keep of a
- * message only what it changed L by;
+ *   message only what it changed L by;
  * - shortened bits are set to the greatest L before every iteration;
  * - at least one iteration runs; decoding stops after the first whose end finds the word
  *   decoded; without `stop_crc`, each telling check's visit in it must have left its bits

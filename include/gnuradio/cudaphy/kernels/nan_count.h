@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <gnuradio/cudaphy/kernels/float16.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
 
 namespace gr::cudaphy::kernels {
@@ -18,5 +19,6 @@ CUDAPHY_API size_t count_nan(view<const float> values);
  * \throws std::invalid_argument if the values are no whole number a group
  */
 CUDAPHY_API void count_nan(view<const float> values, view<int> count, queue& queue);
+CUDAPHY_API void count_nan(view<const float16> values, view<int> count, queue& queue);
 
 } // namespace gr::cudaphy::kernels

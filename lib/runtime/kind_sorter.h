@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "runtime/batch_job.h"
+#include <memory>
+
+namespace gr::cudaphy {
+
+//! Bytes of each port: of one frame, or of a batch.
+struct port_bytes {
+    std::vector<size_t> in, out;
+};
+
+//! Bytes to be copied from one place to another that the same queue reaches.
+struct copied_piece {
+    const char* from;
+    char* to;
+    size_t bytes;
+};
+
+/*!
+ * \brief Lets a job have the frames of each kind side by side that come to a batch by
+ * turns, and brings what it makes of them back into the order in which they came.
+ *
+ * The frames are copied, within the queue's memory; on a GPU by two small kernels. On the
+ * host those of a kind that are side by side anyway stay where they are.
+ */
+class kind_sorter
+{
+public:
+    //! Of one batch, so that the list of what is copied has an end.
+    static constexpr int most_parts = 1024;
+
+    //! \param kinds  of a frame of each kind
+    //! \param batch  the most that a batch has; so `frames`
+    //! \throws std::bad_alloc
+    kind_sorter(queue& owner,
+                std::vector<port_bytes> kinds,
+                const port_bytes& batch,
+                int frames,
+                int status_words);
+
+    //! Has a job run on a batch of any parts, most_parts at most. To be called again when
+    //! the batch before is done.
+    void run(mixed_batch_job& job, const std::vector<batch_part>& parts, queue& line);
+
+private:
+    //! The frames of one kind, side by side.
+    struct group {
+        batch_part all;
+        std::vector<char*> in; //!< as all.work.in, to be written
+        int parts = 0;
+        size_t frames_before = 0; //!< of those parts that have their place
+    };
+    std::vector<group> groups_of(const std::vector<batch_part>& parts) const;
+    void place(std::vector<group>& groups) const;
+    void list_copies(const batch_part& part, group& to);
+    void add(std::vector<copied_piece>& list, const void* from, void* to, size_t bytes);
+    void
+    copy(const std::vector<copied_piece>& pieces, size_t first_in_table, queue& line);
+
+    const std::vector<port_bytes> d_kinds;
+    const int d_status_words;
+    const bool d_on_device;
+    std::vector<array<char>> d_in, d_out;
+    array<int> d_status;
+    std::vector<copied_piece> d_before, d_after; //!< the job
+    // On a device only: both lists, where the device and where the host reaches them.
+    array<copied_piece> d_table;
+    std::shared_ptr<void> d_host_table;
+};
+
+} // namespace gr::cudaphy
