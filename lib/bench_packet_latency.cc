@@ -16,8 +16,10 @@
 #include <gnuradio/logger.h>
 #include <gnuradio/realtime.h>
 #include <gnuradio/sync_block.h>
+#include <gnuradio/thread/thread.h>
 #include <gnuradio/top_block.h>
 #include <random>
+#include <sched.h>
 #include <thread>
 
 // bench_packet_latency [BACKEND...]
@@ -28,7 +30,10 @@
 // pause and takes the times, so that only the block, its wake-up by the scheduler and
 // nothing behind it are counted. That thread takes a core; where it loses it for a while
 // the time until then counts in full. GNU Radio's Copy block shows what the scheduler
-// adds (packets of one matrix) and what it takes to move a packet once.
+// adds (packets of one matrix) and what it takes to move a packet once. Three ways to
+// schedule the flowgraph's threads are measured: as they come; with real-time priority,
+// where that is permitted; and all of them on one core (set_processor_affinity), which is
+// awake already when the block is called.
 
 using namespace gr::cudaphy;
 using clock_type = std::chrono::steady_clock;
@@ -143,9 +148,27 @@ void print_row(const char* what,
     benchmarks::print_quantiles(us);
 }
 
+//! How the flowgraph's threads are scheduled.
+enum class scheduling { free, real_time, one_core };
+
+//! The cores that this process may use.
+std::vector<int> allowed_cores()
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof(set), &set);
+    std::vector<int> cores;
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+        if (CPU_ISSET(core, &set)) {
+            cores.push_back(core);
+        }
+    }
+    return cores;
+}
+
 void measure(const std::string& what,
              const gr::block_sptr& block,
-             bool realtime,
+             scheduling how,
              int packet = lte_packet)
 {
     const auto top = gr::make_top_block("latency");
@@ -153,6 +176,17 @@ void measure(const std::string& what,
     const auto sink = std::make_shared<packet_sink>(packet);
     top->connect(source, 0, block, 0);
     top->connect(block, 0, sink, 0);
+    const auto cores = allowed_cores();
+    // The watching thread takes another one.
+    const bool one_core = how == scheduling::one_core && cores.size() > 1;
+    if (one_core) {
+        for (const auto& each : std::vector<gr::block_sptr>{ source, block, sink }) {
+            each->set_processor_affinity({ cores[0] });
+        }
+    } else if (how == scheduling::one_core) {
+        std::printf("%s: takes two cores, and there is one\n", what.c_str());
+        return;
+    }
 
     ring_watch in{ packet }, out{ packet };
     for (auto* times : { &in.after, &in.before, &out.after, &out.before }) {
@@ -162,6 +196,9 @@ void measure(const std::string& what,
     // Made before the priority is raised, which it does not inherit: a thread that never
     // sleeps must not keep others from a core.
     std::thread watcher([&] {
+        if (one_core) {
+            gr::thread::thread_bind_to_processor(cores[1]);
+        }
         while (!started) {
         }
         while (!ended && out.before.size() < packets) {
@@ -172,7 +209,8 @@ void measure(const std::string& what,
         out.look();
     });
     std::thread runner([&] { // the flowgraph's threads inherit this one's priority
-        if (realtime && gr::enable_realtime_scheduling() != gr::RT_OK) {
+        if (how == scheduling::real_time &&
+            gr::enable_realtime_scheduling() != gr::RT_OK) {
             std::printf("%s: real-time scheduling is not permitted here\n", what.c_str());
         }
         top->start();
@@ -203,18 +241,21 @@ int main(int argc, char** argv)
                 int(period.count()),
                 "");
     benchmarks::print_quantile_heads();
-    for (const bool realtime : { false, true }) {
-        const std::string priority = realtime ? ", real-time" : "";
+    for (const auto how :
+         { scheduling::free, scheduling::real_time, scheduling::one_core }) {
+        const std::string suffix = how == scheduling::real_time  ? ", real-time"
+                                   : how == scheduling::one_core ? ", one core"
+                                                                 : "";
         const auto copy = [] { return gr::blocks::copy::make(item_bytes); };
-        measure("Copy, packets of 1" + priority, copy(), realtime, 1);
-        measure("Copy" + priority, copy(), realtime);
+        measure("Copy, packets of 1" + suffix, copy(), how, 1);
+        measure("Copy" + suffix, copy(), how);
         for (const auto where : measured) {
             const auto name = name_of(where);
             for (const int max_batch : { lte_packet, lte_packet / 3 }) {
-                measure(name + ", max_batch " + std::to_string(max_batch) + priority,
+                measure(name + ", max_batch " + std::to_string(max_batch) + suffix,
                         matrix_inverse::make(
                             order, "full", "complex", "packet_len", name, 0, max_batch),
-                        realtime);
+                        how);
             }
         }
     }
