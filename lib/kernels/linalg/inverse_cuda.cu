@@ -17,6 +17,14 @@ struct device_element<std::complex<Real>> {
     using type = std::conditional_t<std::is_same_v<Real, float>, float2, double2>;
 };
 
+//! Whether panels and tensor cores take less time than the elimination step by step.
+template <typename T>
+constexpr bool panels_are_faster(int order, pivoting pivot)
+{
+    return std::is_same_v<T, float2> && pivot != pivoting::full && order > 24 &&
+           order <= 32;
+}
+
 template <typename T>
 class inverse_cuda : public inverse<T>
 {
@@ -33,6 +41,7 @@ public:
         if (p.order > 32) {
             prepare_inverse_block<element>(device);
         }
+        d_panels = panels_are_faster<element>(p.order, p.pivot) && has_inverse_panels();
     }
 
     size_t workspace_bytes(size_t batch) const override
@@ -144,6 +153,11 @@ private:
             }
             launch_inverse_split(batch, how);
         } else if (n > 16 && n <= 32) {
+            if constexpr (std::is_same_v<element, float2>) {
+                if (d_panels) {
+                    return launch_inverse_panels(batch, how);
+                }
+            }
             launch_inverse_warp(batch, how);
         } else {
             launch_inverse_block(batch, how);
@@ -162,6 +176,7 @@ private:
     typename inverse<T>::parameters d_parameters;
     int d_device;
     int d_processors = 0;
+    bool d_panels = false;
 };
 
 } // namespace

@@ -104,7 +104,19 @@ __device__ inline T select(bool which, T yes, T no)
 // are kept in place need no copies. The compiler must not know that it is -0, or it makes
 // a select of it again.
 
-//! `value` where `which`, in a way that the compiler does not see through.
+//! `value`, in a way that the compiler does not see through.
+template <typename Real>
+__device__ __forceinline__ Real hidden(Real value)
+{
+    if constexpr (std::is_same_v<Real, float>) {
+        asm volatile("" : "+f"(value));
+    } else {
+        asm volatile("" : "+d"(value));
+    }
+    return value;
+}
+
+//! The same where `which`.
 template <typename Real>
 __device__ __forceinline__ Real hidden(bool which, Real value)
 {

@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(rows_kernel_threads)
     }
     const int count = int(min(batch.size - first, size_t(deal::matrices)));
     T* const tile = shared_tile[warp];
-    auto& lines = shared_lines[warp][matrix];
+    auto& lines = *kept(&shared_lines[warp][matrix]);
     T* const found = lines.found[0].e;
 
     read_rows<deal, N>(batch.a + first * (N * N), tile, thread, batch.aligned, count);

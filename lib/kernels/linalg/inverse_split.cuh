@@ -42,8 +42,8 @@ struct split {
     //! measured, faster for doubles, slower for floats.
     static constexpr bool zeroed_when_sent = sizeof(real_of<T>) == 8;
 
-    //! Whether moves alternate between additions and selects, and a pivot that is large
-    //! enough is told by one comparison: as measured, faster for doubles of these orders.
+    //! Whether moves alternate between additions and selects: as measured, faster for
+    //! doubles of these orders.
     static constexpr bool alternates = sizeof(real_of<T>) == 8 && N > 8;
 
     __device__ static int column(int c, int lane)
@@ -93,8 +93,8 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
         return;
     }
     const int count = int(min(batch.size - first, size_t(deal::matrices)));
-    T* const pivot_column = shared_column[warp][matrix];
-    signed char* const order = shared_order[warp][matrix];
+    T* const pivot_column = kept(shared_column[warp][matrix] + 0);
+    signed char* const order = kept(shared_order[warp][matrix] + 0);
 
     // Lanes beyond the batch repeat its last matrix.
     T m[N][C];
@@ -150,6 +150,11 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
     }
     elimination<T> so_far;
     real_of<T> bound = real_of<T>(0) / real_of<T>(0); // that a pivot must reach
+    // What moves add, once for all rows, but where that is slower, as measured.
+    constexpr bool hidden_once =
+        !std::is_same_v<T, float2> || !(N == 15 || (N == 12 && pivot != pivoting::full));
+    const auto hidden_zero = hidden(real_of<T>(0));
+    const auto hidden_minus_zero = hidden(real_of<T>(-0.0));
 
 #pragma unroll 1
     for (int k = 0; k < N; ++k) {
@@ -189,7 +194,8 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
                 break;
             }
             const bool here = row[i] == best;
-            const auto minus_zero = hidden(here, real_of<T>(-0.0));
+            const auto minus_zero =
+                hidden_once ? hidden_minus_zero : hidden(here, real_of<T>(-0.0));
 #pragma unroll
             for (int c = 0; c < C; ++c) {
                 if (i == 1 || (deal::alternates && i % 2)) {
@@ -228,10 +234,9 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
                 left[c] = false;
             }
             if constexpr (deal::zeroed_when_sent) {
-                const auto zero = hidden(has[c], real_of<T>(0));
 #pragma unroll
                 for (int i = 1; i < N; ++i) {
-                    clear_if(has[c], m[i][c], zero);
+                    clear_if(has[c], m[i][c], hidden_zero);
                 }
             }
         }
@@ -240,7 +245,7 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
         }
         __syncwarp();
         T p = pivot_column[0];
-        if (!deal::alternates || pivot != pivoting::full || !(size_of(p) >= bound)) {
+        if (pivot != pivoting::full || !(size_of(p) >= bound)) {
             p = settle(pivot, p, k, so_far);
             bound = so_far.smallest;
         }

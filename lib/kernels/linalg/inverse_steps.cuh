@@ -79,6 +79,16 @@ __device__ __forceinline__ void report(const batch_of<T>& batch,
     }
 }
 
+//! A pointer to shared memory that the compiler keeps in a register, where it would
+//! compute it again in every step.
+template <typename T>
+__device__ inline T* kept(T* shared)
+{
+    auto at = unsigned(__cvta_generic_to_shared(shared));
+    asm("" : "+r"(at));
+    return static_cast<T*>(__cvta_shared_to_generic(at));
+}
+
 template <typename T>
 __device__ inline T from_lane(T value, int lane)
 {

@@ -198,16 +198,6 @@ write_matrix(const char* shared, T* to, int n, int lane, bool aligned)
     }
 }
 
-//! A pointer to shared memory that the compiler keeps in a register, where it would
-//! compute it again in every step.
-template <typename T>
-__device__ inline T* kept(T* shared)
-{
-    auto at = unsigned(__cvta_generic_to_shared(shared));
-    asm("" : "+r"(at));
-    return static_cast<T*>(__cvta_shared_to_generic(at));
-}
-
 //! What lanes tell each other.
 template <typename T, int R>
 struct warp_lines {
@@ -221,26 +211,25 @@ struct warp_lines {
     int column_to[32]; //!< column of X that column j becomes
 };
 
+//! What a warp needs of shared memory.
+template <typename T, int R>
+struct warp_memory {
+    __align__(16) char x[R * R * sizeof(T)];
+    __align__(16) warp_lines<T, R> lines;
+};
+
 template <typename T, int R, pivoting Pivoting>
-__global__ void __launch_bounds__(warp_kernel_threads)
-    gauss_jordan_warp(const batch_of<T> batch, int n)
+__device__ __forceinline__ void
+invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& memory)
 {
     using deal = warp_deal<T, R>;
     constexpr int A = deal::rows;
     constexpr int B = deal::columns;
-    constexpr int warps = warp_kernel_threads / 32;
     constexpr bool full = Pivoting == pivoting::full;
-    __shared__ __align__(16) char shared_x[warps][R * R * sizeof(T)];
-    __shared__ __align__(16) warp_lines<T, R> shared_lines[warps];
 
-    const int warp = threadIdx.x / 32;
     const int lane = threadIdx.x % 32;
     const int down = lane / deal::across;
     const int across = lane % deal::across;
-    const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;
-    if (item >= batch.size) {
-        return;
-    }
 
     T m[A][B];
     const auto load = [&](int order) {
@@ -286,7 +275,7 @@ __global__ void __launch_bounds__(warp_kernel_threads)
     elimination<T> so_far;
     real_of<T> bound = real_of<T>(0) / real_of<T>(0); // that a pivot must reach
 
-    auto& lines = shared_lines[warp];
+    auto& lines = memory.lines;
     T* const found_part = kept(&lines.found[across]);
     T* const found_lane = kept(&lines.found[lane]);
     T* const row_part = kept(&lines.row[deal::place_in_row(across)]);
@@ -438,7 +427,7 @@ __global__ void __launch_bounds__(warp_kernel_threads)
     }
     __syncwarp();
     real_of<T> x_finite = a_finite;
-    T* const x = reinterpret_cast<T*>(shared_x[warp]);
+    T* const x = reinterpret_cast<T*>(memory.x);
     const auto put = [&](int order) {
         int column_to[B];
 #pragma unroll
@@ -477,9 +466,9 @@ __global__ void __launch_bounds__(warp_kernel_threads)
     }
     T* const to = batch.x + item * (n * n);
     if (n == R) {
-        write_matrix<T, R>(shared_x[warp], to, R, lane, batch.aligned);
+        write_matrix<T, R>(memory.x, to, R, lane, batch.aligned);
     } else {
-        write_matrix<T, R>(shared_x[warp], to, n, lane, batch.aligned);
+        write_matrix<T, R>(memory.x, to, n, lane, batch.aligned);
     }
     if (batch.determinant) {
         for (int k = 0; k < n; ++k) {
@@ -489,6 +478,19 @@ __global__ void __launch_bounds__(warp_kernel_threads)
     }
     if (lane == 0) {
         report(batch, item, so_far);
+    }
+}
+
+template <typename T, int R, pivoting Pivoting>
+__global__ void __launch_bounds__(warp_kernel_threads)
+    gauss_jordan_warp(const batch_of<T> batch, int n)
+{
+    constexpr int warps = warp_kernel_threads / 32;
+    __shared__ warp_memory<T, R> shared[warps];
+    const int warp = threadIdx.x / 32;
+    const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;
+    if (item < batch.size) {
+        invert_by_warp<T, R, Pivoting>(batch, n, item, shared[warp]);
     }
 }
 

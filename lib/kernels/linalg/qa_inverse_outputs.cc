@@ -330,6 +330,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_workspace_too_small_is_refused, T, number_types)
 
 namespace {
 
+//! What inverse.h excepts: such matrices' inverses may come from tensor cores.
+template <typename T>
+bool may_differ_in_bits(int n, pivoting pivot)
+{
+    return std::is_same_v<T, complex64> && n > 24 && n <= 32 && pivot != pivoting::full;
+}
+
+//! The same status and, where there is an inverse, nearly the same one.
+template <typename T>
+void check_all_near(int n,
+                    const std::vector<T>& a,
+                    const inverted<T>& one,
+                    const inverted<T>& other)
+{
+    BOOST_TEST((one.status == other.status));
+    for (size_t item = 0; item < one.status.size(); ++item) {
+        const size_t first = item * n * n;
+        if (one.status[item] == 0 && other.status[item] == 0) {
+            check_near(n, &a[first], &one.x[first], &other.x[first]);
+        } else {
+            BOOST_TEST(same_bits(&one.x[first], &other.x[first], n * n));
+        }
+    }
+}
+
 //! The CPU's bits are CUDA's where it has a fused multiply-add.
 boost::test_tools::assertion_result cuda_and_a_fused_cpu(boost::unit_test::test_unit_id)
 {
@@ -357,8 +382,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(cuda_and_cpu_give_the_same_bits, T, number_types)
             for (size_t e = a.size() * 9 / 10; e < a.size(); ++e) {
                 a[e] *= std::exp2(real_of<T>(int(generator()() % 200) - 100));
             }
-            check_equal(invert<T>({ n, pivot }, a, { backend::cuda, false, true }),
-                        invert<T>({ n, pivot }, a, { backend::cpu, false, true }));
+            const auto cuda = invert<T>({ n, pivot }, a, { backend::cuda, false, true });
+            const auto cpu = invert<T>({ n, pivot }, a, { backend::cpu, false, true });
+            if (may_differ_in_bits<T>(n, pivot)) {
+                check_all_near(n, a, cuda, cpu);
+            } else {
+                check_equal(cuda, cpu);
+            }
         }
     }
 }
