@@ -48,16 +48,16 @@ wide_real<T> one_norm(int n, const T* a)
     return one_norm(n, widened(a, size_t(n) * n));
 }
 
-//! I - A X
+//! I - X A
 template <typename T>
 std::vector<wide<T>> residual_of(int n, const T* a, const T* x)
 {
-    const auto right = widened(x, size_t(n) * n);
+    const auto right = widened(a, size_t(n) * n);
     std::vector<wide<T>> residual(n * n);
     for (int i = 0; i < n; ++i) {
         residual[i * n + i] = 1;
         for (int k = 0; k < n; ++k) {
-            const wide<T> factor = a[i * n + k];
+            const wide<T> factor = x[i * n + k];
             for (int j = 0; j < n; ++j) {
                 residual[i * n + j] -= product(factor, right[k * n + j]);
             }
@@ -66,7 +66,9 @@ std::vector<wide<T>> residual_of(int n, const T* a, const T* x)
     return residual;
 }
 
-//! LAPACK's ||I - A X||_1 / (N ||A||_1 ||X||_1 eps), whose threshold is 30.
+//! LAPACK's ||I - X A||_1 / (N ||A||_1 ||X||_1 eps) (xGET03), whose threshold is 30. The
+//! other side's residual has no such bound: pivoting bounds the factors of rows to come,
+//! not of those that are done.
 template <typename T>
 double residual_ratio(int n, const T* a, const T* x)
 {
