@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE batch_block
-#include "kernels/common/testing.h"
 #include "runtime/batch_block.h"
+#include "runtime/batch_testing.h"
 #include "runtime/ring_size.h"
 #include <gnuradio/blocks/head.h>
 #include <gnuradio/blocks/tag_debug.h>
@@ -12,45 +12,11 @@
 #include <gnuradio/top_block.h>
 #include <numeric>
 #include <thread>
-#ifdef CUDAPHY_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
 
 namespace {
-
-//! Copies rows of `width` bytes between arrays with different row pitches, on whichever
-//! memory the queue has.
-void copy_rows(queue& q,
-               void* to,
-               size_t to_pitch,
-               const void* from,
-               size_t from_pitch,
-               size_t width,
-               int rows)
-{
-#ifdef CUDAPHY_HAVE_CUDA
-    if (q.where() == backend::cuda) {
-        cudaMemcpy2DAsync(to,
-                          to_pitch,
-                          from,
-                          from_pitch,
-                          width,
-                          rows,
-                          cudaMemcpyDeviceToDevice,
-                          static_cast<cudaStream_t>(q.native()));
-        return;
-    }
-#endif
-    (void)q;
-    for (int r = 0; r < rows; ++r) {
-        std::copy_n(static_cast<const char*>(from) + r * from_pitch,
-                    width,
-                    static_cast<char*>(to) + r * to_pitch);
-    }
-}
 
 //! Frames of `items` ints: output 0 is the input, output 1 each frame's first int; a
 //! negative one marks it for dropping.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE batch_kinds
-#include "kernels/common/testing.h"
 #include "runtime/batch_block.h"
+#include "runtime/batch_testing.h"
 #include <algorithm>
 #include <gnuradio/blocks/tag_debug.h>
 #include <gnuradio/blocks/vector_sink.h>
@@ -11,9 +11,6 @@
 #include <numeric>
 #include <set>
 #include <thread>
-#ifdef CUDAPHY_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 // Batches of frames of several kinds.
 
@@ -22,26 +19,11 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-//! Copies the first `width` ints of rows, on whichever memory the queue has.
-void copy_rows(queue& q, int* to, const int* from, int from_pitch, int width, int rows)
+//! Copies the first `width` ints of rows of `items`.
+void copy_first(queue& q, int* to, const int* from, int items, int width, int rows)
 {
-#ifdef CUDAPHY_HAVE_CUDA
-    if (q.where() == backend::cuda) {
-        cudaMemcpy2DAsync(to,
-                          width * sizeof(int),
-                          from,
-                          from_pitch * sizeof(int),
-                          width * sizeof(int),
-                          rows,
-                          cudaMemcpyDeviceToDevice,
-                          static_cast<cudaStream_t>(q.native()));
-        return;
-    }
-#endif
-    (void)q;
-    for (int r = 0; r < rows; ++r) {
-        std::copy_n(from + r * from_pitch, width, to + r * width);
-    }
+    const auto bytes = width * sizeof(int);
+    copy_rows(q, to, bytes, from, items * sizeof(int), bytes, rows);
 }
 
 //! Frames of a kind: their ints, and how many of them a batch has at most.
@@ -107,10 +89,10 @@ private:
             for (const auto& [kind, work] : parts) {
                 const int items = d_owner.d_kinds[kind].items, frames = work.frames;
                 const auto* in = static_cast<const int*>(work.in[0]);
-                copy_rows(q, static_cast<int*>(work.out[0]), in, items, items, frames);
-                copy_rows(q, static_cast<int*>(work.out[1]), in, items, 1, frames);
-                copy_rows(q, work.status, in, items, 1, frames);
-                copy_rows(q, work.status + frames, in + 1, items, 1, frames);
+                copy_first(q, static_cast<int*>(work.out[0]), in, items, items, frames);
+                copy_first(q, static_cast<int*>(work.out[1]), in, items, 1, frames);
+                copy_first(q, work.status, in, items, 1, frames);
+                copy_first(q, work.status + frames, in + 1, items, 1, frames);
             }
         }
 

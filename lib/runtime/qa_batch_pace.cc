@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE batch_pace
-#include "kernels/common/testing.h"
 #include "runtime/batch_block.h"
 #include "runtime/batch_end.h"
+#include "runtime/batch_testing.h"
 #include <algorithm>
 #include <atomic>
 #include <gnuradio/blocks/vector_sink.h>
@@ -14,9 +14,6 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
-#ifdef CUDAPHY_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 // When batches are submitted, how large they are, and what is asked of a queue meanwhile.
 
@@ -25,34 +22,15 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-void copy_ints(queue& q, void* to, const void* from, size_t items)
-{
-#ifdef CUDAPHY_HAVE_CUDA
-    if (q.where() == backend::cuda) {
-        cudaMemcpyAsync(to,
-                        from,
-                        items * sizeof(int),
-                        cudaMemcpyDeviceToDevice,
-                        static_cast<cudaStream_t>(q.native()));
-        return;
-    }
-#endif
-    (void)q;
-    std::copy_n(static_cast<const int*>(from), items, static_cast<int*>(to));
-}
-
 //! Counts what it is asked, and is busy for as long as a test wants.
-class watched_queue : public queue
+class watched_queue : public forwarding_queue
 {
 public:
     struct calls {
         std::atomic<int> copies_in{ 0 }, copies_out{ 0 }, waits_while_busy{ 0 };
     };
     using is_busy = std::function<bool(int)>;
-    explicit watched_queue(calls& made)
-        : d_made(made), d_real(queue::make(tested_backend()))
-    {
-    }
+    explicit watched_queue(calls& made) : d_made(made) {}
     //! It works on this batch of a block, which may have been lent it.
     void works_on(const is_busy& of_block, int number)
     {
@@ -71,33 +49,29 @@ public:
     }
     static constexpr size_t most_memory = 1 << 20;
 
-    backend where() const override { return d_real->where(); }
-    int device() const override { return d_real->device(); }
-    void* native() const override { return d_real->native(); }
     void* allocate(size_t bytes) override
     {
         if (bytes > most_memory) {
             throw std::bad_alloc();
         }
-        return d_real->allocate(bytes);
+        return forwarding_queue::allocate(bytes);
     }
-    void release(void* memory) override { d_real->release(memory); }
     void copy_in(void* to, const void* from, size_t bytes) override
     {
         ++d_made.copies_in;
-        d_real->copy_in(to, from, bytes);
+        forwarding_queue::copy_in(to, from, bytes);
     }
     void copy_out(void* to, const void* from, size_t bytes) override
     {
         ++d_made.copies_out;
-        d_real->copy_out(to, from, bytes);
+        forwarding_queue::copy_out(to, from, bytes);
     }
     void synchronize() override
     {
         d_made.waits_while_busy += busy();
-        d_real->synchronize();
+        forwarding_queue::synchronize();
     }
-    bool idle() override { return !busy() && d_real->idle(); }
+    bool idle() override { return !busy() && forwarding_queue::idle(); }
     bool busy() const
     {
         std::map<const is_busy*, int> numbers;
@@ -114,7 +88,6 @@ private:
     calls& d_made;
     mutable std::mutex d_mutex;
     std::map<const is_busy*, int> d_numbers;
-    const std::unique_ptr<queue> d_real;
 };
 
 //! Passes ints on, one a frame, in a memory of its own on the CPU too.

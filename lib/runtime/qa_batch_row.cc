@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE batch_row
-#include "kernels/common/testing.h"
 #include "runtime/batch_block.h"
+#include "runtime/batch_testing.h"
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,9 +13,6 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
-#ifdef CUDAPHY_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 // Blocks in a row: whose thread works for them, and that nothing stands still whoever
 // does.
@@ -28,24 +25,8 @@ namespace {
 using clock_type = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-void copy_ints(queue& q, void* to, const void* from, size_t items)
-{
-#ifdef CUDAPHY_HAVE_CUDA
-    if (q.where() == backend::cuda) {
-        cudaMemcpyAsync(to,
-                        from,
-                        items * sizeof(int),
-                        cudaMemcpyDeviceToDevice,
-                        static_cast<cudaStream_t>(q.native()));
-        return;
-    }
-#endif
-    (void)q;
-    std::copy_n(static_cast<const int*>(from), items, static_cast<int*>(to));
-}
-
 //! Knows until when the last batch of each block on it takes.
-class slow_queue : public queue
+class slow_queue : public forwarding_queue
 {
 public:
     void works_for(const void* block, microseconds time)
@@ -60,24 +41,7 @@ public:
         return found == d_ends.end() || found->second <= clock_type::now();
     }
 
-    backend where() const override { return d_real->where(); }
-    int device() const override { return d_real->device(); }
-    void* native() const override { return d_real->native(); }
-    void* allocate(size_t bytes) override { return d_real->allocate(bytes); }
-    void release(void* memory) override { d_real->release(memory); }
-    void copy_in(void* to, const void* from, size_t bytes) override
-    {
-        d_real->copy_in(to, from, bytes);
-    }
-    void copy_out(void* to, const void* from, size_t bytes) override
-    {
-        d_real->copy_out(to, from, bytes);
-    }
-    void synchronize() override { d_real->synchronize(); }
-    bool idle() override { return d_real->idle(); }
-
 private:
-    const std::unique_ptr<queue> d_real = queue::make(tested_backend());
     mutable std::mutex d_mutex;
     std::map<const void*, clock_type::time_point> d_ends;
 };

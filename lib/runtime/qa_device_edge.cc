@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE device_edge
-#include "kernels/common/testing.h"
 #include "runtime/batch_block.h"
+#include "runtime/batch_testing.h"
 #include <filesystem>
 #include <fstream>
 #include <gnuradio/block_detail.h>
@@ -24,71 +24,24 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-//! `rows` pieces of `bytes` each, `apart` and `from_apart` bytes from one to the next.
-void copy_pieces(queue& q,
-                 void* to,
-                 size_t apart,
-                 const void* from,
-                 size_t from_apart,
-                 size_t bytes,
-                 size_t rows)
-{
-#ifdef CUDAPHY_HAVE_CUDA
-    if (q.where() == backend::cuda) {
-        cudaMemcpy2DAsync(to,
-                          apart,
-                          from,
-                          from_apart,
-                          bytes,
-                          rows,
-                          cudaMemcpyDeviceToDevice,
-                          static_cast<cudaStream_t>(q.native()));
-        return;
-    }
-#endif
-    (void)q;
-    for (size_t row = 0; row < rows; ++row) {
-        std::copy_n(static_cast<const char*>(from) + row * from_apart,
-                    bytes,
-                    static_cast<char*>(to) + row * apart);
-    }
-}
-
 //! Counts the pieces of memory that blocks hold: what is free on a GPU is other
 //! processes' business too.
-class counting_queue : public queue
+class counting_queue : public forwarding_queue
 {
 public:
     static inline std::atomic<long> held{ 0 };
-    counting_queue() : d_real(queue::make(tested_backend())) {}
 
-    backend where() const override { return d_real->where(); }
-    int device() const override { return d_real->device(); }
-    void* native() const override { return d_real->native(); }
     void* allocate(size_t bytes) override
     {
-        auto* memory = d_real->allocate(bytes);
+        auto* memory = forwarding_queue::allocate(bytes);
         ++held;
         return memory;
     }
     void release(void* memory) override
     {
-        d_real->release(memory);
+        forwarding_queue::release(memory);
         --held;
     }
-    void copy_in(void* to, const void* from, size_t bytes) override
-    {
-        d_real->copy_in(to, from, bytes);
-    }
-    void copy_out(void* to, const void* from, size_t bytes) override
-    {
-        d_real->copy_out(to, from, bytes);
-    }
-    void synchronize() override { d_real->synchronize(); }
-    bool idle() override { return d_real->idle(); }
-
-private:
-    const std::unique_ptr<queue> d_real;
 };
 
 /*!
@@ -119,8 +72,8 @@ private:
         {
             constexpr size_t word = sizeof(int);
             const size_t bytes = d_owner.d_items * word, frames = work.frames;
-            copy_pieces(q, work.out[0], bytes, work.in[0], bytes, bytes, frames);
-            copy_pieces(q, work.status, word, work.in[0], bytes, word, frames);
+            copy_rows(q, work.out[0], bytes, work.in[0], bytes, bytes, frames);
+            copy_rows(q, work.status, word, work.in[0], bytes, word, frames);
         }
 
     private:
