@@ -269,7 +269,7 @@ void ldpc_decoder_impl::report(const batch_status& status, int frame, uint64_t i
     if (!keeps(status, frame)) {
         return;
     }
-    const auto iterations = d_counts[iterations_of(status, frame)];
+    const auto& iterations = d_counts[iterations_of(status, frame)];
     add_item_tag(0, item, d_iterations_key, iterations, d_source);
     add_item_tag(0, item, d_ok_key, ok ? pmt::PMT_T : pmt::PMT_F, d_source);
     if (nan_llrs > 0) {

@@ -200,6 +200,11 @@ private:
         int frames = 0;
         std::vector<int> of_kind = {};
     };
+    //! A batch to be submitted, its room reserved.
+    struct gathered {
+        flights parts = {};
+        load all = {};
+    };
     //! How many frames of a batch are put out before each of them.
     struct kept_frames {
         std::vector<int> before = {}; //!< empty where all are
@@ -250,16 +255,15 @@ private:
     bool at_known_packet(const gr_vector_int& ninput_items);
     int frames_in_packets(int frames);
     flight reserve(int kind, int frames);
-    flights next_batch(const gr_vector_int& ninput_items);
+    gathered next_batch(const gr_vector_int& ninput_items);
     int frames_beside(const load& others, int kind) const;
     void add(load& sum, const flight& part) const;
-    load sum_of(const flights& parts) const;
     bool stays_in_rings(const load& batch) const;
     bool status_stays_on_host(int frames) const;
     bool lends(const load& batch) const;
     packet_cutter::label label_at(uint64_t item);
     bool pass_over(const gr_vector_int& ninput_items);
-    void submit(const rings& rings, flights parts);
+    void submit(const rings& rings, gathered found);
     std::unique_ptr<kind_sorter> make_sorter(queue& line) const;
     void run_mixed(const flights& parts, const batch& whole, slot& on, queue& line);
     void collect_done(const rings& rings);

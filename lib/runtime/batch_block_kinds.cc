@@ -34,26 +34,29 @@ std::unique_ptr<kind_sorter> batch_block::make_sorter(queue& line) const
 }
 
 //! What is to be submitted now, with its room reserved; empty: nothing is.
-batch_block::flights batch_block::next_batch(const gr_vector_int& ninput_items)
+batch_block::gathered batch_block::next_batch(const gr_vector_int& ninput_items)
 {
-    flights parts;
+    gathered made;
+    auto& [parts, all] = made;
+    all.in.resize(d_inputs.size());
+    all.out.resize(d_outputs.size());
+    all.of_kind.resize(d_kinds.size());
     int kind = next_kind(); // that of the packet after these may be another
     int frames = frames_to_submit(ninput_items);
-    load sum = sum_of({});
     while (frames > 0) {
         parts.push_back(reserve(kind, d_packets ? frames_in_packets(frames) : frames));
+        add(all, parts.back());
         if (d_kinds.size() == 1 || parts.size() == kind_sorter::most_parts ||
             !d_problem.empty() || !at_known_packet(ninput_items) ||
             d_packets->refused_items()) {
             break;
         }
-        add(sum, parts.back());
         kind = next_kind();
-        frames = std::min({ frames_beside(sum, kind),
+        frames = std::min({ frames_beside(all, kind),
                             frames_waiting(ninput_items),
                             frames_that_fit() });
     }
-    return parts;
+    return made;
 }
 
 batch_block::flight batch_block::reserve(int kind, int frames)
@@ -83,18 +86,6 @@ void batch_block::add(load& sum, const flight& part) const
     }
     sum.frames += part.frames;
     sum.of_kind[part.kind] += part.frames;
-}
-
-batch_block::load batch_block::sum_of(const flights& parts) const
-{
-    load sum{ std::vector<size_t>(d_inputs.size()),
-              std::vector<size_t>(d_outputs.size()),
-              0,
-              std::vector<int>(d_kinds.size()) };
-    for (const auto& part : parts) {
-        add(sum, part);
-    }
-    return sum;
 }
 
 //! How many frames of a kind there is room for in a batch that holds others already.

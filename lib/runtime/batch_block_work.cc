@@ -94,11 +94,11 @@ bool batch_block::submit_waiting(const gr_vector_int& ninput_items, const rings&
             }
             continue;
         }
-        auto parts = next_batch(ninput_items);
-        if (parts.empty()) {
+        auto batch = next_batch(ninput_items);
+        if (batch.parts.empty()) {
             break;
         }
-        submit(rings, std::move(parts));
+        submit(rings, std::move(batch));
         published = published || d_publishes_early;
         d_waiting_since.reset();
     }
@@ -208,9 +208,9 @@ bool batch_block::status_stays_on_host(int frames) const
     return d_reaches_rings && passes_once() && size_t(frames) * d_status_words <= few;
 }
 
-void batch_block::submit(const rings& rings, flights parts)
+void batch_block::submit(const rings& rings, gathered found)
 {
-    const auto all = sum_of(parts);
+    auto& [parts, all] = found;
     lead_or_not(all);
     announce();
     auto* free = d_free.back();
