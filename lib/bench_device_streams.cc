@@ -320,41 +320,46 @@ void print_branches(const benchmark& runs,
                 1e-6 * median(alone));
 }
 
-//! Branches with many codewords a second, each of which has a tag, and with few; then
-//! such as copies to and from the host limit, and how far these go.
+//! Soft Demapper and LDPC Decoder, whose rate tags on each word limit.
+std::vector<gr::block_sptr> make_receiver(const std::string& backend,
+                                          int device,
+                                          int iterations,
+                                          const std::string& word_tags)
+{
+    const auto demapper = soft_demapper::make(
+        "qam64", 1, true, 0, false, 0.005f, "", backend, device, 0, 0, "int8");
+    ldpc_decoder_options decoding;
+    decoding.max_iterations = iterations;
+    decoding.early_stop = false;
+    decoding.type = "int8";
+    decoding.packed = true;
+    ldpc_output_options output;
+    output.word_tags = word_tags;
+    ldpc_block_options where;
+    where.backend = backend;
+    where.device = device;
+    return { demapper, ldpc_decoder::make(words::code(), decoding, output, where) };
+}
+
+//! Branches with many codewords a second, that each have tags or where failed ones do,
+//! and with few; then such as copies to and from the host limit, and how far these go.
 void print_all_branches(const benchmark& runs)
 {
     const int count = int(devices().size());
     if (runs.backend != "cuda" || count < 2) {
         return;
     }
-    for (const int iterations : { 20, 200 }) {
+    const std::pair<int, const char*> receivers[]{ { 20, "all" },
+                                                   { 20, "failed" },
+                                                   { 200, "all" } };
+    for (const auto& [iterations, tagged] : receivers) {
+        auto longer = runs; // for some batches a GPU, at a tenth of the rate
+        longer.run_seconds *= iterations / 20;
         const auto name = "Soft Demapper, LDPC Decoder with " +
-                          std::to_string(iterations) + " iterations (bytes)";
-        print_branches(runs, name, words(), [&](int device) {
-            const auto demapper = soft_demapper::make("qam64",
-                                                      1,
-                                                      true,
-                                                      0,
-                                                      false,
-                                                      0.005f,
-                                                      "",
-                                                      runs.backend,
-                                                      device,
-                                                      0,
-                                                      0,
-                                                      "int8");
-            ldpc_decoder_options decoding;
-            decoding.max_iterations = iterations;
-            decoding.early_stop = false;
-            decoding.type = "int8";
-            decoding.packed = true;
-            ldpc_block_options where;
-            where.backend = runs.backend;
-            where.device = device;
-            return std::vector<gr::block_sptr>{
-                demapper, ldpc_decoder::make(words::code(), decoding, {}, where)
-            };
+                          std::to_string(iterations) + " iterations, tags on " + tagged +
+                          " words (bytes)";
+        print_branches(longer, name, words(), [&](int device) {
+            return make_receiver(runs.backend, device, iterations, tagged);
         });
     }
     for (const int order : { 4, 8 }) {

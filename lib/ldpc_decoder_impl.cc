@@ -151,8 +151,7 @@ ldpc_decoder::sptr ldpc_decoder::make(kernels::ldpc_code::sptr code,
     return gnuradio::make_block_sptr<ldpc_decoder_impl>(
         ldpc_code_choice(code, block.codes, block.code_tag_key),
         decoding.parameters(),
-        checked_drop(output.on_failure),
-        output.soft,
+        output,
         block);
 }
 
@@ -183,33 +182,29 @@ ldpc_decoder::sptr ldpc_decoder::make(kernels::ldpc_code::sptr code,
 
 ldpc_decoder_impl::ldpc_decoder_impl(const ldpc_code_choice& codes,
                                      const parameters& p,
-                                     bool drops,
-                                     bool soft,
+                                     const ldpc_output_options& output,
                                      const ldpc_block_options& options)
     : gr::block("ldpc_decoder",
                 gr::io_signature::make(1, 1, llr_bytes(p)),
-                gr::io_signature::makev(
-                    1 + soft, 1 + soft, std::vector<int>{ 1, sizeof(float) })),
+                gr::io_signature::makev(1 + output.soft,
+                                        1 + output.soft,
+                                        std::vector<int>{ 1, sizeof(float) })),
       batch_block({ options.length_tag_key,
                     options.backend,
                     options.device,
                     codes.batch(options.max_batch, 0),
                     options.max_latency },
                   { { llr_bytes(p), codes.first().n() } },
-                  output_ports(codes.first(), p, soft),
+                  output_ports(codes.first(), p, output.soft),
                   2 + counts_nan(p)),
-      d_codes(codes), d_parameters(p), d_drops(drops), d_soft(soft),
-      d_iterations_key(pmt::intern("iterations")), d_ok_key(pmt::intern("ldpc_ok")),
-      d_nan_key(pmt::intern("nan_llrs"))
+      d_codes(codes), d_parameters(p), d_drops(checked_drop(output.on_failure)),
+      d_soft(output.soft), d_tags(output.word_tags, p.max_iterations)
 {
-    for (int i = 0; i <= p.max_iterations; ++i) {
-        d_counts.push_back(pmt::from_long(i));
-    }
     message_port_register_out(pmt::mp("fail"));
     for (size_t i = 1; i < codes.all().size(); ++i) {
         const auto& code = *codes.all()[i];
         batch_kind kind{ { code.n() }, {}, codes.batch(options.max_batch, i) };
-        for (const auto& port : output_ports(code, p, soft)) {
+        for (const auto& port : output_ports(code, p, d_soft)) {
             kind.out.push_back(port.items);
         }
         add_kind(kind);
@@ -225,7 +220,7 @@ double ldpc_decoder_impl::average_iterations() const
 
 bool ldpc_decoder_impl::start()
 {
-    d_source = alias_pmt();
+    d_tags.set_source(alias_pmt());
     return batch_block::start();
 }
 
@@ -261,19 +256,16 @@ bool ldpc_decoder_impl::keeps(const batch_status& status, int frame) const
 void ldpc_decoder_impl::report(const batch_status& status, int frame, uint64_t item)
 {
     const bool ok = is_ok(status, frame);
+    const int iterations = iterations_of(status, frame);
     ++d_frames;
-    d_iterations += iterations_of(status, frame);
+    d_iterations += iterations;
     d_frame_errors += !ok;
     const int nan_llrs = counts_nan(d_parameters) ? nan_llrs_of(status, frame) : 0;
     d_nan_llrs += nan_llrs;
-    if (!keeps(status, frame)) {
-        return;
-    }
-    const auto& iterations = d_counts[iterations_of(status, frame)];
-    add_item_tag(0, item, d_iterations_key, iterations, d_source);
-    add_item_tag(0, item, d_ok_key, ok ? pmt::PMT_T : pmt::PMT_F, d_source);
-    if (nan_llrs > 0) {
-        add_item_tag(0, item, d_nan_key, pmt::from_long(nan_llrs), d_source);
+    if (keeps(status, frame)) {
+        d_tags.each(item, iterations, ok, nan_llrs, [&](const tag_t& tag) {
+            add_item_tag(0, tag);
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ldpc_code_choice.h"
+#include "ldpc_word_tags.h"
 #include "runtime/batch_block.h"
 #include <gnuradio/cudaphy/ldpc_decoder.h>
 
@@ -12,8 +13,7 @@ class ldpc_decoder_impl : public ldpc_decoder, public batch_block
 public:
     ldpc_decoder_impl(const ldpc_code_choice& codes,
                       const kernels::ldpc_decoder::parameters& parameters,
-                      bool drops,
-                      bool soft,
+                      const ldpc_output_options& output,
                       const ldpc_block_options& options);
 
     std::string backend() const override { return used_backend(); }
@@ -39,10 +39,7 @@ private:
     const ldpc_code_choice d_codes;
     const kernels::ldpc_decoder::parameters d_parameters;
     const bool d_drops, d_soft;
-    // Of tags. Making them anew for each word takes longer than decoding a short one.
-    const pmt::pmt_t d_iterations_key, d_ok_key, d_nan_key;
-    std::vector<pmt::pmt_t> d_counts; //!< of iterations
-    pmt::pmt_t d_source;
+    ldpc_word_tags d_tags;
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 },
         d_nan_llrs{ 0 }, d_refused{ 0 };
 };

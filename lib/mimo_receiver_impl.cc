@@ -130,7 +130,8 @@ mimo_receiver_impl::mimo_receiver_impl(const parameters& p,
                   { { received_bytes(p), p.symbols * p.pilots.tones } },
                   output_ports(p, slot, outputs),
                   1 + 2 * static_cast<int>(slot.words)),
-      d_parameters(p), d_slot(slot), d_outputs(outputs)
+      d_parameters(p), d_slot(slot), d_outputs(outputs),
+      d_tags(outputs.word_tags, p.decoding.max_iterations)
 {
     make_jobs();
 }
@@ -139,6 +140,12 @@ double mimo_receiver_impl::average_iterations() const
 {
     const auto frames = d_frames.load();
     return frames ? static_cast<double>(d_iterations) / frames : 0.0;
+}
+
+bool mimo_receiver_impl::start()
+{
+    d_tags.set_source(alias_pmt());
+    return batch_block::start();
 }
 
 std::unique_ptr<batch_job> mimo_receiver_impl::make_job(queue& line)
@@ -162,9 +169,8 @@ void mimo_receiver_impl::report(const batch_status& status, int frame, uint64_t 
         d_iterations += iterations;
         d_frame_errors += !ok;
         const uint64_t at = item + i * d_slot.word_bytes;
-        add_item_tag(
-            0, at, pmt::mp("iterations"), pmt::from_long(iterations), alias_pmt());
-        add_item_tag(0, at, pmt::mp("ldpc_ok"), pmt::from_bool(ok), alias_pmt());
+        d_tags.each(
+            at, iterations, ok, 0, [&](const tag_t& tag) { add_item_tag(0, tag); });
     }
 }
 

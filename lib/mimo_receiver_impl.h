@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "ldpc_word_tags.h"
 #include "runtime/batch_block.h"
 #include <gnuradio/cudaphy/mimo_receiver.h>
 
@@ -20,6 +21,7 @@ public:
     uint64_t frames() const override { return d_frames; }
     uint64_t frame_errors() const override { return d_frame_errors; }
     double average_iterations() const override;
+    bool start() override;
     uint64_t failures() const override { return d_frame_errors; }
 
 private:
@@ -29,6 +31,7 @@ private:
     const kernels::mimo_receiver::parameters d_parameters;
     const kernels::mimo_receiver::sizes d_slot;
     const mimo_receiver_outputs d_outputs;
+    ldpc_word_tags d_tags;
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 };
 };
 

@@ -488,7 +488,7 @@ void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
     std::vector<tag_t> tags;
     const auto first = nitems_read(0) + done.first_in - d_behind.in[0];
     get_tags_in_range(tags, 0, first, first + uint64_t(done.frames) * kind.in[0]);
-    for (const auto& tag : tags) {
+    for (auto& tag : tags) {
         if (d_packets && pmt::eqv(tag.key, d_length_key)) {
             continue;
         }
@@ -501,7 +501,8 @@ void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
         for (size_t p = 0; p < d_outputs.size(); ++p) {
             const auto to = uint64_t(kept_before[frame]) * kind.out[p] +
                             within * kind.out[p] / kind.in[0];
-            add_item_tag(p, nitems_written(p) + to, tag.key, tag.value, tag.srcid);
+            tag.offset = nitems_written(p) + to;
+            add_item_tag(p, tag);
         }
     }
 }

@@ -75,6 +75,14 @@ class qa_ldpc_formats(FlowgraphCase):
             self.assertEqual([v for _, v in sink.tags("ldpc_ok")], list(ok))
             found = [(7 * WIFI.k, 3), (9 * WIFI.k, 1)]
             self.assertEqual((sink.tags("nan_llrs"), block.nan_llrs()), (found, 4))
+        # Where failed words alone are tagged.
+        (sink,), _ = self.decode(llr, type="float16", word_tags="failed")
+        heads = [WIFI.k * word for word in (3, 7, 9)]
+        self.assertEqual(sink.tags("ldpc_ok"), list(zip(heads, ok[[3, 7, 9]])))
+        self.assertEqual(sink.tags("iterations"), list(zip(heads, iterations[[3, 7, 9]])))
+        self.assertEqual(sink.tags("nan_llrs"), found)
+        with self.assertRaisesRegex(ValueError, '"none".*"all".*"failed"'):
+            cudaphy.ldpc_decoder(WIFI, word_tags="none", backend=BACKEND)
         # As Soft Demapper puts them out.
         symbols = (np.sqrt(0.5) * (1 - 2.0 * words)).astype("complex64")
         symbols = symbols.reshape(-1, 2) @ [1, 1j]

@@ -123,6 +123,12 @@ class qa_mimo_receiver(FlowgraphCase):
             self.assertEqual(block.frame_errors(), WORDS)
             self.assertEqual(block.stats()["failures"], WORDS)
             self.assertIn("pilots of slot 4 are not finite", log.text)
+            (failed,), _ = self.received(
+                received, max_batch=max_batch, word_tags="failed"
+            )
+            not_ok = [(at, ok) for at, ok in bits.tags("ldpc_ok") if not ok]
+            self.assertEqual(failed.tags("ldpc_ok"), not_ok)
+            self.assertEqual(len(failed.tags("iterations")), WORDS)
 
     def test_packets_are_counted_in_the_items_of_each_output(self):
         lengths = [1, 3, 12, 2]

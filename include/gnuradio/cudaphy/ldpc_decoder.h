@@ -17,7 +17,8 @@ namespace gr::cudaphy {
  * these bits after decoding. On the first item of each word stand the tags `iterations`
  * (pmt long) and `ldpc_ok` (pmt bool: the word is decoded, every telling parity check
  * holds, or stop_crc), and, where the word came with NaN, `nan_llrs` (pmt long: how many;
- * each is an erasure). A packet is any number of whole codewords. Algorithm and sources:
+ * each is an erasure); ldpc_output_options::word_tags may leave them to failed words. A
+ * packet is any number of whole codewords. Algorithm and sources:
  * kernels/ldpc_decoder.h.
  *
  * With several codes (ldpc_block_options::codes) each packet names its own by a tag on

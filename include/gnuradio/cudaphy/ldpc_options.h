@@ -43,6 +43,10 @@ struct ldpc_output_options {
     //! nothing then, and each word that is put out is a packet of its own.
     std::string on_failure = "mark";
     bool soft = false; //!< a second output with LLRs
+    //! Words that have the tags iterations and ldpc_ok: "all"; "failed": those that are
+    //! not decoded, and those with LLRs that were NaN, as two tags a word, 0.6 us of a
+    //! core, are what limits short codes on a GPU.
+    std::string word_tags = "all";
 };
 
 //! Codes beside a block's first one, each with the name that packets call it by.

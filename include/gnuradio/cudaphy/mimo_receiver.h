@@ -8,9 +8,10 @@ namespace gr::cudaphy {
 
 //! Which intermediate results a receiver puts out, each on a port of its own.
 struct mimo_receiver_outputs {
-    bool channel = false; //!< H
-    bool layers = false;  //!< x
-    bool noise = false;   //!< the noise variance of each layer
+    bool channel = false;          //!< H
+    bool layers = false;           //!< x
+    bool noise = false;            //!< the noise variance of each layer
+    std::string word_tags = "all"; //!< as ldpc_output_options::word_tags
 };
 
 /*!

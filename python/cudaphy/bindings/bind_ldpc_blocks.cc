@@ -56,11 +56,11 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
 
     block_class<ldpc_decoder>(m, "ldpc_decoder", R"(LDPC decoder.
 
-In: n LLRs a codeword (docs/conventions.md), floats, or with type "float16" shorts (IEEE 754 binary16), with "int8" bytes. Out 0: bytes, a bit each: output "info": k, "codeword": n. Out 1, with soft_output: floats, the LLR of each of these bits after decoding. Tags on each word's first item: 'iterations' (long), 'ldpc_ok' (bool: every parity check holds, apart from those with a parity bit of their own, or stop_crc).
+In: n LLRs a codeword (docs/conventions.md), floats, or with type "float16" shorts (IEEE 754 binary16), with "int8" bytes. Out 0: bytes, a bit each: output "info": k, "codeword": n. Out 1, with soft_output: floats, the LLR of each of these bits after decoding. Tags on each word's first item: 'iterations' (long), 'ldpc_ok' (bool: every parity check holds, apart from those with a parity bit of their own, or stop_crc), 'nan_llrs' (long, where LLRs came as NaN).
 
 max_iterations: 1 to 1000. scale: fixed factor of min-sum; 0: rises from the code's own.
 early_stop: stop each word as soon as it is decoded.
-on_failure: "mark" puts out hard decisions, "drop" nothing. llr_positive: the bit that a positive LLR means.
+on_failure: "mark" puts out hard decisions, "drop" nothing. word_tags: "all" words have these tags, or "failed" ones, and those with NaN; tags limit the rate of short codes on a GPU. llr_positive: the bit that a positive LLR means.
 type: "float", "float16" or "int8". packed: eight bits a byte, the first one highest, a word's last byte filled with zeros.
 algorithm: "normalized_min_sum", "offset_min_sum" (with offset) or "sum_product"; schedule: "layered" or "flooding".
 arithmetic: "auto", "float32" or "int8"; llr_steps: steps of int8 arithmetic in a unit of a float LLR, above 0 to 64; 0: 12 on CUDA, 6 elsewhere. int8 arithmetic is layered normalised min-sum.
@@ -99,6 +99,7 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
                  left.take("type", decoding.type);
                  left.take_more_decoding(decoding);
                  left.take("soft_output", put_out.soft);
+                 left.take("word_tags", put_out.word_tags);
                  left.take_codes(block.codes);
                  left.take("code_tag_key", block.code_tag_key);
                  left.finish();

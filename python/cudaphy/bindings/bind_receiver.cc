@@ -153,7 +153,7 @@ void bind_receiver(py::module& m)
     py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
         m, "mimo_receiver", R"(MIMO receiver: tones in, bits out, on one device.
 
-In: received tones, vectors of Nr complex, all tones of a symbol, then the next symbol: symbols * tones a slot. Out 0: bytes, a bit each, the information bits of the slot's codewords (output, packed: as ldpc_decoder). Then, each where wanted: put_channel: channel matrices, vectors of Nr*Nt complex, tones a slot (for each of `times`); put_layers: layers, vectors of Nt complex, one for each place with data; put_noise: their noise variance after equalisation, vectors of Nt floats. Tags on each word's first item: 'iterations' (long), 'ldpc_ok' (bool).
+In: received tones, vectors of Nr complex, all tones of a symbol, then the next symbol: symbols * tones a slot. Out 0: bytes, a bit each, the information bits of the slot's codewords (output, packed: as ldpc_decoder). Then, each where wanted: put_channel: channel matrices, vectors of Nr*Nt complex, tones a slot (for each of `times`); put_layers: layers, vectors of Nt complex, one for each place with data; put_noise: their noise variance after equalisation, vectors of Nt floats. Tags on each word's first item, or with word_tags "failed" on those of words that failed alone: 'iterations' (long), 'ldpc_ok' (bool).
 
 Data stands on every place of the slot where no layer sends a pilot, symbol by symbol, tone by tone, layer by layer, first-sent bit first; data_beside_pilots=False leaves silent tones of pilot symbols out. A slot holds as many whole codewords as fit, from its beginning on.
 
@@ -196,6 +196,7 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
                  left.take("put_channel", outputs.channel);
                  left.take("put_layers", outputs.layers);
                  left.take("put_noise", outputs.noise);
+                 left.take("word_tags", outputs.word_tags);
                  left.finish();
                  return block::make(
                      p, outputs, length_tag_key, backend, device, max_batch, max_latency);

@@ -121,8 +121,10 @@ PARAMETERS = {
             {"llr_type": '"float"', "method": '"zf"', "stop_crc": '"16"'},
             {"llr_type": '"float16"', "max_iterations": "5", "scale": "0.75"},
             {"data_beside_pilots": "False", "llr_steps": "8", "group_symbols": "2"},
+            {"word_tags": '"failed"'},
         ],
         [
+            {"word_tags": '"none"'},
             {"receive_antennas": "3"},
             {"receive_antennas": "17"},
             {"layers": "two"},  # the pilots are of four
@@ -209,6 +211,7 @@ PARAMETERS = {
             {"max_iterations": "1", "scale": "1"},
             {"max_iterations": "1000", "early_stop": "False"},
             {"output": "codeword", "on_failure": "drop", "llr_positive": "1"},
+            {"word_tags": "failed"},
         ],
         [
             {"code": "None"},
@@ -218,6 +221,7 @@ PARAMETERS = {
             {"scale": "1.1"},
             {"output": "all"},
             {"on_failure": "ignore"},
+            {"word_tags": "none"},
             {"llr_positive": "-1"},
         ],
     ),
