@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_decoder_impl.h"
 #include "ldpc_sizes.h"
+#include <algorithm>
 #include <gnuradio/cudaphy/kernels/ldpc_mixed_decoder.h>
 #include <gnuradio/cudaphy/kernels/nan_count.h>
 #include <gnuradio/io_signature.h>
@@ -27,6 +28,26 @@ output_ports(const kernels::ldpc_code& code, const parameters& p, bool soft)
         ports.push_back({ sizeof(float), output_bits(code, p) });
     }
     return ports;
+}
+
+//! Codewords in one launch where the user leaves it open. A GPU decodes one or two on
+//! each multiprocessor at a time, whole launches one after another, so that few of long
+//! codes leave most of it idle.
+int batch_of(const ldpc_code_choice& codes,
+             size_t index,
+             const parameters& p,
+             const ldpc_block_options& options)
+{
+    const bool on_gpu =
+        resolve(backend_from_name(options.backend), options.device).where ==
+        backend::cuda;
+    if (options.max_batch || !on_gpu) {
+        return codes.batch(options.max_batch, static_cast<int>(index));
+    }
+    constexpr size_t full = 256, few_bytes = 8 << 20, most_bytes = 32 << 20;
+    const size_t bytes = codes.all()[index]->n() * llr_bytes(p);
+    const auto words = std::min(std::max(full, few_bytes / bytes), most_bytes / bytes);
+    return static_cast<int>(std::clamp<size_t>(words, 32, 1024));
 }
 
 // The batch's status words: first the iterations of all codewords, then whether each is
@@ -192,7 +213,7 @@ ldpc_decoder_impl::ldpc_decoder_impl(const ldpc_code_choice& codes,
       batch_block({ options.length_tag_key,
                     options.backend,
                     options.device,
-                    codes.batch(options.max_batch, 0),
+                    batch_of(codes, 0, p, options),
                     options.max_latency },
                   { { llr_bytes(p), codes.first().n() } },
                   output_ports(codes.first(), p, output.soft),
@@ -203,7 +224,7 @@ ldpc_decoder_impl::ldpc_decoder_impl(const ldpc_code_choice& codes,
     message_port_register_out(pmt::mp("fail"));
     for (size_t i = 1; i < codes.all().size(); ++i) {
         const auto& code = *codes.all()[i];
-        batch_kind kind{ { code.n() }, {}, codes.batch(options.max_batch, i) };
+        batch_kind kind{ { code.n() }, {}, batch_of(codes, i, p, options) };
         for (const auto& port : output_ports(code, p, d_soft)) {
             kind.out.push_back(port.items);
         }
@@ -220,7 +241,7 @@ double ldpc_decoder_impl::average_iterations() const
 
 bool ldpc_decoder_impl::start()
 {
-    d_tags.set_source(alias_pmt());
+    d_tags.start(alias_pmt());
     return batch_block::start();
 }
 
@@ -263,9 +284,8 @@ void ldpc_decoder_impl::report(const batch_status& status, int frame, uint64_t i
     const int nan_llrs = counts_nan(d_parameters) ? nan_llrs_of(status, frame) : 0;
     d_nan_llrs += nan_llrs;
     if (keeps(status, frame)) {
-        d_tags.each(item, iterations, ok, nan_llrs, [&](const tag_t& tag) {
-            add_item_tag(0, tag);
-        });
+        d_tags.each(
+            item, iterations, ok, nan_llrs, [&](const tag_t& tag) { add_tag(tag); });
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_word_tags.h"
+#include <memory>
 #include <stdexcept>
 
 namespace gr::cudaphy {
@@ -14,28 +15,41 @@ bool only_failed(const std::string& which)
     return which == "failed";
 }
 
-tag_t named(const char* key)
+//! The same objects, whose references are counted apart from everybody else's.
+class own_count
 {
-    tag_t made;
-    made.key = pmt::intern(key);
-    return made;
-}
+public:
+    pmt::pmt_t operator()(const pmt::pmt_t& of)
+    {
+        d_kept->push_back(of);
+        return pmt::pmt_t(d_kept, of.get());
+    }
+
+private:
+    using kept = std::vector<pmt::pmt_t>;
+    std::shared_ptr<kept> d_kept = std::make_shared<kept>();
+};
 
 } // namespace
 
 ldpc_word_tags::ldpc_word_tags(const std::string& which, int max_iterations)
-    : d_only_failed(only_failed(which)), d_decided{ pmt::PMT_F, pmt::PMT_T },
-      d_iterations(named("iterations")), d_ok(named("ldpc_ok")), d_nan(named("nan_llrs"))
+    : d_only_failed(only_failed(which)), d_max_iterations(max_iterations)
 {
-    for (int i = 0; i <= max_iterations; ++i) {
-        d_counts.push_back(pmt::from_long(i));
-    }
 }
 
-void ldpc_word_tags::set_source(const pmt::pmt_t& source)
+void ldpc_word_tags::start(const pmt::pmt_t& source)
 {
-    for (auto* const tag : { &d_iterations, &d_ok, &d_nan }) {
-        tag->srcid = source;
+    d_sets = std::vector<tag_set>(sets);
+    for (auto& made : d_sets) {
+        own_count own;
+        made.iterations.key = own(pmt::intern("iterations"));
+        made.ok.key = own(pmt::intern("ldpc_ok"));
+        made.nan.key = own(pmt::intern("nan_llrs"));
+        made.iterations.srcid = made.ok.srcid = made.nan.srcid = own(source);
+        made.decided = { own(pmt::PMT_F), own(pmt::PMT_T) };
+        for (int i = 0; i <= d_max_iterations; ++i) {
+            made.counts.push_back(own(pmt::from_long(i)));
+        }
     }
 }
 

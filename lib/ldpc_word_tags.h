@@ -11,9 +11,10 @@ namespace gr::cudaphy {
  * \brief The tags on the first item of decoded words: `iterations`, `ldpc_ok`,
  * `nan_llrs`.
  *
- * At a million words a second they are what a flowgraph is busy with: GNU Radio counts
- * the references to key, value and source of each tag, atomically, with every copy. So
- * all three are made once, and a block keeps tags that it changes in place.
+ * At a million words a second they are what a flowgraph is busy with. So key, value and
+ * source are made once. Each copy of a tag counts references to all three, as does the
+ * thread that reads it, and whoever else has the same key: so there are some sets of
+ * them, the same objects with counts of their own, that take turns.
  */
 class ldpc_word_tags
 {
@@ -23,8 +24,9 @@ public:
     //! \throws std::invalid_argument for another name.
     ldpc_word_tags(const std::string& which, int max_iterations);
 
-    //! \param source  the block, from its start on
-    void set_source(const pmt::pmt_t& source);
+    //! Before the first word.
+    //! \param source  the block, by its name
+    void start(const pmt::pmt_t& source);
 
     //! Calls add(tag) with each tag of a word at item.
     template <typename Add>
@@ -33,17 +35,25 @@ public:
         if (d_only_failed && ok && nan_llrs == 0) {
             return;
         }
-        set(d_iterations, item, d_counts[iterations]);
-        add(d_iterations);
-        set(d_ok, item, d_decided[ok]);
-        add(d_ok);
+        auto& use = d_sets[d_words++ / words_a_turn % sets];
+        set(use.iterations, item, use.counts[iterations]);
+        add(use.iterations);
+        set(use.ok, item, use.decided[ok]);
+        add(use.ok);
         if (nan_llrs > 0) {
-            set(d_nan, item, pmt::from_long(nan_llrs));
-            add(d_nan);
+            set(use.nan, item, pmt::from_long(nan_llrs));
+            add(use.nan);
         }
     }
 
 private:
+    static constexpr size_t sets = 8, words_a_turn = 256;
+
+    struct tag_set {
+        tag_t iterations, ok, nan;
+        std::vector<pmt::pmt_t> counts, decided; //!< values
+    };
+
     static void set(tag_t& tag, uint64_t item, const pmt::pmt_t& value)
     {
         tag.offset = item;
@@ -53,8 +63,9 @@ private:
     }
 
     const bool d_only_failed;
-    std::vector<pmt::pmt_t> d_counts, d_decided; //!< values
-    tag_t d_iterations, d_ok, d_nan;
+    const int d_max_iterations;
+    std::vector<tag_set> d_sets;
+    size_t d_words = 0; //!< that had tags
 };
 
 } // namespace gr::cudaphy

@@ -144,7 +144,7 @@ double mimo_receiver_impl::average_iterations() const
 
 bool mimo_receiver_impl::start()
 {
-    d_tags.set_source(alias_pmt());
+    d_tags.start(alias_pmt());
     return batch_block::start();
 }
 
@@ -169,8 +169,7 @@ void mimo_receiver_impl::report(const batch_status& status, int frame, uint64_t 
         d_iterations += iterations;
         d_frame_errors += !ok;
         const uint64_t at = item + i * d_slot.word_bytes;
-        d_tags.each(
-            at, iterations, ok, 0, [&](const tag_t& tag) { add_item_tag(0, tag); });
+        d_tags.each(at, iterations, ok, 0, [&](const tag_t& tag) { add_tag(tag); });
     }
 }
 

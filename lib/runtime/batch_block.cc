@@ -212,6 +212,7 @@ bool batch_block::start()
     d_packets.reset();
     d_length_key = pmt::intern(d_options.length_tag_key);
     d_source = alias_pmt();
+    d_tag_writers = std::vector<tag_writer>(d_outputs.size());
     if (!d_options.length_tag_key.empty()) {
         std::vector<int> items;
         for (const auto& kind : d_kinds) {

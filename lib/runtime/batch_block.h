@@ -6,6 +6,7 @@
 #include "runtime/device_edge.h"
 #include "runtime/packet_cutter.h"
 #include "runtime/page_lock.h"
+#include "runtime/tag_writer.h"
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -132,6 +133,9 @@ protected:
     //! Tells the stream what happened to frame `frame` of a batch: `item` is where it
     //! stands on output port 0. Called in order; never where frames have no status words.
     virtual void report(const batch_status& status, int frame, uint64_t item) = 0;
+    //! Of report(): a tag on output port 0, where many frames have one. (GNU Radio's
+    //! add_item_tag does the same at a multiple of the cost.)
+    void add_tag(const tag_t& tag) { d_tag_writers[0].add(tag); }
     //! Whether report() has anything to say of a frame whose status words are all 0. If
     //! not, and the words of a frame lie side by side, it need not be called for it: a
     //! call a frame takes longer than the GPU does with a small one.
@@ -274,6 +278,7 @@ private:
     void finish(const flight& done);
     void
     close_gaps(const flight& done, const kept_frames& kept_before, const rings& rings);
+    void write_tags(size_t port);
     void copy_tags(const flight& done, const kept_frames& kept_before);
     void report_all(const flight& done, const kept_frames& kept_before);
     void lock_rings();
@@ -321,7 +326,8 @@ private:
     place d_ahead, d_behind;
     uint64_t d_published = 0; //!< frames put out since start()
     std::optional<packet_cutter> d_packets;
-    pmt::pmt_t d_length_key, d_source; //!< of tags
+    pmt::pmt_t d_length_key, d_source;     //!< of tags
+    std::vector<tag_writer> d_tag_writers; //!< one an output
     std::string
         d_problem; //!< why the stream can't go on; what is in flight is still put out
     bool d_short_of_room = false, d_takes_any_room = false;

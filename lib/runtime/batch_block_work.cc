@@ -436,6 +436,7 @@ void batch_block::report_all(const flight& done, const kept_frames& kept_before)
         for (int f = first; any && f < last; ++f) {
             report(status, f, done.first_out + kept_before[f] * items);
         }
+        write_tags(0);
     }
 }
 
@@ -460,16 +461,23 @@ void batch_block::close_gaps(const flight& done,
     }
 }
 
+void batch_block::write_tags(size_t port)
+{
+    d_tag_writers[port].write(*detail()->output(static_cast<int>(port)));
+}
+
 void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
 {
     const auto& kind = d_kinds[done.kind];
+    tag_t length;
+    length.key = d_length_key;
+    length.srcid = d_source;
     const auto add_length = [&](int frame, uint64_t length_in_frames) {
         for (size_t p = 0; p < d_outputs.size(); ++p) {
-            add_item_tag(p,
-                         nitems_written(p) + uint64_t(kept_before[frame]) * kind.out[p],
-                         d_length_key,
-                         pmt::from_long(length_in_frames * kind.out[p]),
-                         d_source);
+            length.offset =
+                nitems_written(p) + uint64_t(kept_before[frame]) * kind.out[p];
+            length.value = pmt::from_long(length_in_frames * kind.out[p]);
+            d_tag_writers[p].add(length);
         }
     };
     if (d_packets) {
@@ -502,8 +510,11 @@ void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
             const auto to = uint64_t(kept_before[frame]) * kind.out[p] +
                             within * kind.out[p] / kind.in[0];
             tag.offset = nitems_written(p) + to;
-            add_item_tag(p, tag);
+            d_tag_writers[p].add(tag);
         }
+    }
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        write_tags(p);
     }
 }
 
