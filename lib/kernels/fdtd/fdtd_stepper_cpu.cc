@@ -110,9 +110,7 @@ private:
         const auto few =
             d_format == sparse_format::dictionary ? few_tiles_of_a_dictionary : few_tiles;
         for (const auto& phase : d_plan.tables.phases) {
-            const fdtd_cpu_update<T> update{
-                &d_tables, phase, d_format, s.state, size()
-            };
+            const fdtd_cpu_update<T> update{ &d_tables, phase, d_format, s.state };
             const auto tiles = size_t(phase.tiles_end - phase.tiles);
             for_each_part(
                 tiles, tiles > few ? tiles_a_part : few, [&](size_t first, size_t last) {

@@ -12,7 +12,6 @@ struct fdtd_cpu_update {
     fdtd_phase phase;
     sparse_format format;
     T* state;
-    int64_t size; //!< of the state
 };
 
 //! Rows of tiles first ... last - 1, sources and probes aside.

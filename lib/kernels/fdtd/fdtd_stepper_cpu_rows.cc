@@ -233,6 +233,21 @@ void compressed_rows(const fdtd_cpu_update<T>& u, const fdtd_tile& tile)
         [](auto tag, auto sum) HWY_ATTR { return settled(tag, sum); });
 }
 
+//! x where a row has an entry, else 0. An element where there is none may lie beyond the
+//! state, or be another thread's, which writes it meanwhile: it is not read.
+template <class D, class M, typename T>
+HWY_INLINE hn::Vec<D> load_entries(D tag, M there, const T* value, const T* x)
+{
+    if (hn::AllTrue(tag, there)) {
+        return hn::LoadU(tag, x);
+    }
+    HWY_ALIGN T elements[hn::MaxLanes(D())];
+    for (size_t l = 0; l < hn::Lanes(tag); ++l) {
+        elements[l] = value[l] == value[l] ? x[l] : T(0);
+    }
+    return hn::Load(tag, elements);
+}
+
 template <typename T>
 void diagonals(const fdtd_cpu_update<T>& u, const fdtd_tile& tile)
 {
@@ -241,23 +256,17 @@ void diagonals(const fdtd_cpu_update<T>& u, const fdtd_tile& tile)
     const T* const values = t.values + u.phase.entries + (tile.first - u.phase.first);
     for_rows<T>(rows, [&](auto tag, int32_t i) HWY_ATTR {
         T* const element = u.state + tile.first + i;
-        const auto lanes = int64_t(hn::Lanes(tag));
         auto sum = hn::LoadU(tag, element);
         for (auto d = u.phase.diagonals; d < u.phase.diagonals_end; ++d) {
             const T* const value =
                 values + int64_t(d - u.phase.diagonals) * u.phase.rows + i;
             const auto v = hn::LoadU(tag, value);
             const auto there = hn::Eq(v, v);
-            const int64_t from = tile.first + i + int64_t(t.diagonals[d]);
-            HWY_ALIGN T beyond[hn::MaxLanes(tag)];
-            const T* x = u.state + from;
-            if (from < 0 || from + lanes > u.size) { // some reach out of the state
-                for (int64_t l = 0; l < lanes; ++l) {
-                    beyond[l] = from + l >= 0 && from + l < u.size ? x[l] : T(0);
-                }
-                x = beyond;
+            if (hn::AllFalse(tag, there)) {
+                continue;
             }
-            sum = hn::IfThenElse(there, hn::MulAdd(v, hn::LoadU(tag, x), sum), sum);
+            const auto x = load_entries(tag, there, value, element + t.diagonals[d]);
+            sum = hn::IfThenElse(there, hn::MulAdd(v, x, sum), sum);
         }
         hn::StoreU(settled(tag, sum), tag, element);
     });
