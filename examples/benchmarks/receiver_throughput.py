@@ -109,14 +109,14 @@ def words_between_idle(arguments, slots, whole):
     for count in symbols:
         items = count * TONES
         content = slots[:, :items].reshape(-1, ANTENNAS)
-        sources.append(idle_source(content, arguments.slots * items))
+        sources.append(idle_source(content, arguments.idle_slots * items))
         sources[-1].set_min_output_buffer(4 * arguments.max_batch * items)
     if whole:
         last = receiver(arguments, max_batch=arguments.max_batch)
         top.connect(*sources, last, blocks.null_sink(1))
     else:
         last = chain(arguments, top, sources)
-    all_items = arguments.slots * count * TONES  # of the last source
+    all_items = arguments.idle_slots * count * TONES  # of the last source
     start = time.perf_counter()
     top.run()
     end = time.perf_counter()
@@ -184,6 +184,12 @@ def median_between(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--slots", type=int, default=8000, help="a run (default 8000)")
+    parser.add_argument(
+        "--idle-slots",
+        type=int,
+        default=30000,
+        help="a run between sources and a sink that touch no item (default 30000)",
+    )
     parser.add_argument("--max-batch", type=int, default=16, help="slots a launch")
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--alone", type=int, default=1000, help="slots, for the latency")

@@ -55,6 +55,10 @@ int batch_block::work(turn& mine, const gr_vector_int& ninput_items, const rings
     // A batch is waited for, so that a call never ends without progress while there is
     // work; what else is done by then goes out with it.
     if (is_busy()) {
+        // After a call that put nothing out GNU Radio locks the output buffers for a
+        // moment, for which every reader must have left its general_work: it may be
+        // waiting there for a batch that was submitted just now.
+        detail()->d_produce_or |= 1;
         do {
             if (!wait_for_one(mine)) {
                 return 0; // there is something to submit first

@@ -495,20 +495,23 @@ BOOST_AUTO_TEST_CASE(one_thread_works_for_blocks_in_a_row_but_for_such_as_need_t
 
 BOOST_AUTO_TEST_CASE(a_batch_that_is_long_under_way_holds_up_no_block_before)
 {
-    const std::vector<paced_sptr> row{ new_paced(16), new_paced(16), new_paced(16) };
-    std::atomic<bool> ended{ false };
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    row[2]->busy = [&, first = row[0].get()](int number) {
-        const bool wait =
-            number == 1 && first->batches < 9 && std::chrono::steady_clock::now() < end;
-        ended = ended || (number == 1 && !wait);
-        return wait;
-    };
-    auto sink = int_sink::make();
-    run_chain(counted(16 * 50), row, sink);
-    BOOST_TEST(ended);
-    BOOST_TEST((std::chrono::steady_clock::now() < end));
-    BOOST_TEST(sink->data() == counted(16 * 50));
+    for (const bool own : { false, true }) {
+        const std::vector<paced_sptr> row{ new_paced(16), new_paced(16), new_paced(16) };
+        row[1]->own_thread = row[2]->own_thread = own;
+        std::atomic<bool> ended{ false };
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        row[2]->busy = [&, before = row[1].get()](int number) {
+            const bool wait = number == 1 && before->batches < 9 &&
+                              std::chrono::steady_clock::now() < end;
+            ended = ended || (number == 1 && !wait);
+            return wait;
+        };
+        auto sink = int_sink::make();
+        run_chain(counted(16 * 50), row, sink);
+        BOOST_TEST(ended);
+        BOOST_TEST((std::chrono::steady_clock::now() < end));
+        BOOST_TEST(sink->data() == counted(16 * 50));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(where_memory_does_not_suffice_the_error_says_of_what)
