@@ -63,7 +63,7 @@ struct panels_memory {
     union {
         __align__(16) during now;
         __align__(16) float2 x[order * x_apart];
-        warp_memory<float2, order> step_by_step;
+        warp_memory<float2, order, false> step_by_step;
     };
     float2 pivots[order];
 };

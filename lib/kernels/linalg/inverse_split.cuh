@@ -64,8 +64,8 @@ constexpr int split_kernel_blocks = std::is_same_v<T, float2> &&
                                         ? 6
                                         : 0;
 
-//! A row's number with this is less than every key: the row is done.
-constexpr int row_is_done = std::numeric_limits<int>::min();
+//! A row's or column's number with this is less than every key: it is done.
+constexpr int is_done = std::numeric_limits<int>::min();
 
 //! What orders sizes, as numbers without a sign: the hardware's NaN of double has one,
 //! fabs or not.
@@ -80,6 +80,7 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
     using tile_type = warp_tile<T, N, deal::matrices>;
     using group = typename deal::group;
     constexpr int C = deal::columns;
+    constexpr bool full = pivot == pivoting::full;
     constexpr int warps = split_kernel_threads / 32;
     __shared__ __align__(16) char shared[warps][tile_type::size];
     __shared__ __align__(16) T shared_column[warps][deal::matrices][deal::rows_in_column];
@@ -131,25 +132,33 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
             }
         }
     }
+    if constexpr (std::is_same_v<T, double2>) {
+        fetch_ahead(batch, first, deal::matrices, N * N);
+    }
     int row[N];
-    bool left[C]; // whether the column is still to be eliminated
-    int to[C];    // the column of X that this one becomes
+    unsigned left[C]; // bits of a size that count: none once the column is done
+    int to[C];        // the column of X that this one becomes
     real_of<T> a_finite = 0;
 #pragma unroll
     for (int i = 0; i < N; ++i) {
         row[i] = inverse_pivot::index_mask - i;
+        if constexpr (!full) {
 #pragma unroll
-        for (int c = 0; c < C; ++c) {
-            watch(a_finite, m[i][c]);
+            for (int c = 0; c < C; ++c) {
+                watch(a_finite, m[i][c]);
+            }
         }
     }
+    constexpr unsigned all_bits =
+        inverse_pivot::limits<float>::sign_free & ~inverse_pivot::index_mask;
 #pragma unroll
     for (int c = 0; c < C; ++c) {
-        left[c] = column[c] >= 0;
+        left[c] = column[c] >= 0 ? all_bits : 0;
         to[c] = 0;
     }
     elimination<T> so_far;
-    real_of<T> bound = real_of<T>(0) / real_of<T>(0); // that a pivot must reach
+    // What a pivot's key must reach so that it need not be looked at.
+    int bound = above_all_keys;
     // What moves add, once for all rows, but where that is slower, as measured.
     constexpr bool hidden_once =
         !std::is_same_v<T, float2> || !(N == 15 || (N == 12 && pivot != pivoting::full));
@@ -166,17 +175,26 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
             if (i % 4 == 0 && i >= rest) {
                 break;
             }
-            unsigned size = 0;
+            if constexpr (full) {
+                const auto key = [&](int c) {
+                    return int(high_word(size_of(m[i][c])) & left[c]) | row[i];
+                };
 #pragma unroll
-            for (int c = 0; c < C; ++c) {
-                const bool looked_at = pivot == pivoting::full
-                                           ? left[c]
-                                           : column[c] == inverse_pivot::index_mask - k;
-                size = looked_at ? max(size, high_word(size_of(m[i][c]))) : size;
+                for (int c = 0; c < C; c += 2) {
+                    const int one = key(c);
+                    const int other = c + 1 < C ? key(c + 1) : one;
+                    best = i + c == 0 ? max(one, other) : __vimax3_s32(best, one, other);
+                }
+            } else {
+                unsigned size = 0;
+#pragma unroll
+                for (int c = 0; c < C; ++c) {
+                    const bool looked_at = column[c] == inverse_pivot::index_mask - k;
+                    size = looked_at ? high_word(size_of(m[i][c])) : size;
+                }
+                const int key = int(size & all_bits) | row[i];
+                best = i == 0 ? key : max(best, key);
             }
-            const int key =
-                key_of(size & inverse_pivot::limits<float>::sign_free, row[i]);
-            best = i == 0 ? key : max(best, key);
         }
         best = largest_of_lanes<L>(best) & inverse_pivot::index_mask;
         if (pivot == pivoting::none) {
@@ -207,18 +225,19 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
             }
             row[i] = here ? row[0] : row[i];
         }
-        row[0] = best | row_is_done;
+        row[0] = best | is_done;
 
         int of_column = inverse_pivot::index_mask - k;
-        if (pivot == pivoting::full) {
-            of_column = 0;
+        int size_bits = 0; // of the pivot, of which the exponent counts
+        if constexpr (full) {
+            size_bits = is_done;
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                if (left[c]) {
-                    of_column = max(of_column, key_of(bits_of(size_of(t[c])), column[c]));
-                }
+                size_bits =
+                    max(size_bits, int(high_word(size_of(t[c])) & left[c]) | column[c]);
             }
-            of_column = largest_of_lanes<L>(of_column) & inverse_pivot::index_mask;
+            size_bits = largest_of_lanes<L>(size_bits);
+            of_column = size_bits & inverse_pivot::index_mask;
         }
         bool has[C];
 #pragma unroll
@@ -230,8 +249,11 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
                 for (int i = 1; i < N; ++i) {
                     pivot_column[i] = m[i][c];
                 }
-                to[c] = inverse_pivot::index_mask - best;
-                left[c] = false;
+            }
+            to[c] = has[c] ? inverse_pivot::index_mask - best : to[c];
+            if constexpr (full) {
+                left[c] = has[c] ? 0 : left[c];
+                column[c] = has[c] ? is_done : column[c];
             }
             if constexpr (deal::zeroed_when_sent) {
 #pragma unroll
@@ -245,14 +267,23 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
         }
         __syncwarp();
         T p = pivot_column[0];
-        if (pivot != pivoting::full || !(size_of(p) >= bound)) {
+        if (!full || size_bits < bound) {
+            if constexpr (full) {
+                watch(a_finite, p); // what is not finite is the first pivot
+            }
             p = settle(pivot, p, k, so_far);
-            bound = so_far.smallest;
+            size_bits = bits_of(size_of(p));
+            bound = (bits_of(so_far.smallest) | inverse_pivot::index_mask) + 1;
         }
-        const T r = reciprocal(p);
+        const T r = reciprocal(p, scale_for_bits<real_of<T>>(size_bits));
 #pragma unroll
         for (int c = 0; c < C; ++c) {
-            t[c] = select(has[c], r, multiply(t[c], r));
+            if constexpr (std::is_same_v<T, float2> && N == 12) {
+                t[c] = select(has[c], r, multiply(t[c], r));
+            } else {
+                t[c] = multiply(t[c], r);
+                move_if(has[c], t[c], r, hidden_minus_zero);
+            }
         }
 #pragma unroll
         for (int i = 1; i < N; ++i) {
@@ -274,18 +305,32 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
     // rows came from.
-    real_of<T> x_finite = a_finite;
+    // All places are read before the first element is written, and what is watched makes
+    // several chains: a matrix of a warp waits for all this at its end.
     T* const own = tile_type::matrix(shared[warp], matrix);
+    int row_to[N];
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-        T* const row_of_x = own + order[i] * N;
+        row_to[i] = order[i] * N;
+    }
+    real_of<T> x_finite = a_finite;
 #pragma unroll
-        for (int c = 0; c < C; ++c) {
-            if (column[c] >= 0) {
-                watch(x_finite, m[i][c]);
-                row_of_x[to[c]] = m[i][c];
+    for (int c = 0; c < C; ++c) {
+        T* const column_of_x = kept(own + to[c]);
+        real_of<T> one = 0, other = 0;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            if (deal::column(c, lane) < N) {
+                if constexpr (is_complex<T>) {
+                    watch(one, m[i][c].x);
+                    watch(other, m[i][c].y);
+                } else {
+                    watch(i % 2 ? one : other, m[i][c]);
+                }
+                column_of_x[row_to[i]] = m[i][c];
             }
         }
+        x_finite += one + other;
     }
     finish<L>(so_far, a_finite, x_finite, own, matrix < count ? N * N : 0, lane);
     tile_type::write(shared[warp],

@@ -3,6 +3,7 @@
 
 #include "kernels/linalg/inverse_element.cuh"
 #include <gnuradio/cudaphy/kernels/inverse.h>
+#include <limits>
 
 // What the inversion kernels share: the batch, the bookkeeping of an elimination.
 
@@ -16,12 +17,16 @@ struct batch_of {
     int* status;
     T* determinant; //!< or null
     size_t size;
-    bool aligned; //!< a and x are at 16-byte addresses
+    bool aligned;     //!< a and x are at 16-byte addresses
+    size_t ahead = 0; //!< warps from one to that for which it calls fetch_ahead()
 };
 
 namespace {
 
 constexpr unsigned all_lanes = 0xffffffff;
+
+//! Keys of pivots are less.
+constexpr int above_all_keys = std::numeric_limits<int>::max();
 
 //! What a matrix's elimination has come to.
 template <typename T>
@@ -76,6 +81,28 @@ __device__ __forceinline__ void report(const batch_of<T>& batch,
         batch.determinant[item] = so_far.state == -1 ? make_element<T>(nan)
                                   : so_far.zero      ? make_element<T>(0)
                                                      : d;
+    }
+}
+
+//! Of `ahead`, for a multiprocessor: half of the warps that it has at a time. What is
+//! fetched earlier does not stay in the L2 cache.
+constexpr int warps_ahead = 8;
+
+//! By a warp whose matrices, of `elements` elements, begin with `first`: asks that those
+//! of a later warp come into the L2 cache.
+template <typename T>
+__device__ __forceinline__ void
+fetch_ahead(const batch_of<T>& batch, size_t first, int matrices, int elements)
+{
+    constexpr unsigned line = 128;
+    first += batch.ahead * matrices;
+    if (batch.ahead && first + matrices <= batch.size) {
+        const auto* const from =
+            reinterpret_cast<const char*>(batch.a + first * elements);
+        const unsigned bytes = unsigned(matrices * elements * sizeof(T));
+        for (unsigned at = threadIdx.x % 32 * line; at < bytes; at += 32 * line) {
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
+        }
     }
 }
 

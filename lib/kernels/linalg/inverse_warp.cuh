@@ -2,12 +2,18 @@
 #pragma once
 
 #include "kernels/linalg/inverse_steps.cuh"
+#include "kernels/linalg/inverse_warp_deal.cuh"
 
 // A warp a matrix, up to order 32. Lanes form a grid of 4 x 8; row i is in the lanes of
 // grid row i % 4, column j in those of grid column j % 8 (32 x 32 complex: 8 x 4
 // elements, 64 registers, a lane). Nothing moves: registers can't be indexed at run time,
 // but the whole warp has the same pivot, so that a branch finds its registers. Flags say
 // which rows and columns are done; what has become of which is undone on the way out.
+//
+// With full pivoting the search asks less and less of what a lane has. When 16 rows and
+// columns are left they are therefore brought into the first slots, through shared memory
+// (once, as more often takes longer); rows and columns are known by their places from
+// then on. All stay in order, so that of equal elements the same one is found.
 //
 // What there is one of per row or column (the search in the pivot's row, its scaling,
 // where it belongs) is dealt out a lane each.
@@ -16,131 +22,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int warp_kernel_threads = 64;
-
-template <int I>
-struct slot_constant {
-    static constexpr int value = I;
-};
-
-//! Calls part(slot_constant<slot>()) for a slot below Slots, the same in all lanes: by
-//! a branch a bit.
-template <int Slots, int First = 0, typename Part>
-__device__ __forceinline__ void at_slot(int slot, const Part& part)
-{
-    if constexpr (Slots == 1) {
-        part(slot_constant<First>());
-    } else {
-        constexpr int half = Slots > 4 ? 4 : Slots > 2 ? 2 : 1;
-        if (slot & half) {
-            at_slot<Slots - half, First + half>(slot, part);
-        } else {
-            at_slot<half, First>(slot, part);
-        }
-    }
-}
-
-//! How a matrix of order up to R is dealt out, and a line of it in shared memory.
-template <typename T, int R>
-struct warp_deal {
-    static constexpr int down = 4;
-    static constexpr int across = 8;
-    static constexpr int rows = R / down; //!< a lane
-    static constexpr int columns = R / across;
-
-    //! Elements of a line of `count` a lane that one access moves.
-    static constexpr int most = 16 / sizeof(T);
-    __host__ __device__ static constexpr int together(int count)
-    {
-        return most >= 4 && count % 4 == 0 ? 4 : most >= 2 && count % 2 == 0 ? 2 : 1;
-    }
-    template <int Count>
-    struct __align__(together(Count) * sizeof(T)) group
-    {
-        T e[together(Count)];
-    };
-
-    __device__ static bool has(int a, int down_at, int b, int across_at, int order)
-    {
-        return order == R || (row(a, down_at) < order && column(b, across_at) < order);
-    }
-
-    //! Of the pivot's row, element j: a lane's elements side by side as far as one access
-    //! goes, and the lanes' accesses side by side.
-    __device__ static int place_in_row(int j)
-    {
-        constexpr int each = together(columns);
-        const int slot = j / across;
-        return slot / each * (across * each) + j % across * each + slot % each;
-    }
-    static constexpr int row_size = 32;
-
-    __device__ static int row(int slot, int down_at) { return slot * down + down_at; }
-    __device__ static int column(int slot, int across_at)
-    {
-        return slot * across + across_at;
-    }
-
-    //! Of the pivot's column, element i: a lane's elements side by side, and the four
-    //! pieces at different banks.
-    static constexpr int apart = rows + together(rows);
-    __device__ static int place_in_column(int i) { return i % down * apart + i / down; }
-    static constexpr int column_size = down * apart + 2;
-
-    //! A lane's elements of a row, from place_in_row(its first) on, and of a column.
-    __device__ static void get_row(const T* row, T (&to)[columns])
-    {
-        constexpr int each = together(columns);
-        const auto* from = reinterpret_cast<const group<columns>*>(row);
-#pragma unroll
-        for (int g = 0; g < columns / each; ++g) {
-            const group<columns> some = from[g * across];
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                to[g * each + e] = some.e[e];
-            }
-        }
-    }
-    __device__ static void put_column(T* column, const T (&from)[rows][columns], int slot)
-    {
-        constexpr int each = together(rows);
-        auto* to = reinterpret_cast<group<rows>*>(column);
-#pragma unroll
-        for (int g = 0; g < rows / each; ++g) {
-            group<rows> some;
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                some.e[e] = from[g * each + e][slot];
-            }
-            to[g] = some;
-        }
-    }
-    __device__ static void get_column(const T* column, T (&to)[rows])
-    {
-        constexpr int each = together(rows);
-        const auto* from = reinterpret_cast<const group<rows>*>(column);
-#pragma unroll
-        for (int g = 0; g < rows / each; ++g) {
-            const group<rows> some = from[g];
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                to[g * each + e] = some.e[e];
-            }
-        }
-    }
-    __device__ static void get_column(const T* column, T (&to)[rows][columns], int slot)
-    {
-        constexpr int each = together(rows);
-        const auto* from = reinterpret_cast<const group<rows>*>(column);
-#pragma unroll
-        for (int g = 0; g < rows / each; ++g) {
-            const group<rows> some = from[g];
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                to[g * each + e][slot] = some.e[e];
-            }
-        }
-    }
-};
 
 //! What a row or column is known by: bits that let a size through, 63 - index; 0 once it
 //! is done or if there is none, so that its key is below those of all that are left.
@@ -157,6 +38,20 @@ __device__ inline int key_with(int bits, int id)
 __device__ inline int index_in(int key)
 {
     return inverse_pivot::index_mask - (key & inverse_pivot::index_mask);
+}
+
+//! The bits that any lane has.
+__device__ inline unsigned union_of_lanes(unsigned bits)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(all_lanes, bits);
+#else
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        bits |= __shfl_xor_sync(all_lanes, bits, distance);
+    }
+    return bits;
+#endif
 }
 
 //! Whether lanes' `target`, a permutation of 0 .. n - 1 in the first n, is odd.
@@ -207,25 +102,34 @@ struct warp_lines {
     __align__(16) T column[deal::column_size];
     __align__(16) T zeros[deal::rows];
     T pivots[R];
-    int row_to[32];    //!< row of X that row i becomes
-    int column_to[32]; //!< column of X that column j becomes
+    int row_to[32];      //!< row of X that row i becomes
+    int column_to[32];   //!< column of X that column j becomes
+    int row_name[32];    //!< row of A that is at place i, with full pivoting
+    int column_name[32]; //!< column of A that is at place j
 };
 
 //! What a warp needs of shared memory.
-template <typename T, int R>
+template <typename T, int R, bool FullPivoting>
 struct warp_memory {
-    __align__(16) char x[R * R * sizeof(T)];
+    //! Of rows that are brought forward, so that lanes' accesses meet all banks.
+    static constexpr int apart =
+        FullPivoting && sizeof(T) < 16 && R % 16 == 0 ? R + 8 : R;
+    __align__(16) char x[R * apart * sizeof(T)];
     __align__(16) warp_lines<T, R> lines;
 };
 
 template <typename T, int R, pivoting Pivoting>
 __device__ __forceinline__ void
-invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& memory)
+invert_by_warp(const batch_of<T>& batch,
+               int n,
+               size_t item,
+               warp_memory<T, R, Pivoting == pivoting::full>& memory)
 {
     using deal = warp_deal<T, R>;
     constexpr int A = deal::rows;
     constexpr int B = deal::columns;
     constexpr bool full = Pivoting == pivoting::full;
+    constexpr int slots_after = 2; // of columns, once what is left is brought forward
 
     const int lane = threadIdx.x % 32;
     const int down = lane / deal::across;
@@ -273,7 +177,8 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
     // column.
     int id = id_of(lane, n);
     elimination<T> so_far;
-    real_of<T> bound = real_of<T>(0) / real_of<T>(0); // that a pivot must reach
+    // What a pivot's key must reach so that it need not be looked at.
+    int bound = above_all_keys;
 
     auto& lines = memory.lines;
     T* const found_part = kept(&lines.found[across]);
@@ -287,12 +192,21 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
     if (lane < A) {
         lines.zeros[lane] = make_element<T>(0);
     }
+    if constexpr (full) {
+        lines.row_name[lane] = lane;
+        lines.column_name[lane] = lane;
+    }
     __syncwarp();
 
-    const auto step = [&](int k, auto slot_k) {
+    // Step k. With full pivoting what is left is in the first `slots` of columns, else
+    // column k is in slot `slot_k`.
+    const auto step = [&](int k, auto slot_k, auto slots) {
+        constexpr int Across = decltype(slots)::value;
+        constexpr int Down = full ? deal::rows_for(Across) : A;
         int i = k;
         int j = k;
         T p;
+        int size_bits; // of p, of which the exponent counts
         const auto take_column = [&](auto slot) {
             constexpr int b = decltype(slot)::value;
             if (across == j % deal::across) {
@@ -303,23 +217,27 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
             }
         };
         if constexpr (full) {
-            int key[A];
+            int key[Down];
 #pragma unroll
-            for (int a = 0; a < A; ++a) {
+            for (int a = 0; a < Down; ++a) {
 #pragma unroll
-                for (int b = 0; b < B; ++b) {
+                for (int b = 0; b < Across; ++b) {
                     if (left[b]) {
                         size[b] = bits_of(size_of(m[a][b]));
                     }
                 }
-                static_assert(B == 3 || B == 4);
-                const int largest =
-                    max(__vimax3_s32(size[0], size[1], size[2]), size[B - 1]);
+                int largest = size[0];
+                if constexpr (Across >= 3) {
+                    largest = __vimax3_s32(size[0], size[1], size[2]);
+                }
+                if constexpr (Across % 2 == 0) {
+                    largest = max(largest, size[Across - 1]);
+                }
                 key[a] = key_with(largest, row_id[a]);
             }
             int best = max(key[0], key[1]);
 #pragma unroll
-            for (int a = 2; a < A; a += 2) {
+            for (int a = 2; a < Down; a += 2) {
                 best = __vimax3_s32(key[a], key[a + 1], best);
             }
             i = index_in(largest_of_lanes<32>(best));
@@ -334,7 +252,7 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
             p = from_lane(c_lane, i);
         }
         const bool has_row = down == i % deal::down;
-        at_slot<A>(i / deal::down, [&](auto slot) {
+        at_slot<Down>(i / deal::down, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
             if (has_row) {
 #pragma unroll
@@ -347,20 +265,22 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
         __syncwarp();
         T t_lane = *found_lane;
         if constexpr (full) {
-            const int key = key_with(bits_of(size_of(t_lane)), id);
-            j = index_in(largest_of_lanes<32>(key));
+            size_bits = largest_of_lanes<32>(key_with(bits_of(size_of(t_lane)), id));
+            j = index_in(size_bits);
             p = from_lane(t_lane, j);
-            at_slot<B>(j / deal::across, take_column);
-            if (!(size_of(p) >= bound)) {
+            at_slot<Across>(j / deal::across, take_column);
+            if (size_bits < bound) {
                 watch(a_finite, p); // what is not finite is the first pivot
                 p = settle(Pivoting, p, k, so_far);
-                bound = so_far.smallest;
+                size_bits = bits_of(size_of(p));
+                bound = (bits_of(so_far.smallest) | inverse_pivot::index_mask) + 1;
             }
         } else {
             p = settle(Pivoting, p, k, so_far);
+            size_bits = bits_of(size_of(p));
         }
         *pivot_k++ = p;
-        const T r = reciprocal(p);
+        const T r = reciprocal(p, scale_for_bits<real_of<T>>(size_bits));
         *row_lane = select(lane == j, r, multiply(t_lane, r));
         if constexpr (full) {
             id = lane == j ? i : id;
@@ -380,7 +300,7 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
                 m[a][b] = subtract_product(m[a][b], c[a], t[b]);
             }
         }
-        at_slot<A>(i / deal::down, [&](auto slot) {
+        at_slot<Down>(i / deal::down, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
             const auto minus_zero = hidden(has_row, real_of<T>(-0.0));
 #pragma unroll
@@ -397,10 +317,72 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
         }
     };
     if constexpr (full) {
+        // What is left, as much as `slots_after` slots of columns hold, comes into these,
+        // and what is done after it.
+        const auto bring_forward = [&]() {
+            constexpr int still = slots_after * deal::across;
+            constexpr int apart = warp_memory<T, R, full>::apart;
+            const bool done = lane < n && id <= inverse_pivot::index_mask;
+            const auto place_of = [&](unsigned those_done) { // of row or column `lane`
+                const int before = __popc(those_done & ((1u << lane) - 1));
+                return lane >= n                ? lane
+                       : those_done >> lane & 1 ? still + before
+                                                : lane - before;
+            };
+            const int row_place = place_of(union_of_lanes(done ? 1u << id : 0));
+            const int column_place = place_of(__ballot_sync(all_lanes, done));
+            const int row_name = lines.row_name[lane];
+            const int column_name = lines.column_name[lane];
+            lines.row_to[lane] = row_place;
+            lines.column_to[column_place] = lane;
+            __syncwarp();
+            lines.row_name[row_place] = row_name;
+            lines.column_name[column_place] = column_name;
+            // Row and column of the element that comes to a place: the column is fetched
+            // from where it was, the row is put where it is to be.
+            T* const x = reinterpret_cast<T*>(memory.x);
+#pragma unroll
+            for (int a = 0; a < A; ++a) {
+                T* const to = x + lines.row_to[deal::row(a, down)] * apart + across;
+#pragma unroll
+                for (int b = 0; b < B; ++b) {
+                    to[b * deal::across] = m[a][b];
+                }
+            }
+            const int pivot_row = done ? lines.row_to[id] : 0;
+            const int of_place = __shfl_sync(all_lanes, pivot_row, lines.column_to[lane]);
+            id = lane < still ? id_of(lane, n) : of_place;
+            __syncwarp();
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                const T* const from =
+                    x + down * apart + lines.column_to[deal::column(b, across)];
+#pragma unroll
+                for (int a = 0; a < A; ++a) {
+                    m[a][b] = from[a * deal::down * apart];
+                }
+            }
+#pragma unroll
+            for (int a = 0; a < A; ++a) {
+                row_id[a] = id_of(deal::row(a, down), still);
+            }
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                left[b] = b < slots_after;
+                size[b] = 0;
+            }
+            __syncwarp();
+        };
+        int k = 0;
+        const auto steps = [&](auto slots, int columns_left) {
 #pragma unroll 1
-        for (int k = 0; k < n; ++k) {
-            step(k, slot_constant<0>());
-        }
+            for (; k < n - columns_left; ++k) {
+                step(k, slot_constant<0>(), slots);
+            }
+        };
+        steps(slot_constant<B>(), slots_after * deal::across);
+        bring_forward();
+        steps(slot_constant<slots_after>(), 0);
     } else {
         // A loop for every slot of columns spares the search for the slot.
         const auto slot_steps = [&](auto slot) {
@@ -408,7 +390,7 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
             const int end = min(n, (b + 1) * deal::across);
 #pragma unroll 1
             for (int k = b * deal::across; k < end; ++k) {
-                step(k, slot);
+                step(k, slot, slot_constant<B>());
             }
         };
         slot_steps(slot_constant<0>());
@@ -422,8 +404,13 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: a row goes where its pivot's column was in A, and a
     // column where its pivot's row was.
     if (lane < n) {
-        (full ? lines.column_to : lines.row_to)[lane] = id;
-        (full ? lines.row_to : lines.column_to)[id] = lane;
+        if constexpr (full) {
+            lines.column_to[lane] = lines.row_name[id];
+            lines.row_to[id] = lines.column_name[lane];
+        } else {
+            lines.row_to[lane] = id;
+            lines.column_to[id] = lane;
+        }
     }
     __syncwarp();
     real_of<T> x_finite = a_finite;
@@ -474,6 +461,11 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
         for (int k = 0; k < n; ++k) {
             so_far.determinant = multiply(so_far.determinant, lines.pivots[k]);
         }
+        if constexpr (full) { // of A's columns, not of their places
+            lines.row_to[lines.column_name[lane]] = lines.column_to[lane];
+            __syncwarp();
+            id = lines.row_to[lane];
+        }
         so_far.odd = is_odd(id, lane, n);
     }
     if (lane == 0) {
@@ -481,12 +473,18 @@ invert_by_warp(const batch_of<T>& batch, int n, size_t item, warp_memory<T, R>& 
     }
 }
 
+//! Blocks a multiprocessor is to hold, 0 where the compiler finds as many: 12 take 80
+//! registers a thread, where a few more would leave 10.
 template <typename T, int R, pivoting Pivoting>
-__global__ void __launch_bounds__(warp_kernel_threads)
+constexpr int warp_kernel_blocks =
+    std::is_same_v<T, float2>&& R == 24 && Pivoting == pivoting::full ? 12 : 0;
+
+template <typename T, int R, pivoting Pivoting>
+__global__ void __launch_bounds__(warp_kernel_threads, warp_kernel_blocks<T, R, Pivoting>)
     gauss_jordan_warp(const batch_of<T> batch, int n)
 {
     constexpr int warps = warp_kernel_threads / 32;
-    __shared__ warp_memory<T, R> shared[warps];
+    __shared__ warp_memory<T, R, Pivoting == pivoting::full> shared[warps];
     const int warp = threadIdx.x / 32;
     const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;
     if (item < batch.size) {

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+// How inverse_warp.cuh deals out a matrix to the lanes of a warp.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+template <int I>
+struct slot_constant {
+    static constexpr int value = I;
+};
+
+//! Calls part(slot_constant<slot>()) for a slot below Slots, the same in all lanes: by
+//! a branch a bit.
+template <int Slots, int First = 0, typename Part>
+__device__ __forceinline__ void at_slot(int slot, const Part& part)
+{
+    if constexpr (Slots == 1) {
+        part(slot_constant<First>());
+    } else {
+        constexpr int half = Slots > 4 ? 4 : Slots > 2 ? 2 : 1;
+        if (slot & half) {
+            at_slot<Slots - half, First + half>(slot, part);
+        } else {
+            at_slot<half, First>(slot, part);
+        }
+    }
+}
+
+//! How a matrix of order up to R is dealt out, and a line of it in shared memory.
+template <typename T, int R>
+struct warp_deal {
+    static constexpr int down = 4;
+    static constexpr int across = 8;
+    static constexpr int rows = R / down; //!< a lane
+    static constexpr int columns = R / across;
+    //! Slots of rows that hold as many as these slots of columns.
+    __host__ __device__ static constexpr int rows_for(int slots)
+    {
+        return slots * across / down;
+    }
+
+    //! Elements of a line of `count` a lane that one access moves.
+    static constexpr int most = 16 / sizeof(T);
+    __host__ __device__ static constexpr int together(int count)
+    {
+        return most >= 4 && count % 4 == 0 ? 4 : most >= 2 && count % 2 == 0 ? 2 : 1;
+    }
+    template <int Count>
+    struct __align__(together(Count) * sizeof(T)) group
+    {
+        T e[together(Count)];
+    };
+
+    __device__ static bool has(int a, int down_at, int b, int across_at, int order)
+    {
+        return order == R || (row(a, down_at) < order && column(b, across_at) < order);
+    }
+
+    //! Of the pivot's row, element j: a lane's elements side by side as far as one access
+    //! goes, and the lanes' accesses side by side.
+    __device__ static int place_in_row(int j)
+    {
+        constexpr int each = together(columns);
+        const int slot = j / across;
+        return slot / each * (across * each) + j % across * each + slot % each;
+    }
+    static constexpr int row_size = 32;
+
+    __device__ static int row(int slot, int down_at) { return slot * down + down_at; }
+    __device__ static int column(int slot, int across_at)
+    {
+        return slot * across + across_at;
+    }
+
+    //! Of the pivot's column, element i: a lane's elements side by side, and the four
+    //! pieces at different banks.
+    static constexpr int apart = rows + together(rows);
+    __device__ static int place_in_column(int i) { return i % down * apart + i / down; }
+    static constexpr int column_size = down * apart + 2;
+
+    //! A lane's elements of a row, from place_in_row(its first) on, and of a column.
+    __device__ static void get_row(const T* row, T (&to)[columns])
+    {
+        constexpr int each = together(columns);
+        const auto* from = reinterpret_cast<const group<columns>*>(row);
+#pragma unroll
+        for (int g = 0; g < columns / each; ++g) {
+            const group<columns> some = from[g * across];
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                to[g * each + e] = some.e[e];
+            }
+        }
+    }
+    __device__ static void put_column(T* column, const T (&from)[rows][columns], int slot)
+    {
+        constexpr int each = together(rows);
+        auto* to = reinterpret_cast<group<rows>*>(column);
+#pragma unroll
+        for (int g = 0; g < rows / each; ++g) {
+            group<rows> some;
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                some.e[e] = from[g * each + e][slot];
+            }
+            to[g] = some;
+        }
+    }
+    __device__ static void get_column(const T* column, T (&to)[rows])
+    {
+        constexpr int each = together(rows);
+        const auto* from = reinterpret_cast<const group<rows>*>(column);
+#pragma unroll
+        for (int g = 0; g < rows / each; ++g) {
+            const group<rows> some = from[g];
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                to[g * each + e] = some.e[e];
+            }
+        }
+    }
+    __device__ static void get_column(const T* column, T (&to)[rows][columns], int slot)
+    {
+        constexpr int each = together(rows);
+        const auto* from = reinterpret_cast<const group<rows>*>(column);
+#pragma unroll
+        for (int g = 0; g < rows / each; ++g) {
+            const group<rows> some = from[g];
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                to[g * each + e][slot] = some.e[e];
+            }
+        }
+    }
+};
+
+} // namespace
+} // namespace gr::cudaphy::kernels
