@@ -206,7 +206,8 @@ bool batch_block::start()
     }
     d_problem.clear();
     d_waiting_since.reset();
-    d_takes_any_room = false;
+    d_takes_any_room = d_is_lost = false;
+    d_waited_for.reset();
     d_last_timed = {};
     d_given_up = 0;
     d_packets.reset();
@@ -384,7 +385,8 @@ void batch_block::forecast(int, gr_vector_int& required)
     // At a packet's head one item is enough to read its length, and a wrong one is found
     // even if too little follows. What is in flight is not consumed yet, so that a call
     // that collects it needs nothing more.
-    const turn mine(d_turn);
+    turn mine(d_turn);
+    wait_before_work(mine);
     const bool sleeps = sleeps_on();
     const bool first_item =
         d_packets && (d_packets->at_head() || d_packets->refused_items());

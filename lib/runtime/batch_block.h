@@ -230,6 +230,11 @@ private:
     };
     using turn = std::unique_lock<std::mutex>;
 
+    //! Frames that wait, and for how many there is room.
+    struct stand {
+        int waiting, room;
+    };
+
     int work(turn& mine, const gr_vector_int& ninput_items, const rings& rings);
     bool submit_waiting(const gr_vector_int& ninput_items, const rings& rings);
     void fail(const std::exception& problem);
@@ -250,6 +255,7 @@ private:
     int frames_to_submit(const gr_vector_int& ninput_items);
     void wait_for_room(turn& mine);
     bool wait_for_one(turn& mine);
+    void wait_before_work(turn& mine);
     bool is_oldest_done() const;
     bool is_announced();
     void wait_for_announced();
@@ -331,6 +337,8 @@ private:
     std::string
         d_problem; //!< why the stream can't go on; what is in flight is still put out
     bool d_short_of_room = false, d_takes_any_room = false;
+    bool d_is_lost = false;            //!< the device
+    std::optional<stand> d_waited_for; //!< when a batch was to be waited for
     using moment = std::chrono::steady_clock::time_point;
     std::optional<moment> d_waiting_since;
     moment d_last_timed{}, d_last_warning{};

@@ -160,6 +160,31 @@ bool batch_block::wait_for_one(turn& mine)
     return true;
 }
 
+//! Waits for a batch outside of general_work. While a block is in there, GNU Radio has
+//! the one before wait for it after each call that put nothing out (buffer::on_lock), so
+//! that it would collect and submit nothing meanwhile.
+void batch_block::wait_before_work(turn& mine)
+{
+    if (!d_waited_for) {
+        return;
+    }
+    const auto before = *d_waited_for;
+    d_waited_for.reset();
+    // GNU Radio has forgotten by now that something has come since then.
+    const auto now = d_problem.empty() ? frames_waiting(look().items) : before.waiting;
+    if (now > before.waiting || (d_short_of_room && frames_that_fit() > before.room)) {
+        return;
+    }
+    try {
+        wait_for_one(mine);
+    } catch (const boost::thread_interrupted&) {
+        throw;
+    } catch (const std::exception& problem) {
+        fail(problem);
+        d_is_lost = true;
+    }
+}
+
 bool batch_block::is_oldest_done() const
 {
     if (d_in_flight.empty()) {

@@ -16,6 +16,9 @@ int batch_block::general_work(int,
                               gr_vector_void_star& output_items)
 {
     turn mine(d_turn);
+    if (d_is_lost) {
+        return WORK_DONE;
+    }
     try {
         if (!d_is_led) {
             return work(mine, ninput_items, { input_items, output_items, d_behind });
@@ -52,17 +55,19 @@ int batch_block::work(turn& mine, const gr_vector_int& ninput_items, const rings
     } else if (!d_leads) {
         return WORK_CALLED_PRODUCE; // at once: the blocks behind learn of it only then
     }
-    // A batch is waited for, so that a call never ends without progress while there is
-    // work; what else is done by then goes out with it.
+    // A batch is waited for, here or before the next call, so that no call is without
+    // progress while there is work; what else is done by then goes out with it.
     if (is_busy()) {
-        // After a call that put nothing out GNU Radio locks the output buffers for a
-        // moment, for which every reader must have left its general_work: it may be
-        // waiting there for a batch that was submitted just now.
-        detail()->d_produce_or |= 1;
+        bool done = is_one_done(false);
+        if (!done && is_called_again()) {
+            d_waited_for = stand{ frames_waiting(ninput_items), frames_that_fit() };
+            return 0;
+        }
         do {
-            if (!wait_for_one(mine)) {
+            if (!done && !wait_for_one(mine)) {
                 return 0; // there is something to submit first
             }
+            done = false;
             if (d_is_led) {
                 const auto now = look();
                 collect_done({ now.in, now.out, d_behind });
