@@ -39,8 +39,14 @@ public:
     explicit planner(const ldpc_code& code)
         : d_code(code), d_blocks(code.circulants()), d_z(d_blocks.lifting_size),
           d_places(code), d_known(d_blocks.block_columns, true),
-          d_row(d_blocks.block_rows), d_used(d_blocks.block_rows)
+          d_order(d_blocks.block_rows), d_row(d_blocks.block_rows),
+          d_used(d_blocks.block_rows)
     {
+        // As H has them, not as decoders visit them.
+        std::iota(d_order.begin(), d_order.end(), 0);
+        std::sort(d_order.begin(), d_order.end(), [this](int a, int b) {
+            return check(a, 0) < check(b, 0);
+        });
     }
 
     bool run()
@@ -184,7 +190,7 @@ private:
         while (true) {
             bool found = false;
             int fewest = 0, at = -1;
-            for (int r = 0; r < d_blocks.block_rows; ++r) {
+            for (const int r : d_order) {
                 if (d_used[r]) {
                     continue;
                 }
@@ -298,7 +304,7 @@ private:
     bool solve_in_three_passes()
     {
         std::vector<int> left;
-        for (int r = 0; r < d_blocks.block_rows; ++r) {
+        for (const int r : d_order) {
             if (!d_used[r]) {
                 left.push_back(r);
             }
@@ -542,6 +548,7 @@ private:
     block_places d_places;
     std::vector<char> d_parity; //!< of each column of H
     std::vector<char> d_known;  //!< of each block column
+    std::vector<int> d_order;   //!< in which block rows are looked at
     std::vector<std::vector<circulant>> d_row;
     std::vector<char> d_used; //!< of each block row
     std::vector<step> d_steps;

@@ -147,6 +147,25 @@ void ldpc_code_description::add_rows_of_circulants()
     }
 }
 
+void ldpc_code_description::visit_block_rows(const std::vector<int>& order)
+{
+    const auto in_order = std::move(circulants.all);
+    const auto rows = std::move(groups);
+    circulants.all = {};
+    groups = {};
+    for (size_t r = 0; r < order.size(); ++r) {
+        for (auto circulant : in_order) {
+            if (circulant.row == order[r]) {
+                circulant.row = static_cast<int>(r);
+                circulants.all.push_back(circulant);
+            }
+        }
+        groups.push_back(rows[order[r]]);
+        circulants.checks.insert(
+            circulants.checks.end(), groups[r].begin(), groups[r].end());
+    }
+}
+
 ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
 {
     check(from);

@@ -31,6 +31,10 @@ struct ldpc_code_description {
     //! must be in H's order (`checks` empty); adds up no ones: two circulants of a block
     //! that share one make the description invalid.
     void add_rows_of_circulants();
+
+    //! Makes decoders visit the block rows in this order, (block_rows); H stays as it is.
+    //! After add_rows_of_circulants.
+    void visit_block_rows(const std::vector<int>& order);
 };
 
 //! The only maker of codes.

@@ -39,28 +39,41 @@ void write_lists(std::ostream& text, const lists& all)
 }
 
 //! A line such as "punctured 0-767 800", or nothing.
-void write_columns(std::ostream& text, const char* what, const std::vector<int>& columns)
+void write_ranges(std::ostream& text, const char* what, const std::vector<int>& numbers)
 {
-    for (size_t i = 0; i < columns.size();) {
+    for (size_t i = 0; i < numbers.size();) {
         size_t last = i;
-        while (last + 1 < columns.size() && columns[last + 1] == columns[last] + 1) {
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) {
             ++last;
         }
-        text << (i ? "" : what) << ' ' << columns[i];
+        text << (i ? "" : what) << ' ' << numbers[i];
         if (last > i) {
-            text << '-' << columns[last];
+            text << '-' << numbers[last];
         }
         i = last + 1;
     }
-    if (!columns.empty()) {
+    if (!numbers.empty()) {
         text << '\n';
     }
 }
 
 void write_columns_not_sent(std::ostream& text, const ldpc_code& code)
 {
-    write_columns(text, "punctured", code.punctured());
-    write_columns(text, "shortened", code.shortened());
+    write_ranges(text, "punctured", code.punctured());
+    write_ranges(text, "shortened", code.shortened());
+}
+
+//! Whether block rows are whole ones of H, in whatever order.
+bool block_rows_are_rows_of_h(const ldpc_circulants& blocks)
+{
+    const int z = blocks.lifting_size;
+    for (size_t i = 0; i < blocks.checks.size(); ++i) {
+        if (i % z ? blocks.checks[i] != blocks.checks[i - 1] + 1
+                  : blocks.checks[i] % z != 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 template <typename Write>
@@ -103,8 +116,8 @@ void ldpc_code::to_qc(std::ostream& text) const
         std::all_of(blocks.all.begin(), blocks.all.end(), [](const auto& circulant) {
             return circulant.missing < 0;
         });
-    if (blocks.lifting_size == 0 || !blocks.checks.empty() || !blocks.bits.empty() ||
-        !whole) {
+    if (blocks.lifting_size == 0 || !blocks.bits.empty() || !whole ||
+        !block_rows_are_rows_of_h(blocks)) {
         throw std::invalid_argument(
             d_name +
             ": H is not made of whole circulants in its own order of rows and columns; "
@@ -112,8 +125,13 @@ void ldpc_code::to_qc(std::ostream& text) const
     }
     std::vector<std::vector<std::string>> entries(
         blocks.block_rows, std::vector<std::string>(blocks.block_columns));
+    std::vector<int> visited; // block rows of H
+    for (size_t i = 0; i < blocks.checks.size(); i += blocks.lifting_size) {
+        visited.push_back(blocks.checks[i] / blocks.lifting_size);
+    }
     for (const auto& circulant : blocks.all) {
-        auto& entry = entries[circulant.row][circulant.column];
+        const int row = visited.empty() ? circulant.row : visited[circulant.row];
+        auto& entry = entries[row][circulant.column];
         entry += (entry.empty() ? "" : "/") + std::to_string(circulant.shift);
     }
     auto name = d_name;
@@ -129,6 +147,7 @@ void ldpc_code::to_qc(std::ostream& text) const
         text << '\n';
     }
     write_columns_not_sent(text, *this);
+    write_ranges(text, "visited", visited);
 }
 
 void ldpc_code::to_alist(const std::string& path) const

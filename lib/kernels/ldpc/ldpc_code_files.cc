@@ -255,43 +255,61 @@ std::string in_file(bool of_this_length)
     return of_this_length ? " in a file of this length" : "";
 }
 
-//! What may stand behind the matrix: "punctured" and "shortened", each with its columns.
-void columns_not_sent(number_reader& in, ldpc_code_description& code)
+//! What may stand behind the matrix: "punctured" and "shortened", each with its columns;
+//! where `visited` is given, that too, with block rows in the order of decoding.
+void lines_behind(number_reader& in,
+                  ldpc_code_description& code,
+                  std::vector<int>* visited = nullptr)
 {
-    std::vector<char> named;
+    std::vector<char> columns(code.n), rows(code.circulants.block_rows);
     std::vector<int>* list = nullptr;
     while (!in.ends()) {
+        const bool of_rows = list && list == visited;
+        auto& named = of_rows ? rows : columns;
+        const int64_t highest = static_cast<int64_t>(named.size()) - 1;
         const auto expected = [&] {
-            return list ? "columns such as 7 or 0-767, counted from 0, up to " +
-                              std::to_string(code.n - 1)
-                        : "nothing but \"punctured\" or \"shortened\" columns behind the "
-                          "matrix";
+            return list ? std::string(of_rows ? "block rows" : "columns") +
+                              " such as 7 or 0-767, counted from 0, up to " +
+                              std::to_string(highest)
+                        : std::string(
+                              "nothing but \"punctured\" or \"shortened\" columns ") +
+                              (visited ? "or \"visited\" block rows " : "") +
+                              "behind the matrix";
         };
         const auto found = in.token(expected);
-        if (found == "punctured" || found == "shortened") {
-            list = found == "punctured" ? &code.punctured : &code.shortened;
+        if (found == "punctured" || found == "shortened" ||
+            (visited && found == "visited")) {
+            list = found == "punctured"   ? &code.punctured
+                   : found == "shortened" ? &code.shortened
+                                          : visited;
             if (in.line_ends()) {
-                in.fail("columns behind \"" + std::string(found) + "\" on its line");
+                in.fail((list == visited ? "block rows" : "columns") +
+                        (" behind \"" + std::string(found)) + "\" on its line");
             }
             continue;
         }
         int64_t range[2];
-        if (!list || !number_reader::parse_range(found, code.n - 1, range)) {
+        if (!list || !number_reader::parse_range(found, highest, range)) {
             in.fail(expected(), found);
         }
-        named.resize(code.n);
-        for (int64_t c = range[0]; c <= range[1]; ++c) {
-            if (named[c]) {
-                in.fail(
-                    "each column once among the punctured and shortened ones, found " +
-                    std::to_string(c) + " twice");
+        for (int64_t i = range[0]; i <= range[1]; ++i) {
+            if (named[i]) {
+                in.fail(std::string("each ") +
+                        (of_rows ? "block row once among those visited"
+                                 : "column once among the punctured and shortened ones") +
+                        ", found " + std::to_string(i) + " twice");
             }
-            named[c] = 1;
-            list->push_back(static_cast<int>(c));
+            named[i] = 1;
+            list->push_back(static_cast<int>(i));
         }
-        if (code.punctured.size() + code.shortened.size() == named.size()) {
+        if (code.punctured.size() + code.shortened.size() == columns.size()) {
             in.fail("at least one column that is neither punctured nor shortened");
         }
+    }
+    if (visited && !visited->empty() && visited->size() != rows.size()) {
+        in.fail("all " + std::to_string(rows.size()) +
+                " block rows behind \"visited\", found " +
+                std::to_string(visited->size()));
     }
     std::sort(code.punctured.begin(), code.punctured.end());
     std::sort(code.shortened.begin(), code.shortened.end());
@@ -362,7 +380,7 @@ ldpc_code::sptr ldpc_code::parse_alist(std::istream& text, const std::string& na
         code.add_row(std::move(row));
     }
     in.skip_zeros();
-    columns_not_sent(in, code);
+    lines_behind(in, code);
     return build(std::move(code));
 }
 
@@ -422,8 +440,12 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
                     in_file(most_ones < most_edges));
         }
     }
-    columns_not_sent(in, code);
+    std::vector<int> visited;
+    lines_behind(in, code, &visited);
     code.add_rows_of_circulants();
+    if (!visited.empty()) {
+        code.visit_block_rows(visited);
+    }
     return build(std::move(code));
 }
 

@@ -28,6 +28,20 @@ float scale(const graph& of, int rows)
     return below->scale + (above->scale - below->scale) * (rows - below->rows) / step;
 }
 
+// Layered decoding in the order of the base graph begins with the densest rows, all but
+// one of which contain both punctured columns and so tell nothing. The sparse rows tell
+// these columns first: from the last one to the core, iterations at a block error rate
+// of 1e-2 fall from 9.3 to 7.6 (base graph 1, 46 rows, Z = 384), 7.7 to 5.5 (Z = 96), 8.5
+// to 7.2 (base graph 2, 12 rows, Z = 384). The core's order is that with the fewest
+// iterations over 4 to 46 rows of both graphs, 1 to 5 % fewer than in its own.
+std::vector<int> decoding_order(int rows)
+{
+    std::vector<int> order(rows - nr5g::core_rows);
+    std::iota(order.rbegin(), order.rend(), static_cast<int>(nr5g::core_rows));
+    order.insert(order.end(), { 1, 3, 0, 2 });
+    return order;
+}
+
 } // namespace
 
 ldpc_code::sptr ldpc_code::nr5g(int base_graph, int lifting_size, int rows, int fillers)
@@ -78,6 +92,7 @@ ldpc_code::sptr ldpc_code::nr5g(int base_graph, int lifting_size, int rows, int 
     std::iota(
         code.shortened.begin(), code.shortened.end(), table.systematic * z - fillers);
     code.add_rows_of_circulants();
+    code.visit_block_rows(decoding_order(rows));
     return ldpc_code_builder::build(std::move(code));
 }
 

@@ -9,12 +9,12 @@
 // scale: the factor of layered normalised min-sum with the fewest block errors of the
 // ldpc_decoder among steps of 1/40, Z = 384, 10 iterations, at rates near 1e-1 (960
 // blocks); the more rows, the smaller. Block error rates:
-//   base graph 1, 4 rows, 4.24 dB: .75 9.5e-2, .8 7.6e-2, .825 7.7e-2, .875 1.2e-1
-//   base graph 1, 10 rows, 2.45 dB: .675 2.8e-1, .725 2.4e-1, .75 2.6e-1, .8 4.0e-1
-//   base graph 1, 24 rows, 1.5 dB: .65 1.1e-1, .7 7.0e-2, .725 9.1e-2, .75 1.5e-1
-//   base graph 1, 46 rows, 0.97 dB: .6 1.6e-1, .625 1.3e-1, .65 1.2e-1, .7 2.5e-1
-//   base graph 2, 12 rows, 1.55 dB: .7 1.0e-1, .75 7.4e-2, .775 8.0e-2, .8 1.1e-1
-//   base graph 2, 42 rows, 0.77 dB: .625 1.8e-1, .675 1.2e-1, .7 1.5e-1, .75 3.4e-1
+//   base graph 1, 4 rows, 4.20 dB: .76 1.6e-1, .81 1.5e-1, .835 1.5e-1, .885 2.4e-1
+//   base graph 1, 10 rows, 2.41 dB: .67 2.4e-1, .72 1.8e-1, .745 2.0e-1, .795 3.1e-1
+//   base graph 1, 24 rows, 1.38 dB: .64 8.4e-2, .69 4.7e-2, .715 5.7e-2, .765 1.3e-1
+//   base graph 1, 46 rows, 0.86 dB: .59 9.1e-2, .64 4.0e-2, .665 5.5e-2, .715 1.7e-1
+//   base graph 2, 12 rows, 1.45 dB: .70 1.0e-1, .75 7.5e-2, .775 8.2e-2, .825 1.6e-1
+//   base graph 2, 42 rows, 0.65 dB: .62 1.4e-1, .67 6.2e-2, .695 6.6e-2, .745 1.3e-1
 // NVIDIA's cuPHY (release 26-1), in float16, takes .79, .67, about .65 and .63 for 4, 10,
 // 24 and 46 rows of base graph 1, .86, .74 and .69 for 4, 12 and 42 of base graph 2.
 

@@ -315,6 +315,36 @@ BOOST_AUTO_TEST_CASE(columns_that_are_not_sent_stand_behind_the_matrix)
     BOOST_TEST(error_of(qc, matrix + "shortened 0-7").find("test.qc: ") == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(block_rows_are_visited_in_the_order_that_a_file_names)
+{
+    const std::string matrix = "5 3 2\n0 1 0 -1 -1\n1 0 -1 0 -1\n0 -1 1 1 0\n";
+    const auto plain = qc(matrix);
+    const auto code =
+        qc(matrix + "visited 2 # last one first\npunctured 0\nvisited 0-1\n");
+    BOOST_TEST(code->columns() == plain->columns()); // H stays as it is
+    const std::vector<std::vector<int>> order{ { 4, 5 }, { 0, 1 }, { 2, 3 } };
+    BOOST_TEST((code->layers() == order));
+    BOOST_TEST(code->circulants().checks == std::vector<int>({ 4, 5, 0, 1, 2, 3 }));
+    BOOST_TEST(code->circulants().all[0].column == 0);
+    BOOST_TEST(code->circulants().all[3].shift == 0);
+    BOOST_TEST(code->circulants().all.size() == plain->circulants().all.size());
+    for (const auto& [text, part] :
+         { std::make_pair("visited", "block rows behind \"visited\""),
+           { "visited 0-3", "block rows such as 7 or 0-767, counted from 0, up to 2" },
+           { "visited 0 1 0", "block row once among those visited, found 0 twice" },
+           { "visited 2 1", "all 3 block rows behind \"visited\", found 2" },
+           { "seen 1", "or \"visited\" block rows" } }) {
+        const auto error = error_of(qc, matrix + text);
+        BOOST_TEST(error.find("test.qc:5: expected ") == 0u, error);
+        BOOST_TEST(error.find(part) != std::string::npos, error);
+    }
+    // An alist has no block rows.
+    const auto error = error_of(alist, as_alist(*plain, true) + "visited 0-2");
+    BOOST_TEST(error.find("nothing but \"punctured\" or \"shortened\"") !=
+                   std::string::npos,
+               error);
+}
+
 // Those that elimination would take for parity too: then others take their place.
 BOOST_AUTO_TEST_CASE(any_columns_may_be_shortened)
 {

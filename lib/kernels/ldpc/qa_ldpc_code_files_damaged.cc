@@ -45,11 +45,12 @@ std::string damaged(std::string text, dice& roll)
 {
     static const std::string bytes("0123456789 -/\n\r\t#.x\xff\0", 21);
     static const char* const others[] = {
-        "-1",        "0",         "1",   "2",   "7",
-        "40",        "1048576",   "1e3", "0x2", "99999999999999999999",
-        "punctured", "shortened", "0-3", "-",   "3/1",
-        "1/1",       "/",         "2-1", "+1",  "-9223372036854775808",
-        "4294967296" // 2^32
+        "-1",         "0",         "1",   "2",   "7",
+        "40",         "1048576",   "1e3", "0x2", "99999999999999999999",
+        "punctured",  "shortened", "0-3", "-",   "3/1",
+        "1/1",        "/",         "2-1", "+1",  "-9223372036854775808",
+        "4294967296", // 2^32
+        "visited"
     };
     for (size_t changes = 1 + roll.below(3); changes > 0 && !text.empty(); --changes) {
         const size_t at = roll.below(text.size());
@@ -121,6 +122,7 @@ read_damaged(const std::string& text, int copies, dice& roll, Parse parse, Write
             BOOST_REQUIRE(again->row_start() == code->row_start());
             BOOST_REQUIRE(again->punctured() == code->punctured());
             BOOST_REQUIRE(again->shortened() == code->shortened());
+            BOOST_REQUIRE((again->layers() == code->layers()));
             if (code->n() <= 100) { // its words are words
                 const auto sent = random_codewords(code, 1, generator());
                 BOOST_REQUIRE(sent.size() == size_t(code->n()));
@@ -135,7 +137,8 @@ const char* const prototype = "6 3 4 # a comment\r\n"
                               "3 -1 1/2 -1 0 0\n"
                               "-1 1 0/1/3 0 -1 0\n"
                               "punctured 0-3\n"
-                              "shortened 11 8\n";
+                              "shortened 11 8\n"
+                              "visited 2 0-1\n";
 
 } // namespace
 

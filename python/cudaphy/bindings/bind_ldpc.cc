@@ -176,7 +176,8 @@ the shift of each block: -1 for a zero block, 3/5 for the sum of two identities 
     6 2   0  0
     punctured 24-31
 
-Punctured and shortened columns may follow as in from_alist. Raises CodeFileError with the file's name and line.)")
+Punctured and shortened columns may follow as in from_alist, and block rows, counted from 0, in the order of layered
+decoding: 'visited 1 0'. Raises CodeFileError with the file's name and line.)")
         .def_static("from_parity_check",
                     &from_parity_check,
                     py::arg("matrix"),

@@ -157,12 +157,12 @@ public:
      * A quasi-cyclic matrix: a first line "columns rows lifting_size", counted in blocks;
      * then a line a block row with the shift of each block: -1 for a zero block, "3/45"
      * for the sum of two identities shifted right by 3 and by 45, and so on. '#' starts a
-     * comment. Punctured and shortened columns may follow as in from_alist:
+     * comment. Punctured and shortened columns may follow as in from_alist, and "visited"
+     * with all block rows, counted from 0, in the order of layered decoding:
      *
-     *     # 4 x 2 blocks of 8 x 8, the last 8 columns never sent
      *     4 2 8
      *     0 3/5 1 -1
-     *     6 2   0  0
+     *     6 2   0  0 # 4 x 2 blocks of 8 x 8
      *     punctured 24-31
      *
      * At most 2^20 columns and 2^24 ones, and 4096 of each a byte of the file; memory
