@@ -18,7 +18,8 @@ endif()
 # cudaphy_kernel_folder(NAME SOURCES ... CUDA ... USES ...)
 # One folder of lib/kernels as an object library cudaphy_NAME; *.cu only where CUDA is built.
 # Without contraction of a*b+c, a result is the same whichever instruction set computed it;
-# kernels that want a fused multiply-add say so.
+# kernels that want a fused multiply-add say so. A Debug build has -O1 too: at -O0 Highway's choice
+# of a table's entry is no longer inlined, and one file's list of targets would hold for all files.
 function(cudaphy_kernel_folder name)
     cmake_parse_arguments(ARG "" "" "SOURCES;CUDA;USES" ${ARGN})
     add_library(cudaphy_${name} OBJECT ${ARG_SOURCES})
@@ -26,6 +27,7 @@ function(cudaphy_kernel_folder name)
         target_sources(cudaphy_${name} PRIVATE ${ARG_CUDA})
     endif()
     target_compile_options(cudaphy_${name} PRIVATE
+        $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-O1>
         $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
     target_link_libraries(cudaphy_${name} PUBLIC
         cudaphy_options PkgConfig::HWY TBB::tbb Threads::Threads)
