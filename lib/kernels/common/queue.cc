@@ -22,16 +22,24 @@ public:
     void release(void* memory) override { ::operator delete(memory, alignment); }
     void copy_in(void* to, const void* from, size_t bytes) override
     {
-        std::memcpy(to, from, bytes);
+        copy(to, from, bytes);
     }
     void copy_out(void* to, const void* from, size_t bytes) override
     {
-        std::memcpy(to, from, bytes);
+        copy(to, from, bytes);
     }
     void synchronize() override {}
     bool idle() override { return true; }
 
 private:
+    //! Nothing may come from or go to a null pointer, which memcpy does not take.
+    static void copy(void* to, const void* from, size_t bytes)
+    {
+        if (bytes > 0) {
+            std::memcpy(to, from, bytes);
+        }
+    }
+
     static constexpr std::align_val_t alignment{ 256 };
     backend d_where;
 };
