@@ -146,7 +146,11 @@ private:
     {
         float scale = d_p.scale;
         if (scale == 0) {
-            scale = 1 - (1 - d_code.default_scale()) / std::exp2(iteration / 15 * 1.0f);
+            const double own = d_code.default_scale();
+            const double w = std::min(1., 2 * (1 - d_code.rate()));
+            const double b = std::min(1., own + 1.6 * w / d_p.max_iterations);
+            const double below = (b - own + .15 * w) / std::pow(2., iteration / 3.);
+            scale = 1 - (1 - b + below) / std::pow(2., iteration / 15);
         }
         const bool flooding = d_p.schedule == schedules::flooding;
         auto sums = d_received;

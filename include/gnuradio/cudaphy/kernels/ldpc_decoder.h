@@ -19,9 +19,9 @@ namespace gr::cudaphy::kernels {
  *
  * The rule of a check, over its other bits n':
  * - normalised (scaled) min-sum: r_n = s · ∏ sign(q_n') · min |q_n'|. The factor s is
- *   `scale`; or, where that is 0, begins with the code's s_0 = default_scale() and halves
- *   its distance from 1 every 15 iterations: s_t = 1 − (1 − s_0) / 2^⌊t/15⌋ in iteration
- *   t = 0, 1, ... (Chen and Fossorier, IEEE Trans. Commun. 50(3), 2002; Lu Zouchen, CETC,
+ *   `scale`; or, where that is 0, rises from iteration to iteration, from below the best
+ *   fixed one, default_scale(), towards 1: docs/conventions.md, "Default factor of
+ *   min-sum". (Chen and Fossorier, IEEE Trans. Commun. 50(3), 2002; Lu Zouchen, CETC,
  *   2018.)
  * - offset min-sum: r_n = ∏ sign(q_n') · max(0, min |q_n'| − offset). (Chen et al., IEEE
  *   Trans. Commun. 53(8), 2005.)
