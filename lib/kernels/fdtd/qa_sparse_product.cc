@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE sparse_product
+#include "kernels/common/fused_testing.h"
 #include "kernels/fdtd/qa_sparse_examples.h"
 
 using namespace gr::cudaphy;
@@ -16,13 +17,7 @@ bool is_exact(sparse_format format)
     case backend::cuda:
         return format != sparse_format::ccs;
     default:
-#if defined(__x86_64__)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#elif defined(__aarch64__)
-        return true;
-#else
-        return false;
-#endif
+        return cpu_fuses_multiply_adds();
     }
 }
 

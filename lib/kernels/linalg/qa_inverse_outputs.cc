@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE inverse_outputs
+#include "kernels/common/fused_testing.h"
 #include "kernels/linalg/qa_inverse_matrices.h"
 
 using namespace gr::cudaphy;
@@ -358,12 +359,7 @@ void check_all_near(int n,
 //! The CPU's bits are CUDA's where it has a fused multiply-add.
 boost::test_tools::assertion_result cuda_and_a_fused_cpu(boost::unit_test::test_unit_id)
 {
-#if defined(__x86_64__)
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-        return false;
-    }
-#endif
-    return tested_backend() == backend::cuda;
+    return tested_backend() == backend::cuda && cpu_fuses_multiply_adds();
 }
 
 } // namespace

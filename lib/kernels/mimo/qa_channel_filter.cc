@@ -2,6 +2,7 @@
 // The channel estimator over tones and times: least squares and MMSE on patterns of
 // pilots.
 #define BOOST_TEST_MODULE channel_filter
+#include "kernels/common/fused_testing.h"
 #include "kernels/mimo/qa_channel_filter_channels.h"
 
 using namespace gr::cudaphy;
@@ -436,14 +437,9 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_refused_with_its_name)
 
 BOOST_AUTO_TEST_CASE(the_gpu_gives_the_bits_of_the_cpu_over_tones_and_times)
 {
-    if (tested_backend() != backend::cuda) {
-        return; // the CPU with itself
+    if (tested_backend() != backend::cuda || !cpu_fuses_multiply_adds()) {
+        return;
     }
-#ifdef __x86_64__
-    if (!__builtin_cpu_supports("fma")) {
-        return; // SSE4 rounds a product before it adds
-    }
-#endif
     for (const auto& p : various()) {
         std::vector<complex64> received;
         for (int i = 0; i < 5; ++i) {

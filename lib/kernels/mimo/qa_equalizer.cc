@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE equalizer
+#include "kernels/common/fused_testing.h"
 #include "kernels/common/testing.h"
 #include "kernels/mimo/qa_equalizer_oracle.h"
 #include <cstring>
@@ -429,14 +430,9 @@ BOOST_AUTO_TEST_CASE(zero_forcing_has_the_noise_that_it_reports)
 
 BOOST_AUTO_TEST_CASE(the_gpu_gives_the_bits_of_the_cpu)
 {
-    if (tested_backend() != backend::cuda) {
-        return; // the CPU with itself
+    if (tested_backend() != backend::cuda || !cpu_fuses_multiply_adds()) {
+        return;
     }
-#ifdef __x86_64__
-    if (!__builtin_cpu_supports("fma")) {
-        return; // SSE4 rounds a product before it adds
-    }
-#endif
     for (const auto method : { zf, mmse, detector::max_ratio }) {
         for (int nr = 1; nr <= 16; ++nr) {
             for (int nt = 1; nt <= nr; ++nt) {
