@@ -4,10 +4,12 @@
 // What the kernels' tests share. Included once, by a test program that defines
 // BOOST_TEST_MODULE.
 
+#include "kernels/common/highway_targets.h"
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <gnuradio/cudaphy/kernels/queue.h>
+#include <hwy/targets.h>
 #include <random>
 
 namespace gr::cudaphy::testing {
@@ -28,10 +30,30 @@ inline backend tested_backend()
     return tested;
 }
 
-//! Leaves the program early where the backend is missing, before any test case counts as
-//! passed.
+//! CUDAPHY_TEST_VECTORS=AVX2 or SSE4 keeps the CPU from newer instructions, whose bits in
+//! Highway's sets are lower.
+inline void limit_vectors()
+{
+    const char* const given = std::getenv("CUDAPHY_TEST_VECTORS");
+    const std::string name = given ? given : "";
+    if (name == "AVX2") {
+        hwy::DisableTargets(HWY_AVX2 - 1);
+    } else if (name == "SSE4") {
+        hwy::DisableTargets(HWY_SSE4 - 1);
+    } else if (!name.empty()) {
+        std::printf("CUDAPHY_TEST_VECTORS is neither AVX2 nor SSE4: %s\n", given);
+        std::exit(1);
+    }
+}
+
+//! Before any test case: leaves the program early where the backend is missing, so that
+//! none counts as passed.
 struct needs_backend {
-    needs_backend() { tested_backend(); }
+    needs_backend()
+    {
+        limit_vectors();
+        tested_backend();
+    }
 };
 
 //! Random numbers that differ from run to run; the seed is printed, and CUDAPHY_TEST_SEED

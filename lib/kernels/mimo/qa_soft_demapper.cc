@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE soft_demapper
-#include "kernels/common/highway_targets.h"
 #include "kernels/common/testing.h"
 #include "kernels/mimo/qa_soft_demapper_oracle.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
-#include <hwy/targets.h>
 #include <limits>
 #include <numeric>
 
