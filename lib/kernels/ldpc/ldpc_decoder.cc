@@ -19,12 +19,12 @@
 //   strength: DVB-S2 short 3/5 with 8PSK at 6.3 dB Es/N0, 50 iterations, fails in 589 of
 //   3200 frames with .77, in 4 of 19200 with a factor rising from there. (Those 4 end
 //   with 5 to 30 bits wrong; every factor and rise tried leaves about as many.) 15
-//   iterations decide most words; rising earlier costs more near the threshold, where 50
-//   iterations lose about 0.03 dB as it is.
+//   iterations decide most words before it comes closer to 1. (Figures of a factor that
+//   does no more than that.)
 //   Besides, it begins below the best fixed one and ends above: the first messages are
 //   the least certain, and there min-sum overestimates most. The weight takes this back
-//   for codes of high rate, which are done in a few iterations. docs/performance.md has
-//   what it gains.
+//   for codes of high rate, which are done in a few iterations. The law stands in
+//   docs/conventions.md, what it gains in docs/performance.md.
 // - Sum-product is computed pair by pair, forwards and backwards along a check's bits:
 //   |a + b| = min(|a|, |b|) + ln(1 + e^-(|a| + |b|)) - ln(1 + e^-||a| - |b||), where +
 //   stands for the rule of two bits. It neither overflows nor loses large values, as a

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE channel_estimator
 #include "kernels/common/fused_testing.h"
-#include "kernels/common/testing.h"
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/channel_estimator.h>
 
@@ -355,7 +354,7 @@ BOOST_AUTO_TEST_CASE(a_plan_is_used_again_with_another_batch)
 
 BOOST_AUTO_TEST_CASE(the_gpu_gives_the_bits_of_the_cpu)
 {
-    if (tested_backend() != backend::cuda || !cpu_fuses_multiply_adds()) {
+    if (!cuda_can_be_held_to_the_cpu()) {
         return;
     }
     for (const auto& p : { orthogonal(1, 1, 3, 1),

@@ -437,7 +437,7 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_refused_with_its_name)
 
 BOOST_AUTO_TEST_CASE(the_gpu_gives_the_bits_of_the_cpu_over_tones_and_times)
 {
-    if (tested_backend() != backend::cuda || !cpu_fuses_multiply_adds()) {
+    if (!cuda_can_be_held_to_the_cpu()) {
         return;
     }
     for (const auto& p : various()) {

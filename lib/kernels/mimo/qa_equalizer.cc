@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE equalizer
 #include "kernels/common/fused_testing.h"
-#include "kernels/common/testing.h"
 #include "kernels/mimo/qa_equalizer_oracle.h"
 #include <cstring>
 
@@ -430,7 +429,7 @@ BOOST_AUTO_TEST_CASE(zero_forcing_has_the_noise_that_it_reports)
 
 BOOST_AUTO_TEST_CASE(the_gpu_gives_the_bits_of_the_cpu)
 {
-    if (tested_backend() != backend::cuda || !cpu_fuses_multiply_adds()) {
+    if (!cuda_can_be_held_to_the_cpu()) {
         return;
     }
     for (const auto method : { zf, mmse, detector::max_ratio }) {
