@@ -17,12 +17,11 @@ struct device_element<std::complex<Real>> {
     using type = std::conditional_t<std::is_same_v<Real, float>, float2, double2>;
 };
 
-//! Whether panels and tensor cores take less time than the elimination step by step.
+//! Whether blocks and tensor cores take less time than the elimination step by step.
 template <typename T>
-constexpr bool panels_are_faster(int order, pivoting pivot)
+constexpr bool blocks_are_faster(int order)
 {
-    return std::is_same_v<T, float2> && pivot != pivoting::full && order > 24 &&
-           order <= 32;
+    return std::is_same_v<T, float2> && order > 24 && order <= 32;
 }
 
 template <typename T>
@@ -41,7 +40,7 @@ public:
         if (p.order > 32) {
             prepare_inverse_block<element>(device);
         }
-        d_panels = panels_are_faster<element>(p.order, p.pivot) && has_inverse_panels();
+        d_blocks = blocks_are_faster<element>(p.order) && has_tf32_products();
     }
 
     size_t workspace_bytes(size_t batch) const override
@@ -155,8 +154,10 @@ private:
             launch_inverse_split(batch, how);
         } else if (n > 16 && n <= 32) {
             if constexpr (std::is_same_v<element, float2>) {
-                if (d_panels) {
-                    return launch_inverse_panels(batch, how);
+                if (d_blocks) {
+                    return how.pivot == pivoting::full
+                               ? launch_inverse_halves(batch, how)
+                               : launch_inverse_panels(batch, how);
                 }
             }
             launch_inverse_warp(batch, how);
@@ -177,7 +178,7 @@ private:
     typename inverse<T>::parameters d_parameters;
     int d_device;
     int d_processors = 0;
-    bool d_panels = false;
+    bool d_blocks = false;
 };
 
 } // namespace

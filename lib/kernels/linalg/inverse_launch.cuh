@@ -35,10 +35,12 @@ void launch_inverse_rows(const batch_of<float2>& batch, const inverse_launch& ho
 //! Orders 17 to 32, row-major.
 template <typename T>
 void launch_inverse_warp(const batch_of<T>& batch, const inverse_launch& how);
-//! Orders 25 to 32, row-major, without full pivoting, where the current device
-//! has_inverse_panels().
+//! Orders 25 to 32, row-major, without full pivoting, where has_tf32_products().
 void launch_inverse_panels(const batch_of<float2>& batch, const inverse_launch& how);
-bool has_inverse_panels();
+//! Orders 25 to 32, row-major, with full pivoting, where has_tf32_products().
+void launch_inverse_halves(const batch_of<float2>& batch, const inverse_launch& how);
+//! Whether what the current device runs uses its tensor cores.
+bool has_tf32_products();
 //! Orders up to 64, row-major; to be prepared once for a device.
 template <typename T>
 void launch_inverse_block(const batch_of<T>& batch, const inverse_launch& how);

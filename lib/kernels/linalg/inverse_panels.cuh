@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/linalg/inverse_tf32.cuh"
 #include "kernels/linalg/inverse_warp.cuh"
 
 // A warp a matrix of complex64, by panels of 8 columns, so that tensor cores do most of
@@ -9,11 +10,9 @@
 // row i of A becomes a_i + W_i R, or W_i R where it was a pivot's. W itself takes the
 // panel's place.
 //
-// The products are those of TF32, with 11 bits each: a = high + low, and a b = high high
-// + high low + low high to about 2^-22, as exact as float's own. A lane holds the
-// elements that the accumulators of `mma` have there, rows g, g + 8, g + 16, g + 24 and
-// columns 2 t and 2 t + 1 of each panel (g = lane / 4, t = lane % 4), and W in the same
-// places is an operand, too: the 8 products of a sum may come in any order.
+// A lane holds the elements that the accumulators of `mma` have there, rows g, g + 8,
+// g + 16, g + 24 and columns 2 t and 2 t + 1 of each panel (g = lane / 4, t = lane % 4),
+// and W in the same places is an operand, too (inverse_tf32.cuh).
 //
 // Pivots are those of the largest size, but not the bits of the other kernels. So that no
 // more than bits differ, it is given up for the elimination step by step if a pivot is
@@ -24,29 +23,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int panels_kernel_threads = 64;
-
-//! Two parts of a number that TF32 holds; of `low` the last bits are cut off there.
-struct tf32_parts {
-    uint32_t high, low;
-};
-__device__ __forceinline__ tf32_parts parts_of(float a)
-{
-    constexpr uint32_t half = 0x1000, kept_bits = 0xffffe000;
-    const uint32_t high = (__float_as_uint(a) + half) & kept_bits;
-    return { high, __float_as_uint(a - __uint_as_float(high)) };
-}
-
-//! d += a b: 16 x 8 and 8 x 8.
-__device__ __forceinline__ void
-add_product(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
-{
-#if __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
-        " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-#endif
-}
 
 template <int Panels>
 struct panels_memory {
@@ -232,53 +208,25 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
         }
         __syncwarp();
 
-        uint32_t re_high[2][4], re_low[2][4], im_high[2][4], im_low[2][4];
+        tf32_factor<4> w_half[2];
 #pragma unroll
         for (int a = 0; a < 4; ++a) {
             const float4 two = own_parts[a * rows_8];
-            const int at = a % 2;
-            const auto put = [&](int e, float real, float imaginary) {
-                const auto r = parts_of(real), i = parts_of(imaginary);
-                re_high[a / 2][at + 2 * e] = r.high;
-                re_low[a / 2][at + 2 * e] = r.low;
-                im_high[a / 2][at + 2 * e] = i.high;
-                im_low[a / 2][at + 2 * e] = i.low;
-            };
-            put(0, two.x, two.y);
-            put(1, two.z, two.w);
+            w_half[a / 2].set(a % 2, two.x, two.y);
+            w_half[a / 2].set(a % 2 + 2, two.z, two.w);
         }
 #pragma unroll
         for (int panel = 1; panel < Panels; ++panel) {
-            uint32_t r_high[2], r_low[2], i_high[2], i_low[2], j_high[2], j_low[2];
+            tf32_factor<2> r;
 #pragma unroll
             for (int h = 0; h < 2; ++h) {
                 const float2 one =
                     rows_from[h * memory_type::row_apart + 8 * (panel - 1)];
-                const auto r = parts_of(one.x), i = parts_of(one.y);
-                constexpr uint32_t sign = 0x80000000;
-                r_high[h] = r.high;
-                r_low[h] = r.low;
-                i_high[h] = i.high;
-                i_low[h] = i.low;
-                j_high[h] = i.high ^ sign;
-                j_low[h] = i.low ^ sign;
+                r.set(h, one.x, one.y);
             }
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
-                auto& to_re = re[panel][half];
-                auto& to_im = im[panel][half];
-                add_product(to_re, re_low[half], r_high);
-                add_product(to_im, re_low[half], i_high);
-                add_product(to_re, re_high[half], r_low);
-                add_product(to_im, re_high[half], i_low);
-                add_product(to_re, im_low[half], j_high);
-                add_product(to_im, im_low[half], r_high);
-                add_product(to_re, im_high[half], j_low);
-                add_product(to_im, im_high[half], r_low);
-                add_product(to_re, re_high[half], r_high);
-                add_product(to_im, re_high[half], i_high);
-                add_product(to_re, im_high[half], j_high);
-                add_product(to_im, im_high[half], r_high);
+                add_complex_product(re[panel][half], im[panel][half], w_half[half], r);
             }
         }
 #pragma unroll

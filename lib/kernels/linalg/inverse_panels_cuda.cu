@@ -15,7 +15,7 @@ void launch_inverse_panels(const batch_of<float2>& batch, const inverse_launch& 
     cuda_check_launch("inverse: gauss_jordan_panels");
 }
 
-bool has_inverse_panels()
+bool has_tf32_products()
 {
     // What a device runs may have been compiled for an older one, without its tensor
     // cores' TF32.

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 // How the fast backends choose a pivot and divide by it, so that CPU and CUDA give the
-// same bits whether rows are moved or not (but for inverse_panels.cuh, which takes the
-// same pivots as far as its other roundings let it).
+// same bits whether rows are moved or not (but for inverse_panels.cuh and _halves.cuh,
+// which take the same pivots as far as their other roundings let them).
 //
 // An element's size is |re| + |im|, as in LAPACK's i?amax; it needs no square, so no
 // range is lost. Its key is an integer: the bits of a float, or the upper 32 bits of a

@@ -37,8 +37,8 @@ CUDAPHY_API inverse_algorithm inverse_algorithm_from_name(const std::string& nam
  * every other element gets one multiply-add, and at the end the swaps are undone. The
  * fastest kernels compare |re| + |im|, to within 2^-14, where the patent compares moduli;
  * CPU and CUDA then take the same pivots and give the same bits, but for complex<float>
- * of orders 25 to 32 without full pivoting: there CUDA may work by blocks on tensor
- * cores, as exactly, by the same rule for pivots, but with other roundings.
+ * of orders 25 to 32: there CUDA may work by blocks on tensor cores, as exactly, by the
+ * same rule for pivots, but with other roundings.
  *
  * What a small pivot means is LAPACK's contract for each way of pivoting:
  * - full, as xGETC2: a pivot below max(eps |first pivot|, the smallest normal number /
