@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/linalg/inverse_halves_join.cuh"
+#include "kernels/linalg/inverse_predicated.cuh"
 #include "kernels/linalg/inverse_warp.cuh"
 
 // complex64 with full pivoting, a warp a matrix of order 25 to 32, in two parts. Steps
@@ -27,7 +28,21 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int halves_kernel_threads = 64;
+constexpr int halves_kernel_threads = 32;
+
+//! Of 1 / p, where s, a power of two, scales all pivots to near 1.
+__device__ __forceinline__ float2 conjugate_of_reciprocal(float2 p, float s)
+{
+    const float re = s * p.x;
+    const float im = s * p.y;
+    const float q = s * reciprocal_of_scaled(fused(re, re, im * im));
+    return { re * q, im * q };
+}
+//! a times b's conjugate.
+__device__ __forceinline__ float2 multiply_conjugate(float2 a, float2 b)
+{
+    return { fused(a.y, b.y, a.x * b.x), fused(a.y, b.x, -(a.x * b.y)) };
+}
 
 //! X, its status and its determinant, or false.
 template <bool Determinant>
@@ -71,40 +86,41 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
     for (int a = 0; a < A; ++a) {
         row_id[a] = id_of(deal::row(a, down), n);
     }
-    // Of the columns that are left, and 0 of those that are not.
-    bool left[B];
+    // Of the columns that are left.
     int size[B];
 #pragma unroll
     for (int b = 0; b < B; ++b) {
-        left[b] = deal::column(b, across) < n;
-        size[b] = 0;
+        size[b] = deal::column(b, across) < n ? 0 : no_size;
     }
     int id = id_of(lane, n); // of column `lane`; once it is done, its pivot's row
-    bool ordinary = true;
-    float scale = 1; // of reciprocals
-    // What a pivot's key must reach.
+    // What a pivot's key must reach; below all keys once the matrix is given up.
+    constexpr int given_up = -1;
     int bound = above_all_keys;
+    float scale = 1; // of reciprocals
 
-    float2* const found_part = kept(&memory.found[across]);
-    float2* const found_lane = kept(&memory.found[lane]);
-    auto* const row_part = reinterpret_cast<float4*>(kept(&memory.row[2 * across]));
-    float2* const row_lane = kept(&memory.row[deal::place_in_row(lane)]);
+    float2* const found_part = kept(&memory.row[0][2 * across]);
+    float2* const found_lane = kept(&memory.row[0][deal::place_in_row(lane)]);
+    const auto* const row_part = reinterpret_cast<const float4*>(found_part + 32);
+    float2* const row_lane = found_lane + 32;
     float4* const pivot_lane = kept(&memory.pivot_of[lane]);
     auto* const column_part = kept(&memory.column[down * halves_memory::column_apart]);
     float2* pivot_k = kept(memory.pivots);
 
-    // Step k, with what is left in the first slots of rows and columns.
-    const auto step = [&](int k, auto row_slots, auto column_slots) {
+    // With what is left in the first slots of rows and columns.
+    const auto step = [&](auto row_slots, auto column_slots) {
         constexpr int Down = decltype(row_slots)::value;
         constexpr int Across = decltype(column_slots)::value;
+        bool left[Across];
+#pragma unroll
+        for (int b = 0; b < Across; ++b) {
+            left[b] = size[b] != no_size;
+        }
         int key[Down];
 #pragma unroll
         for (int a = 0; a < Down; ++a) {
 #pragma unroll
             for (int b = 0; b < Across; ++b) {
-                if (left[b]) {
-                    size[b] = bits_of(size_of(m[a][b]));
-                }
+                update_size(left[b], size[b], m[a][b]);
             }
             int largest = size[0];
             if constexpr (Across == 4) {
@@ -121,58 +137,48 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         best = largest_of_lanes<32>(best);
         const int i = index_in(best);
         if (best < bound) {
-            if (k == 0) {
-                constexpr float least = 0x1p-64f, most = 0x1p70f, span = 0x1p-16f;
-                const float first = __int_as_float(best);
-                ordinary = first >= least && first <= most;
-                scale = scale_for_bits<float>(best);
-                bound = bits_of(span * first);
-            } else {
-                ordinary = false;
-            }
+            constexpr float least = 0x1p-64f, most = 0x1p70f, span = 0x1p-16f;
+            const bool is_first = bound == above_all_keys;
+            const float size_of_it = __int_as_float(best);
+            const bool ordinary = size_of_it >= least && size_of_it <= most;
+            bound = is_first && ordinary ? bits_of(span * size_of_it) : given_up;
+            scale = scale_for_bits<float>(best);
         }
         const bool has_row = down == i % deal::down;
-        at_slot<Down>(i / deal::down, [&](auto slot) {
+        at_slot<Down>(asked_late{ i / deal::down }, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
-            if (has_row) {
 #pragma unroll
-                for (int b = 0; b < Across; ++b) {
-                    found_part[b * deal::across] = m[a][b];
-                }
-                row_id[a] = 0;
+            for (int b = 0; b < Across; ++b) {
+                store_if(
+                    has_row, found_part + deal::place_in_row(b * deal::across), m[a][b]);
             }
+            row_id[a] = has_row ? 0 : row_id[a];
         });
         __syncwarp();
         const float2 a_lane = *found_lane;
-        const float2 r_lane = reciprocal(a_lane, scale); // while the column is found
+        const float2 r_lane = conjugate_of_reciprocal(a_lane, scale); // while j is found
         const int j =
             index_in(largest_of_lanes<32>(key_with(bits_of(size_of(a_lane)), id)));
         const float2 r = from_lane(r_lane, j);
-        at_slot<Across>(j / deal::across, [&](auto slot) {
+        const bool has_column = across == j % deal::across;
+        at_slot<Across>(asked_late{ j / deal::across }, [&](auto slot) {
             constexpr int b = decltype(slot)::value;
-            if (across == j % deal::across) {
-                auto* const to = reinterpret_cast<float4*>(column_part);
+            auto* const to = reinterpret_cast<float4*>(column_part);
 #pragma unroll
-                for (int a = 0; a < Down; a += 2) {
-                    const float2 one = m[a][b], other = m[a + 1][b];
-                    to[a / 2] = float4{ one.x, one.y, other.x, other.y };
-                }
-                if (has_row) {
-                    column_part[i / deal::down] = float2{ 0, 0 };
-                }
-                left[b] = false;
-                size[b] = 0;
+            for (int a = 0; a < Down; a += 2) {
+                const float2 one = m[a][b], other = m[a + 1][b];
+                store_if(has_column, to + a / 2, { one.x, one.y, other.x, other.y });
             }
+            size[b] = has_column ? no_size : size[b];
         });
-        *row_lane = select(lane == j, float2{ 2, 0 }, multiply(a_lane, r));
-        if (lane == j) {
-            id = i;
-            *pivot_lane = float4{ r.x, r.y, a_lane.x, a_lane.y };
-            if constexpr (Determinant) {
-                *pivot_k = a_lane;
-            }
+        store_if(has_row && has_column, column_part + i / deal::down, { 0, 0 });
+        const bool has_pivot = lane == j;
+        *row_lane = select(has_pivot, float2{ 2, 0 }, multiply_conjugate(a_lane, r));
+        id = has_pivot ? i : id;
+        store_if(has_pivot, pivot_lane, { r.x, r.y, a_lane.x, a_lane.y });
+        if constexpr (Determinant) {
+            store_if(has_pivot, pivot_k++, a_lane);
         }
-        ++pivot_k;
         __syncwarp();
 
         float2 t[Across];
@@ -198,11 +204,11 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         }
     };
 
-    int k = 0;
+    int steps = n - half;
 #pragma unroll 1
-    for (; k < n - half; ++k) {
-        step(k, slot_constant<A>(), slot_constant<B>());
-    }
+    do {
+        step(slot_constant<A>(), slot_constant<B>());
+    } while (--steps);
 
     char* const x = reinterpret_cast<char*>(kept(memory.x));
     const bool done = lane < n && id <= inverse_pivot::index_mask;
@@ -226,7 +232,7 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
     memory.error_at[lane] = -1;
     if (done || lane >= n) {
         const float4 both = done ? *pivot_lane : float4{ 0, 0, 0, 0 };
-        const float2 by{ both.x, both.y };
+        const float2 by{ both.x, -both.y };
         memory.row_scale[done ? pivot_place : lane] = by;
         memory.column_scale[column_place] = by;
         if (done) {
@@ -259,15 +265,15 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
     }
 #pragma unroll
     for (int b = 0; b < Across; ++b) {
-        left[b] = true;
         size[b] = 0;
     }
     id = id_of(lane, half);
+    steps = half;
 #pragma unroll 1
-    for (; k < n; ++k) {
-        step(k, slot_constant<Down>(), slot_constant<Across>());
-    }
-    if (!ordinary) {
+    do {
+        step(slot_constant<Down>(), slot_constant<Across>());
+    } while (--steps);
+    if (bound == given_up) {
         return false;
     }
 
@@ -277,7 +283,7 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         memory.x_row_offset[id] = memory.row_offset[lane];
         memory.x_column[lane] = id;
         const float4 both = *pivot_lane;
-        memory.row_scale[id] = memory.column_scale[lane] = float2{ both.x, both.y };
+        memory.row_scale[id] = memory.column_scale[lane] = float2{ both.x, -both.y };
     }
     __syncwarp();
 #pragma unroll
@@ -297,7 +303,7 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         const float4 both = *pivot_lane;
         auto* const of_pivot =
             reinterpret_cast<float2*>(x + memory.row_offset[lane]) + id;
-        add_to(*of_pivot, scaling_error({ both.x, both.y }, { both.z, both.w }));
+        add_to(*of_pivot, scaling_error({ both.x, -both.y }, { both.z, both.w }));
     }
     __syncwarp();
     const halves_result all = join_halves(memory, lane / 4, lane % 4);
@@ -323,8 +329,8 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
     return true;
 }
 
-//! Blocks of a multiprocessor: a few registers more would leave 7.
-constexpr int halves_kernel_blocks = 8;
+//! Blocks of a multiprocessor: a few registers more would leave 15.
+constexpr int halves_kernel_blocks = 16;
 
 template <bool Determinant>
 __global__ void __launch_bounds__(halves_kernel_threads, halves_kernel_blocks)

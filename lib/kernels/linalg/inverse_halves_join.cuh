@@ -44,15 +44,16 @@ struct halves_memory {
     static constexpr int column_apart = deal::rows + 2;
     //! Rows as they are, columns by places; or all by rows' places and output's columns.
     __align__(16) float2 x[deal::order * apart];
-    __align__(16) float2 found[32]; //!< the pivot's row as it was found
-    __align__(16) float2 row[32];   //!< and divided by the pivot
+    //! The pivot's row as it was found, and divided by the pivot.
+    __align__(16) float2 row[2][32];
     __align__(16) float2 column[deal::down * column_apart];
     __align__(16) float2 column_scale[32]; //!< 1 / pivot
     float2 row_scale[32];
-    __align__(16) float4 pivot_of[32]; //!< of columns in the part's order: 1 / p and p
-    float2 pivots[32];                 //!< by steps, if they are asked for
-    __align__(16) int row_offset[32];  //!< bytes, of the row at a place
-    __align__(16) int column_to[32];   //!< of the output
+    __align__(
+        16) float4 pivot_of[32]; //!< by columns in the part's order: 1 / p's conjugate, p
+    float2 pivots[32];           //!< by steps, if they are asked for
+    __align__(16) int row_offset[32]; //!< bytes, of the row at a place
+    __align__(16) int column_to[32];  //!< of the output
     int row_to[32];
     int column_name[32]; //!< of the column at a place
     int column_place[32];

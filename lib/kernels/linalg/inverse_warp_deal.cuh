@@ -13,8 +13,8 @@ struct slot_constant {
 
 //! Calls part(slot_constant<slot>()) for a slot below Slots, the same in all lanes: by
 //! a branch a bit.
-template <int Slots, int First = 0, typename Part>
-__device__ __forceinline__ void at_slot(int slot, const Part& part)
+template <int Slots, int First = 0, typename Slot, typename Part>
+__device__ __forceinline__ void at_slot(Slot slot, const Part& part)
 {
     if constexpr (Slots == 1) {
         part(slot_constant<First>());
