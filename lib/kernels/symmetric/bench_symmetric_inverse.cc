@@ -98,6 +98,8 @@ private:
             for (size_t item = 0; item < d_batch; ++item) {
                 copies.insert(copies.end(), a.begin(), a.end());
             }
+            // Kernels of OpenBLAS read past a matrix's end (0.3.21, cgemv for SSE3).
+            copies.resize(copies.size() + n);
             const auto start = std::chrono::steady_clock::now();
             for (size_t item = 0; item < d_batch; ++item) {
                 info = run(copies.data() + item * a.size());
