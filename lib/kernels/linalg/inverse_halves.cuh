@@ -103,7 +103,7 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
     const auto* const row_part = reinterpret_cast<const float4*>(found_part + 32);
     float2* const row_lane = found_lane + 32;
     float4* const pivot_lane = kept(&memory.pivot_of[lane]);
-    auto* const column_part = kept(&memory.column[down * halves_memory::column_apart]);
+    auto* const column_part = kept(&memory.column[down * deal::apart]);
     float2* pivot_k = kept(memory.pivots);
 
     // With what is left in the first slots of rows and columns.
@@ -122,19 +122,9 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
             for (int b = 0; b < Across; ++b) {
                 update_size(left[b], size[b], m[a][b]);
             }
-            int largest = size[0];
-            if constexpr (Across == 4) {
-                largest = __vimax3_s32(size[0], size[1], size[2]);
-            }
-            largest = max(largest, size[Across - 1]);
-            key[a] = key_with(largest, row_id[a]);
+            key[a] = key_with(largest_size<Across>(size), row_id[a]);
         }
-        int best = max(key[0], key[1]);
-#pragma unroll
-        for (int a = 2; a < Down; a += 2) {
-            best = __vimax3_s32(key[a], key[a + 1], best);
-        }
-        best = largest_of_lanes<32>(best);
+        const int best = largest_of_lanes<32>(largest_key(key));
         const int i = index_in(best);
         if (best < bound) {
             constexpr float least = 0x1p-64f, most = 0x1p70f, span = 0x1p-16f;

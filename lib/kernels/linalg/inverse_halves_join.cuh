@@ -3,6 +3,7 @@
 
 #include "kernels/linalg/inverse_steps.cuh"
 #include "kernels/linalg/inverse_tf32.cuh"
+#include "kernels/linalg/inverse_warp_deal.cuh"
 
 // The second part of inverse_halves.cuh: A's inverse of its blocks, by tensor cores, and
 // what lanes tell each other.
@@ -11,26 +12,11 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 //! How a matrix is dealt out.
-struct halves_deal {
+struct halves_deal : warp_deal<float2, 32> {
     static constexpr int order = 32;
-    static constexpr int down = 4;
-    static constexpr int across = 8;
-    static constexpr int rows = order / down; //!< a lane
-    static constexpr int columns = order / across;
     static constexpr int half = 16; //!< order of S
     static constexpr int rows_of_half = half / down;
     static constexpr int columns_of_half = half / across;
-
-    __device__ static int row(int slot, int down_at) { return slot * down + down_at; }
-    __device__ static int column(int slot, int across_at)
-    {
-        return slot * across + across_at;
-    }
-    //! Of the pivot's row: of a lane's elements two are side by side.
-    __device__ static int place_in_row(int j)
-    {
-        return j / half * half + j % across * 2 + j / across % 2;
-    }
 };
 
 //! What lanes tell each other. Of its rows and columns the ones that are left after the
@@ -41,17 +27,16 @@ struct halves_memory {
     // Apart so that lanes' accesses meet all banks.
     static constexpr int apart = 40;
     static constexpr int out_apart = 34;
-    static constexpr int column_apart = deal::rows + 2;
     //! Rows as they are, columns by places; or all by rows' places and output's columns.
     __align__(16) float2 x[deal::order * apart];
     //! The pivot's row as it was found, and divided by the pivot.
     __align__(16) float2 row[2][32];
-    __align__(16) float2 column[deal::down * column_apart];
+    __align__(16) float2 column[deal::down * deal::apart];
     __align__(16) float2 column_scale[32]; //!< 1 / pivot
     float2 row_scale[32];
-    __align__(
-        16) float4 pivot_of[32]; //!< by columns in the part's order: 1 / p's conjugate, p
-    float2 pivots[32];           //!< by steps, if they are asked for
+    //! By columns in the part's order: 1 / p's conjugate, and p.
+    __align__(16) float4 pivot_of[32];
+    float2 pivots[32];                //!< by steps, if they are asked for
     __align__(16) int row_offset[32]; //!< bytes, of the row at a place
     __align__(16) int column_to[32];  //!< of the output
     int row_to[32];

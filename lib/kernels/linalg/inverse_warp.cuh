@@ -40,6 +40,34 @@ __device__ inline int index_in(int key)
     return inverse_pivot::index_mask - (key & inverse_pivot::index_mask);
 }
 
+//! Of the first Count sizes of a lane's row, two to four.
+template <int Count, int B>
+__device__ __forceinline__ int largest_size(const int (&size)[B])
+{
+    static_assert(Count >= 2 && Count <= 4 && Count <= B);
+    int largest = size[0];
+    if constexpr (Count >= 3) {
+        largest = __vimax3_s32(size[0], size[1], size[2]);
+    }
+    if constexpr (Count % 2 == 0) {
+        largest = max(largest, size[Count - 1]);
+    }
+    return largest;
+}
+
+//! Of a lane's rows, an even number.
+template <int Down>
+__device__ __forceinline__ int largest_key(const int (&key)[Down])
+{
+    static_assert(Down % 2 == 0);
+    int best = max(key[0], key[1]);
+#pragma unroll
+    for (int a = 2; a < Down; a += 2) {
+        best = __vimax3_s32(key[a], key[a + 1], best);
+    }
+    return best;
+}
+
 //! The bits that any lane has.
 __device__ inline unsigned union_of_lanes(unsigned bits)
 {
@@ -226,21 +254,9 @@ invert_by_warp(const batch_of<T>& batch,
                         size[b] = bits_of(size_of(m[a][b]));
                     }
                 }
-                int largest = size[0];
-                if constexpr (Across >= 3) {
-                    largest = __vimax3_s32(size[0], size[1], size[2]);
-                }
-                if constexpr (Across % 2 == 0) {
-                    largest = max(largest, size[Across - 1]);
-                }
-                key[a] = key_with(largest, row_id[a]);
+                key[a] = key_with(largest_size<Across>(size), row_id[a]);
             }
-            int best = max(key[0], key[1]);
-#pragma unroll
-            for (int a = 2; a < Down; a += 2) {
-                best = __vimax3_s32(key[a], key[a + 1], best);
-            }
-            i = index_in(largest_of_lanes<32>(best));
+            i = index_in(largest_of_lanes<32>(largest_key(key)));
         } else {
             take_column(slot_k);
             __syncwarp();
