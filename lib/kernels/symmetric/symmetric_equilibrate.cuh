@@ -42,14 +42,14 @@ __device__ inline int exponent_step(R size)
 }
 
 //! Of a matrix over a block of Side x `across` threads, (y + Side r, x + across c) in
-//! e[r][c]: the largest sum of a row's sizes.
+//! e[r][c]: the largest sum of a row's sizes, or NaN where one is not finite.
 template <typename E, int Parts, int Columns, int Side>
 __device__ inline real_of<E> largest_row_sum(const E (&e)[Parts][Columns])
 {
     using R = real_of<E>;
     constexpr int across = Side * Parts / Columns;
     __shared__ R largest[Side];
-    R most = 0;
+    R most = 0, zero = 0; // the latter NaN, once a sum was infinite
 #pragma unroll
     for (int r = 0; r < Parts; ++r) {
         R total = 0;
@@ -61,16 +61,18 @@ __device__ inline real_of<E> largest_row_sum(const E (&e)[Parts][Columns])
             total += __shfl_xor_sync(0xffffffff, total, apart);
         }
         most = fmax(most, total);
+        zero += total - total;
     }
     __syncthreads();
     if (threadIdx.x % across == 0) {
-        largest[threadIdx.x / across] = most;
+        largest[threadIdx.x / across] = most + zero;
     }
     __syncthreads();
     for (int y = 0; y < Side; ++y) {
         most = fmax(most, largest[y]);
+        zero += largest[y] - largest[y];
     }
-    return most;
+    return most + zero;
 }
 
 //! Equilibrates such a matrix; its rows' exponents come out. Returns the largest sum of a

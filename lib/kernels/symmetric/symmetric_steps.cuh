@@ -122,9 +122,8 @@ public:
                     constant(a), a, order, first, nullptr, d_states);
         } else {
             constexpr int parts = unknown_leaf / small_side;
-            invert_small_unknown<W, W, parts>
-                <<<grid, unknown_threads<W, parts>, 0, d_stream>>>(
-                    constant(a), a, order, d_failed, d_states);
+            invert_small_unknown<W, W, parts><<<grid, small_threads, 0, d_stream>>>(
+                constant(a), a, order, d_failed, d_states);
         }
         cuda_check_launch("symmetric_inverse: invert_small");
     }
