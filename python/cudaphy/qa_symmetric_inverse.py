@@ -169,10 +169,11 @@ class qa_symmetric_inverse(unittest.TestCase):
             cudaphy.symmetric_inverse(np.ones((0, 0)), backend=BACKEND)
         for wrong in (
             {"definite": "negative"},
+            {"definite": True},
             {"algorithm": "slowest"},
             {"backend": "gpu"},
         ):
-            with self.assertRaisesRegex(ValueError, *wrong.values()):
+            with self.assertRaisesRegex(ValueError, *map(str, wrong.values())):
                 cudaphy.symmetric_inverse(np.eye(3), **{"backend": BACKEND, **wrong})
         for v, d, forgetting, text in (
             (np.ones(4), 1, 1, "v has shape"),
