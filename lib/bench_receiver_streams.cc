@@ -20,9 +20,9 @@
 // publish what lies in their rings since the start and a sink that reads nothing, SLOTS
 // (16; 0: what each block takes by itself) a launch, in PAIRS (11) of flowgraphs that run
 // by turns of SECONDS (0.1): codewords a second, the chain's share with its interval of
-// confidence, and the frames of a batch. A slot of 20 MHz: 1200 tones, 14 symbols, 4 x 4,
-// 64-QAM, 5G LDPC of rate 1/2, DM-RS in 2 symbols. Noise, so that every codeword takes
-// all 10 iterations.
+// confidence; and of each block a batch's frames and how long its kernels take. A slot
+// of 20 MHz: 1200 tones, 14 symbols, 4 x 4, 64-QAM, 5G LDPC of rate 1/2, DM-RS in 2
+// symbols. Noise, so that every codeword takes all 10 iterations.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::benchmarks;
@@ -162,17 +162,16 @@ public:
         return rate;
     }
 
-    //! Frames of a batch of each block, on average.
-    std::vector<double> batches() const
+    void print_batches() const
     {
-        std::vector<double> found;
         for (const auto& block : d_row) {
             const auto counted = dynamic_cast<const counting_block&>(*block).statistics();
-            found.push_back(double(counted.frames) / double(counted.batches));
+            std::printf("  %-24s %10.1f %10.1f\n",
+                        block->name().c_str(),
+                        double(counted.frames) / double(counted.batches),
+                        1e6 * counted.compute_seconds / double(counted.batches));
         }
-        return found;
     }
-    std::string name(size_t block) const { return d_row[block]->name(); }
 
 private:
     std::vector<std::shared_ptr<turn_source>> d_sources;
@@ -214,15 +213,9 @@ try {
         }
         shares.push_back(median(shares_here));
         if (f == 0) {
-            std::printf("frames a batch:");
-            for (const int which : { 1, 0 }) {
-                const auto batches = flowgraph[which]->batches();
-                for (size_t b = 0; b < batches.size(); ++b) {
-                    std::printf(
-                        " %s %.1f", flowgraph[which]->name(b).c_str(), batches[b]);
-                }
-            }
-            std::printf("\n");
+            std::printf("  %-24s %10s %10s\n", "a batch", "frames", "kernels, us");
+            flowgraph[1]->print_batches();
+            flowgraph[0]->print_batches();
         }
     }
     const auto [least, most] = median_between(shares);

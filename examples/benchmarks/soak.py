@@ -44,7 +44,7 @@ def device_memory(arguments):
 def check_memory(samples, first):
     """Whether memory, (host, device) of each sample, is the same from `first` on; says so."""
     good = True
-    for where, sizes in zip(("host", "GPU"), zip(*samples)):
+    for where, sizes in zip(("host", "GPU, all its programs,"), zip(*samples)):
         if sizes[first] is None:
             continue
         growth = sizes[-1] - sizes[first]
