@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
-#include "kernels/receiver/mimo_receiver_testing.h"
+#include "runtime/benchmark_cell.h"
 #include "runtime/benchmark_quantiles.h"
 #include "runtime/benchmark_turns.h"
 #include <array>
@@ -29,8 +29,7 @@ using namespace gr::cudaphy::benchmarks;
 
 namespace {
 
-constexpr int antennas = 4, tones = 1200, symbols = 14, pilot_symbols = 2;
-constexpr int data_symbols = symbols - pilot_symbols, iterations = 10, turns = 3;
+constexpr int pilot_symbols = 2, data_symbols = symbols - pilot_symbols, turns = 3;
 constexpr int bits = 6; //!< of a point
 
 //! Received tones; what comes of them are bits, a byte each.
@@ -46,27 +45,6 @@ struct noise : content {
     }
     bool is_first_result(const void*) const override { return true; }
 };
-
-kernels::ldpc_code::sptr code()
-{
-    static const auto made = kernels::ldpc_code::nr5g(1, 384, 24);
-    return made;
-}
-
-testing::receiver::parameters cell()
-{
-    kernels::nr_dmrs dmrs;
-    dmrs.ports = antennas;
-    dmrs.resource_blocks = tones / 12;
-    dmrs.symbols = { 0 };
-    dmrs.double_symbol = true;
-    auto p = testing::receiver_of(
-        kernels::nr_dmrs_pilots(dmrs), antennas, symbols, { 2, 3 }, "qam64", code());
-    p.pilots.errors_as_noise = true;
-    p.decoding.max_iterations = iterations;
-    p.decoding.llr = kernels::ldpc_decoder::number::int8;
-    return p;
-}
 
 //! A receiver in one block or block by block, started, that runs by turns.
 class receiver_flowgraph
@@ -117,12 +95,12 @@ public:
                                                       0,
                                                       "int8");
             ldpc_decoder_options decoding;
-            decoding.max_iterations = iterations;
+            decoding.max_iterations = cell().decoding.max_iterations;
             decoding.type = "int8";
             ldpc_block_options where;
             where.backend = backend;
-            where.max_batch = slots * (vectors * antennas * bits / code()->n());
-            const auto decoder = ldpc_decoder::make(code(), decoding, {}, where);
+            where.max_batch = slots * (vectors * antennas * bits / cell_code()->n());
+            const auto decoder = ldpc_decoder::make(cell_code(), decoding, {}, where);
             d_top->connect(source(pilot_symbols), 0, estimator, 0);
             d_top->connect(source(data_symbols), 0, equalizer, 0);
             for (const int port : { 0, 1 }) { // channel matrices, noise variances
@@ -154,7 +132,7 @@ public:
         std::this_thread::sleep_for(seconds(time / 4));
         d_sink->begin();
         std::this_thread::sleep_for(seconds(time));
-        const double rate = d_sink->rate() / code()->k();
+        const double rate = d_sink->rate() / cell_code()->k();
         for (const auto& source : d_sources) {
             source->pause();
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
-#include "kernels/receiver/mimo_receiver_testing.h"
+#include "runtime/benchmark_cell.h"
 #include "runtime/benchmark_quantiles.h"
 #include <algorithm>
 #include <atomic>
@@ -28,28 +28,11 @@ using clock_type = std::chrono::steady_clock;
 
 namespace {
 
-constexpr int antennas = 4, tones = 1200, symbols = 14, slot_items = tones * symbols;
+using benchmarks::antennas, benchmarks::symbols, benchmarks::tones;
+
+constexpr int slot_items = tones * symbols;
 constexpr size_t item_bytes = sizeof(gr_complex) * antennas;
 constexpr int warm_up = 50;
-
-testing::receiver::parameters cell()
-{
-    kernels::nr_dmrs dmrs;
-    dmrs.ports = antennas;
-    dmrs.resource_blocks = tones / 12;
-    dmrs.symbols = { 0 };
-    dmrs.double_symbol = true;
-    auto p = testing::receiver_of(kernels::nr_dmrs_pilots(dmrs),
-                                  antennas,
-                                  symbols,
-                                  { 2, 3 },
-                                  "qam64",
-                                  kernels::ldpc_code::nr5g(1, 384, 24));
-    p.pilots.errors_as_noise = true;
-    p.decoding.max_iterations = 10;
-    p.decoding.llr = kernels::ldpc_decoder::number::int8;
-    return p;
-}
 
 //! What source and sink share.
 struct acknowledgement {
@@ -156,7 +139,7 @@ int main(int argc, char** argv)
 {
     gr::logging::singleton().set_default_level(gr::log_level::warn);
     const auto measured = benchmarks::measured_backends(argc, argv);
-    const auto p = cell();
+    const auto p = benchmarks::cell();
     const auto sizes = kernels::mimo_receiver::slot_of(p);
     std::mt19937 engine(1);
     std::printf("us from GNU Radio's buffer to the sink, slots one at a time\n"
