@@ -42,7 +42,6 @@ using namespace gr::cudaphy::benchmarks;
 namespace {
 
 constexpr int repeats = 5;
-constexpr int turns = 3; //!< of a flowgraph between Copy blocks
 
 //! Blocks in a row, and how their streams go.
 struct chain {
@@ -242,59 +241,37 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
 //! Whether streams on the device cost anything where others limit the rate.
 void print_between_copies(const benchmark& runs, const matrices& content, int max_batch)
 {
-    std::vector<double> gains;
-    std::array<std::vector<double>, 2> rates, first_busy, last_busy; // host, device
-    for (int f = 0; f < runs.pairs; ++f) {
-        std::array<inverses, 2> rows;
-        std::array<std::unique_ptr<row_between_copies>, 2> flowgraph;
-        std::vector<double> gains_here;
-        for (const int which : { f % 2, 1 - f % 2 }) {
+    std::array<inverses, 2> rows; // through the host, on the device
+    std::array<std::vector<double>, 2> first_busy, last_busy;
+    const auto found = compare(
+        runs.pairs,
+        runs.run_seconds,
+        [&](int which) {
             rows[which] = runs.make_row(3, content.order, "", max_batch);
             stay_on_device(which == 1);
-            flowgraph[which] = std::make_unique<row_between_copies>(
+            return std::make_unique<row_between_copies>(
                 content,
                 std::vector<gr::block_sptr>(rows[which].begin(), rows[which].end()),
                 std::max(4L * max_batch, 8192L));
-        }
-        for (const auto& one : flowgraph) {
-            one->take_turn(runs.run_seconds);
-            one->busy = {};
-        }
-        for (int turn = 0; turn < turns; ++turn) {
-            std::array<double, 2> rate{};
-            const int first = (f + turn) % 2;
-            for (const int which : { first, 1 - first }) {
-                rate[which] = flowgraph[which]->take_turn(runs.run_seconds);
-                rates[which].push_back(rate[which]);
+        },
+        [&](const auto& flowgraphs) {
+            for (int which = 0; which < 2; ++which) {
+                benchmark::check(rows[which], flowgraphs[which]->sink());
+                first_busy[which].push_back(median(flowgraphs[which]->busy[0]));
+                last_busy[which].push_back(median(flowgraphs[which]->busy[1]));
             }
-            gains_here.push_back(rate[1] / rate[0]);
-        }
-        gains.push_back(median(gains_here));
-        for (int which = 0; which < 2; ++which) {
-            benchmark::check(rows[which], flowgraph[which]->sink());
-            first_busy[which].push_back(median(flowgraph[which]->busy[0]));
-            last_busy[which].push_back(median(flowgraph[which]->busy[1]));
-        }
-    }
-    const auto [least, most] = median_between(gains);
-    std::printf(
-        "Copy, 3 blocks %d x %d, max_batch %d, Copy: on the device %.3f x, median "
-        "of %d pairs of flowgraphs with %d turns each, with 95 %% certainty %.3f "
-        "to %.3f\n",
-        content.order,
-        content.order,
-        max_batch,
-        median(gains),
-        runs.pairs,
-        turns,
-        least,
-        most);
+        });
+    std::printf("Copy, 3 blocks %d x %d, max_batch %d, Copy: on the device ",
+                content.order,
+                content.order,
+                max_batch);
+    print_gain(found);
     constexpr std::array<const char*, 2> names{ "through the host", "on the device" };
     for (int which = 0; which < 2; ++which) {
         std::printf("  %-32s %8.2f M/s, the first Copy's thread at work %.0f %% of the "
                     "time, the last one's %.0f %%\n",
                     names[which],
-                    1e-6 * median(rates[which]),
+                    1e-6 * median(found.rates[which]),
                     100 * median(first_busy[which]),
                     100 * median(last_busy[which]));
     }

@@ -20,7 +20,7 @@
 // publish what lies in their rings since the start and a sink that reads nothing, SLOTS
 // (16; 0: what each block takes by itself) a launch, in PAIRS (11) of flowgraphs that run
 // by turns of SECONDS (0.1): codewords a second, the chain's share with its interval of
-// confidence; and of each block a batch's frames and how long its kernels take. A slot
+// confidence, and of each block a batch's frames and how long its kernels take. A slot
 // of 20 MHz: 1200 tones, 14 symbols, 4 x 4, 64-QAM, 5G LDPC of rate 1/2, DM-RS in 2
 // symbols. Noise, so that every codeword takes all 10 iterations.
 
@@ -29,7 +29,7 @@ using namespace gr::cudaphy::benchmarks;
 
 namespace {
 
-constexpr int pilot_symbols = 2, data_symbols = symbols - pilot_symbols, turns = 3;
+constexpr int pilot_symbols = 2, data_symbols = symbols - pilot_symbols;
 constexpr int bits = 6; //!< of a point
 
 //! Received tones; what comes of them are bits, a byte each.
@@ -57,6 +57,7 @@ public:
         : d_sink(gnuradio::make_block_sptr<turn_sink>(received)),
           d_top(gr::make_top_block("receiver"))
     {
+        const auto p = cell();
         const auto source = [&](int of_slot) {
             d_sources.push_back(gnuradio::make_block_sptr<turn_source>(received));
             d_sources.back()->set_min_output_buffer(4L * (slots ? slots : 16) * of_slot *
@@ -64,11 +65,11 @@ public:
             return d_sources.back();
         };
         if (whole) {
-            d_row = { mimo_receiver::make(cell(), {}, "", backend, 0, slots) };
+            d_row = { mimo_receiver::make(p, {}, "", backend, 0, slots) };
             d_top->connect(source(symbols), 0, d_row[0], 0);
         } else {
             const auto estimator =
-                mimo_channel_estimator::make(cell().pilots, "", backend, 0, slots);
+                mimo_channel_estimator::make(p.pilots, "", backend, 0, slots);
             const auto equalizer = mimo_equalizer::make(antennas,
                                                         antennas,
                                                         "mmse",
@@ -95,7 +96,7 @@ public:
                                                       0,
                                                       "int8");
             ldpc_decoder_options decoding;
-            decoding.max_iterations = cell().decoding.max_iterations;
+            decoding.max_iterations = p.decoding.max_iterations;
             decoding.type = "int8";
             ldpc_block_options where;
             where.backend = backend;
@@ -140,6 +141,8 @@ public:
         return rate;
     }
 
+    void warm_up(double time) { take_turn(time); }
+
     void print_batches() const
     {
         for (const auto& block : d_row) {
@@ -170,45 +173,27 @@ try {
     const double time = argc > 3 ? std::stod(argv[3]) : 0.1;
     const int pairs = argc > 4 ? std::stoi(argv[4]) : 11;
     const noise received;
-    std::array<std::vector<double>, 2> rates; // block by block, in one
-    std::vector<double> shares;
-    for (int f = 0; f < pairs; ++f) {
-        std::array<std::unique_ptr<receiver_flowgraph>, 2> flowgraph;
-        for (const int which : { f % 2, 1 - f % 2 }) {
-            flowgraph[which] = std::make_unique<receiver_flowgraph>(
-                received, backend, slots, which == 1);
-            flowgraph[which]->take_turn(time);
-        }
-        std::vector<double> shares_here;
-        for (int turn = 0; turn < turns; ++turn) {
-            std::array<double, 2> rate{};
-            const int first = (f + turn) % 2;
-            for (const int which : { first, 1 - first }) {
-                rate[which] = flowgraph[which]->take_turn(time);
-                rates[which].push_back(rate[which]);
+    bool is_first = true;
+    std::printf("backend %s, %d slots a launch\n", backend.c_str(), slots);
+    const auto found = compare(
+        pairs,
+        time,
+        [&](int which) {
+            return std::make_unique<receiver_flowgraph>(
+                received, backend, slots, which == 0);
+        },
+        [&](const auto& flowgraphs) {
+            if (is_first) {
+                std::printf("  %-24s %10s %10s\n", "a batch", "frames", "kernels, us");
+                flowgraphs[0]->print_batches();
+                flowgraphs[1]->print_batches();
             }
-            shares_here.push_back(rate[0] / rate[1]);
-        }
-        shares.push_back(median(shares_here));
-        if (f == 0) {
-            std::printf("  %-24s %10s %10s\n", "a batch", "frames", "kernels, us");
-            flowgraph[1]->print_batches();
-            flowgraph[0]->print_batches();
-        }
-    }
-    const auto [least, most] = median_between(shares);
-    std::printf("backend %s, %d slots a launch: %.4g M codewords/s in one block, %.4g "
-                "block by block, %.3f of it, median of %d pairs of flowgraphs with %d "
-                "turns each, with 95 %% certainty %.3f to %.3f\n",
-                backend.c_str(),
-                slots,
-                1e-6 * median(rates[1]),
-                1e-6 * median(rates[0]),
-                median(shares),
-                pairs,
-                turns,
-                least,
-                most);
+            is_first = false;
+        });
+    std::printf("%.4g M codewords/s in one block, %.4g block by block, ",
+                1e-6 * median(found.rates[0]),
+                1e-6 * median(found.rates[1]));
+    print_gain(found);
     return 0;
 } catch (const std::exception& problem) {
     std::fprintf(stderr, "%s\n", problem.what());

@@ -5,6 +5,7 @@
 // measured within a hundredth of a second, not from one run to the next.
 
 #include "runtime/benchmark_idle_ends.h"
+#include "runtime/benchmark_quantiles.h"
 #include <array>
 #include <condition_variable>
 #include <ctime>
@@ -173,6 +174,11 @@ public:
         std::this_thread::sleep_for(seconds(time / 8));
         return rate;
     }
+    void warm_up(double time)
+    {
+        take_turn(time);
+        busy = {};
+    }
     const turn_sink& sink() const { return *d_sink; }
 
     //! Shares of the time that the first Copy's thread was at work, and the last one's.
@@ -184,5 +190,55 @@ private:
     const gr::top_block_sptr d_top;
     std::array<gr::blocks::copy::sptr, 2> d_copies;
 };
+
+//! How two kinds of flowgraphs compare.
+struct comparison {
+    std::array<std::vector<double>, 2> rates;
+    std::vector<double> gains; //!< of the second one, a pair's median
+};
+
+//! Runs `pairs` of flowgraphs, which `make` gives by their number, in turns of so many
+//! seconds; shows each pair to `see`.
+template <typename Make, typename See>
+comparison compare(int pairs, double time, const Make& make, const See& see)
+{
+    constexpr int turns = 3;
+    comparison found;
+    for (int pair = 0; pair < pairs; ++pair) {
+        std::array<decltype(make(0)), 2> flowgraphs;
+        for (const int which : { pair % 2, 1 - pair % 2 }) {
+            flowgraphs[which] = make(which);
+        }
+        for (const auto& each : flowgraphs) {
+            each->warm_up(time);
+        }
+        std::vector<double> gains;
+        for (int turn = 0; turn < turns; ++turn) {
+            std::array<double, 2> rate{};
+            const int first = (pair + turn) % 2;
+            for (const int which : { first, 1 - first }) {
+                rate[which] = flowgraphs[which]->take_turn(time);
+                found.rates[which].push_back(rate[which]);
+            }
+            gains.push_back(rate[1] / rate[0]);
+        }
+        found.gains.push_back(median(gains));
+        see(flowgraphs);
+    }
+    return found;
+}
+
+//! The end of a line.
+inline void print_gain(const comparison& found)
+{
+    const auto [least, most] = median_between(found.gains);
+    std::printf(
+        "%.3f x, median of %zu pairs of flowgraphs by turns, with 95 %% certainty "
+        "%.3f to %.3f\n",
+        median(found.gains),
+        found.gains.size(),
+        least,
+        most);
+}
 
 } // namespace gr::cudaphy::benchmarks

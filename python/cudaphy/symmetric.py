@@ -62,8 +62,6 @@ def symmetric_inverse(
     shape or parameter; BackendUnavailable; MemoryError.
     Source: Huo, Wang, Peng, Fang: inversion of a large symmetric matrix by bordering, on a GPU.
     """
-    if definite not in ("unknown", "positive"):
-        raise ValueError(f"definite is {definite!r}, must be 'unknown' or 'positive'")
     a = _in_kind_of_kernels(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"a has shape {a.shape}; expected (..., n, n)")
@@ -72,7 +70,7 @@ def symmetric_inverse(
     if check and order:
         _check_symmetry(flat)
     x, *others = _INVERSE[a.dtype.name](
-        flat, definite, algorithm, residual, backend, device
+        flat, str(definite), algorithm, residual, backend, device
     )
     return (x.reshape(a.shape), *(other.reshape(batch) for other in others))
 

@@ -94,12 +94,11 @@ private:
         double best = 1e9;
         int info = 0;
         for (int round = 0; round < (n > 2000 ? 1 : 3); ++round) {
-            std::vector<T> copies;
-            for (size_t item = 0; item < d_batch; ++item) {
-                copies.insert(copies.end(), a.begin(), a.end());
-            }
             // Kernels of OpenBLAS read past a matrix's end (0.3.21, cgemv for SSE3).
-            copies.resize(copies.size() + n);
+            std::vector<T> copies(d_batch * a.size() + n);
+            for (size_t item = 0; item < d_batch; ++item) {
+                std::copy(a.begin(), a.end(), copies.data() + item * a.size());
+            }
             const auto start = std::chrono::steady_clock::now();
             for (size_t item = 0; item < d_batch; ++item) {
                 info = run(copies.data() + item * a.size());

@@ -41,31 +41,30 @@ __device__ inline int exponent_step(R size)
     return -ilogb(size) / 2;
 }
 
-//! Of a matrix over a block of Side x `across` threads, (y + Side r, x + across c) in
-//! e[r][c]: the largest sum of a row's sizes, or NaN where one is not finite.
-template <typename E, int Parts, int Columns, int Side>
-__device__ inline real_of<E> largest_row_sum(const E (&e)[Parts][Columns])
+//! Of a matrix over a block of Side x Side threads, (y + Side r, x + Side c) in e[r][c]:
+//! the largest sum of a row's sizes, or NaN where one is not finite.
+template <typename E, int Parts, int Side>
+__device__ inline real_of<E> largest_row_sum(const E (&e)[Parts][Parts])
 {
     using R = real_of<E>;
-    constexpr int across = Side * Parts / Columns;
     __shared__ R largest[Side];
     R most = 0, zero = 0; // the latter NaN, once a sum was infinite
 #pragma unroll
     for (int r = 0; r < Parts; ++r) {
         R total = 0;
 #pragma unroll
-        for (int c = 0; c < Columns; ++c) {
+        for (int c = 0; c < Parts; ++c) {
             total += size_of(e[r][c]);
         }
-        for (int apart = across / 2; apart; apart /= 2) {
+        for (int apart = Side / 2; apart; apart /= 2) {
             total += __shfl_xor_sync(0xffffffff, total, apart);
         }
         most = fmax(most, total);
         zero += total - total;
     }
     __syncthreads();
-    if (threadIdx.x % across == 0) {
-        largest[threadIdx.x / across] = most + zero;
+    if (threadIdx.x % Side == 0) {
+        largest[threadIdx.x / Side] = most + zero;
     }
     __syncthreads();
     for (int y = 0; y < Side; ++y) {
@@ -77,14 +76,13 @@ __device__ inline real_of<E> largest_row_sum(const E (&e)[Parts][Columns])
 
 //! Equilibrates such a matrix; its rows' exponents come out. Returns the largest sum of a
 //! row's sizes. Ends in a barrier.
-template <typename E, int Parts, int Columns, int Side>
-__device__ inline real_of<E> equilibrate_tile(E (&e)[Parts][Columns], int* exponents)
+template <typename E, int Parts, int Side>
+__device__ inline real_of<E> equilibrate_tile(E (&e)[Parts][Parts], int* exponents)
 {
     using R = real_of<E>;
-    constexpr int across = Side * Parts / Columns;
     __shared__ int steps[Side * Parts];
-    const int x = threadIdx.x % across, y = threadIdx.x / across;
-    for (int i = threadIdx.x; i < Side * Parts; i += Side * across) {
+    const int x = threadIdx.x % Side, y = threadIdx.x / Side;
+    for (int i = threadIdx.x; i < Side * Parts; i += Side * Side) {
         exponents[i] = 0;
     }
     for (int round = 0; round < equilibrations; ++round) {
@@ -93,10 +91,10 @@ __device__ inline real_of<E> equilibrate_tile(E (&e)[Parts][Columns], int* expon
         for (int r = 0; r < Parts; ++r) {
             R most = 0;
 #pragma unroll
-            for (int c = 0; c < Columns; ++c) {
+            for (int c = 0; c < Parts; ++c) {
                 most = fmax(most, size_of(e[r][c]));
             }
-            for (int apart = across / 2; apart; apart /= 2) {
+            for (int apart = Side / 2; apart; apart /= 2) {
                 most = fmax(most, __shfl_xor_sync(0xffffffff, most, apart));
             }
             const int step = exponent_step(most);
@@ -114,14 +112,13 @@ __device__ inline real_of<E> equilibrate_tile(E (&e)[Parts][Columns], int* expon
                 exponents[y + Side * r] += steps[y + Side * r];
             }
 #pragma unroll
-            for (int c = 0; c < Columns; ++c) {
-                e[r][c] =
-                    times_power(e[r][c], steps[y + Side * r] + steps[x + across * c]);
+            for (int c = 0; c < Parts; ++c) {
+                e[r][c] = times_power(e[r][c], steps[y + Side * r] + steps[x + Side * c]);
             }
         }
         __syncthreads();
     }
-    return largest_row_sum<E, Parts, Columns, Side>(e);
+    return largest_row_sum<E, Parts, Side>(e);
 }
 
 //! The same of a large matrix, both triangles of which are there: exponents after another

@@ -413,14 +413,13 @@ __global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
         shared.beside[i] = number<E>(0);
         shared.mates[i] = shared.steps[i] = i;
     }
-    const R norm = equilibrate_tile<E, Parts, Parts, small_side>(e, exponents);
+    const R norm = equilibrate_tile<E, Parts, small_side>(e, exponents);
     bool singular = !factor_unknown<E>(e, n, shared);
     if (!singular) {
         divide_by_pivots<E>(e, shared);
         square_unknown<E>(e, n, shared);
-        singular =
-            !(norm * largest_row_sum<E, Parts, Parts, small_side>(e) * singular_from<R> <=
-              1); // NaN is, too
+        singular = !(norm * largest_row_sum<E, Parts, small_side>(e) * singular_from<R> <=
+                     1); // NaN is, too
     }
     if (singular) {
         if (threadIdx.x == 0) {
