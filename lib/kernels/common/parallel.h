@@ -9,9 +9,20 @@
 #else
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 #endif
 
 namespace gr::cudaphy {
+
+//! How many pieces of work for_each_part does at a time.
+inline size_t cores()
+{
+#ifdef __SANITIZE_THREAD__
+    return 4;
+#else
+    return static_cast<size_t>(tbb::this_task_arena::max_concurrency());
+#endif
+}
 
 //! Calls part(first, last) for pieces of 0..count on all cores; a piece has at least
 //! `grain` items, but the last.
@@ -27,7 +38,8 @@ void for_each_part(size_t count, size_t grain, const Part& part)
     // In whole grains, so that a kernel that takes `grain` items a vector keeps them
     // together.
 #ifdef __SANITIZE_THREAD__ // does not see how TBB, built without it, hands work over
-    const size_t grains = (count + grain - 1) / grain, parts = grains < 4 ? grains : 4;
+    const size_t grains = (count + grain - 1) / grain,
+                 parts = grains < cores() ? grains : cores();
     std::vector<std::future<void>> running;
     for (size_t p = 0; p < parts; ++p) {
         const auto last = grains * (p + 1) / parts * grain;

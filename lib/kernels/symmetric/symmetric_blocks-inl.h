@@ -11,6 +11,7 @@
 #include "kernels/symmetric/dense_product-inl.h"
 #include "kernels/symmetric/symmetric_leaf-inl.h"
 #include "kernels/symmetric/symmetric_pivoting-inl.h"
+#include "kernels/symmetric/symmetric_triangle-inl.h"
 #include <functional>
 #include <vector>
 
@@ -200,64 +201,41 @@ private:
         return status > 0 ? int(first) + status : status;
     }
 
+    //! The triangle at `first`.
+    block_triangle<T> triangle(size_t first, size_t size) const
+    {
+        const auto from = std::lower_bound(d_cuts.begin(), d_cuts.end(), first);
+        const auto to = std::lower_bound(from, d_cuts.end(), first + size);
+        return { a,
+                 d_ld,
+                 &*from,
+                 size_t(to - from),
+                 d_indefinite ? &d_inverse_pivots : nullptr,
+                 d_by };
+    }
+
     //! X L^H = B or X L = B, with the triangle at `first` and B = `rows` rows from
     //! `row` on in the same columns.
     void solve_from_right(size_t first, size_t size, size_t row, size_t rows, solving how)
     {
-        if (is_leaf(size)) {
-            leaf_solver<T> solver(at(first, first), d_ld, int(size), how, d_indefinite);
-            const crew by{ d_by.parallel && rows * size > (1 << 14) };
-            by.each(rows, 4 * solver.width, [&](size_t from, size_t to) {
-                solver.solve_rows(at(row + from, first), d_ld, to - from, nullptr);
-            });
-            return;
-        }
-        const size_t one = half(first, size), other = size - one, second = first + one;
-        product<T> p{ rows, 0, 0, nullptr, d_ld, nullptr, d_ld, nullptr, d_ld };
-        p.negative = true;
-        if (how == solving::adjoint_from_right) {
-            solve_from_right(first, one, row, rows, how);
-            p.n = other;
-            p.k = one;
-            p.a = at(row, first);
-            p.b = at(second, first);
-            p.b_adjoint = true;
-            p.c = at(row, second);
-            multiply(p);
-            solve_from_right(second, other, row, rows, how);
-        } else {
-            solve_from_right(second, other, row, rows, how);
-            p.n = one;
-            p.k = other;
-            p.a = at(row, second);
-            p.b = at(second, first);
-            p.c = at(row, first);
-            multiply(p);
-            solve_from_right(first, one, row, rows, how);
-        }
+        triangle(first, size).solve_from_right(row, rows, how);
+        account(0.5 * rows * size * size);
     }
 
     //! L X = B, with the triangle at `first` and B = `columns` columns from `column` on
     //! in the same rows.
     void solve_from_left(size_t first, size_t size, size_t column, size_t columns)
     {
-        if (is_leaf(size)) {
-            leaf_solver<T> solver(
-                at(first, first), d_ld, int(size), solving::from_left, d_indefinite);
-            const crew by{ d_by.parallel && columns * size > (1 << 14) };
-            by.each(columns, 4 * solver.width, [&](size_t from, size_t to) {
-                solver.solve_columns(at(first, column + from), d_ld, to - from);
-            });
-            return;
-        }
-        const size_t one = half(first, size), other = size - one, second = first + one;
-        solve_from_left(first, one, column, columns);
-        product<T> p{ other, columns,           one,  at(second, first),
-                      d_ld,  at(first, column), d_ld, at(second, column),
-                      d_ld };
-        p.negative = true;
-        multiply(p);
-        solve_from_left(second, other, column, columns);
+        triangle(first, size).solve_from_left(column, columns);
+        account(0.5 * columns * size * size);
+    }
+
+    //! B = M^H D^-1 B, with M's triangle at `first` and B = `columns` columns from
+    //! `column` on in the same rows.
+    void multiply_by_triangle(size_t first, size_t size, size_t column, size_t columns)
+    {
+        triangle(first, size).multiply_from_left(column, columns);
+        account(0.5 * columns * size * size);
     }
 
     //! The same for one block, zeros above the diagonal within leaves.
@@ -297,7 +275,7 @@ private:
     void square(size_t first, size_t size)
     {
         if (is_leaf(size)) {
-            multiply_by_leaf(first, size, first, size, true);
+            square_leaf(first, size);
             return;
         }
         const size_t one = half(first, size), other = size - one, second = first + one;
@@ -321,47 +299,19 @@ private:
         multiply(p);
     }
 
-    //! B = M^H D^-1 B, with M's triangle at `first` and B = `columns` columns from
-    //! `column` on in the same rows.
-    void multiply_by_triangle(size_t first, size_t size, size_t column, size_t columns)
+    //! The same of a leaf, which is whole: zeros stand above its diagonal.
+    void square_leaf(size_t first, size_t size)
     {
-        if (is_leaf(size)) {
-            multiply_by_leaf(first, size, column, columns, false);
-            return;
+        std::vector<T> copy(size * size); // A, which is C as well
+        for (size_t i = 0; i < size; ++i) {
+            std::copy_n(at(first + i, first), size, copy.begin() + i * size);
         }
-        const size_t one = half(first, size), other = size - one, second = first + one;
-        multiply_by_triangle(first, one, column, columns);
         product<T> p{
-            one,  columns,           other, at(second, first), d_ld, at(second, column),
-            d_ld, at(first, column), d_ld
+            size, size, size, copy.data(), size, at(first, first), d_ld, at(first, first),
+            d_ld
         };
         p.a_adjoint = true;
-        if (d_indefinite) {
-            p.between = &d_inverse_pivots;
-            p.between_first = second;
-        }
-        multiply(p);
-        multiply_by_triangle(second, other, column, columns);
-    }
-
-    //! The same for a leaf, which is whole: zeros stand above its diagonal.
-    void
-    multiply_by_leaf(size_t first, size_t size, size_t column, size_t columns, bool lower)
-    {
-        product<T> p{ size, columns,           size, at(first, first),
-                      d_ld, at(first, column), d_ld, at(first, column),
-                      d_ld };
-        p.a_adjoint = true;
         p.add = false;
-        std::vector<T> copy;
-        if (lower) { // A is C as well
-            copy.resize(size * size);
-            for (size_t i = 0; i < size; ++i) {
-                std::copy_n(at(first + i, first), size, copy.begin() + i * size);
-            }
-            p.a = copy.data();
-            p.lda = size;
-        }
         if (d_indefinite) {
             p.between = &d_inverse_pivots;
             p.between_first = first;

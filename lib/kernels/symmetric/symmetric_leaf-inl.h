@@ -169,7 +169,7 @@ public:
      * From the right: X and B are (count, n) at b. With D, the rows of X come out times
      * D's inverse: X D L^H = B.
      */
-    void solve_rows(T* b, size_t ld, size_t count, const block_diagonal<T>* inverse)
+    void solve_rows(T* b, size_t ld, size_t count, const block_diagonal<T>* inverse) const
     {
         HWY_ALIGN real x[leaf_order * parts * width];
         for (size_t first = 0; first < count; first += width) {
@@ -187,7 +187,7 @@ public:
     }
 
     //! From the left: X and B are (n, count) at b.
-    void solve_columns(T* b, size_t ld, size_t count)
+    void solve_columns(T* b, size_t ld, size_t count) const
     {
         HWY_ALIGN real x[leaf_order * parts * width];
         for (size_t first = 0; first < count; first += width) {
