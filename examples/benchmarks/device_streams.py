@@ -21,7 +21,6 @@ class idle_source(gr.sync_block):
         shape = (np.complex64, matrices.shape[1:])
         gr.sync_block.__init__(self, "idle_source", in_sig=None, out_sig=[shape])
         self._matrices, self._left, self._filled = matrices, items, 0
-        self.began = None  # when it was filled, and the items left then
 
     def work(self, input_items, output_items):
         out = output_items[0]
@@ -30,8 +29,6 @@ class idle_source(gr.sync_block):
             at = np.arange(self._filled, self._filled + count) % len(self._matrices)
             out[:count] = self._matrices[at]
             self._filled += count
-        elif self.began is None:
-            self.began = time.perf_counter(), self._left
         self._left -= count
         return count or -1
 

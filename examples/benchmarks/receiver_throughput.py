@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """MIMO Receiver in a flowgraph: cells of 20 MHz (1200 tones, 14 symbols a millisecond, 4 x 4, 64-QAM, 5G LDPC
-rate 1/2, DM-RS in 2 symbols) in real time, with GNU Radio's Copy in its place turn by turn; then between sources
-and a sink that touch no item, beside the chain of blocks that it stands for, whose streams stay on the GPU
-(channel estimator, equalizer, soft demapper, LDPC decoder), in pairs of runs, since rates differ from run to run;
-and the latency of a slot that comes alone, from
-GNU Radio's buffer to the bits in the sink. The slots are noise, so that every codeword takes all iterations."""
+rate 1/2, DM-RS in 2 symbols) in real time, with GNU Radio's Copy in its place turn by turn; and the latency of a
+slot that comes alone, from GNU Radio's buffer to the bits in the sink. The slots are noise, so that every codeword
+takes all iterations. bench_receiver_streams measures it between sources and sinks that cost nothing."""
 
 import argparse
 import statistics
@@ -13,7 +11,6 @@ import time
 
 import numpy as np
 import pmt
-from device_streams import idle_source
 from gnuradio import blocks, cudaphy, gr
 
 ANTENNAS, RESOURCE_BLOCKS, SYMBOLS, PILOT_SYMBOLS = 4, 100, 14, [2, 3]
@@ -52,76 +49,6 @@ def rate(arguments, slots, block, item):
     start = time.perf_counter()
     top.run()
     return arguments.slots / (time.perf_counter() - start)
-
-
-def chain(arguments, top, sources):
-    """The receiver block by block, behind sources of the pilots and of the data; gives the decoder."""
-    where = dict(backend=arguments.backend)
-    slots, data = arguments.max_batch, SYMBOLS - len(PILOT_SYMBOLS)
-    words = ITEMS * ANTENNAS * 6 // CODE.n
-    estimator = cudaphy.mimo_channel_estimator(
-        ANTENNAS,
-        ANTENNAS,
-        TONES,
-        PILOTS,
-        max_batch=slots,
-        errors_as_noise=True,
-        **where,
-    )
-    equalizer = cudaphy.mimo_equalizer(
-        ANTENNAS,
-        ANTENNAS,
-        symbols=data,
-        tones=TONES,
-        noise_input=True,
-        max_batch=slots,
-        **where,
-    )
-    demapper = cudaphy.soft_demapper(
-        "qam64",
-        vlen=ANTENNAS,
-        noise_input=True,
-        type="int8",
-        max_batch=slots * data * TONES,
-        **where,
-    )
-    decoder = cudaphy.ldpc_decoder(
-        CODE,
-        max_iterations=arguments.iterations,
-        type="int8",
-        max_batch=slots * words,
-        **where,
-    )
-    top.connect(sources[0], estimator)
-    top.connect(sources[1], (equalizer, 0))
-    for port in (0, 1):  # channel matrices, noise variance
-        top.connect((estimator, port), (equalizer, 1 + port))
-        top.connect((equalizer, port), (demapper, port))  # layers, their noise
-    top.connect(demapper, decoder, blocks.null_sink(1))
-    return decoder
-
-
-def words_between_idle(arguments, slots, whole):
-    """Codewords a second between sources and a sink that touch no item, in one block or block by block."""
-    top = gr.top_block()
-    symbols = [SYMBOLS] if whole else [len(PILOT_SYMBOLS), SYMBOLS - len(PILOT_SYMBOLS)]
-    sources = []
-    for count in symbols:
-        items = count * TONES
-        content = slots[:, :items].reshape(-1, ANTENNAS)
-        sources.append(idle_source(content, arguments.idle_slots * items))
-        sources[-1].set_min_output_buffer(4 * arguments.max_batch * items)
-    if whole:
-        last = receiver(arguments, max_batch=arguments.max_batch)
-        top.connect(*sources, last, blocks.null_sink(1))
-    else:
-        last = chain(arguments, top, sources)
-    all_items = arguments.idle_slots * count * TONES  # of the last source
-    start = time.perf_counter()
-    top.run()
-    end = time.perf_counter()
-    start, items = sources[-1].began or (start, all_items)
-    return last.frames() * items / all_items / (end - start)
 
 
 class slot_source(gr.sync_block):
@@ -174,29 +101,13 @@ def latency(arguments, slots):
     return late[len(late) // 10 :]
 
 
-def median_between(values):
-    """Between which of them the median of what they are drawn from lies, with 95 % certainty."""
-    rank = int(max(0, (len(values) - 1.96 * len(values) ** 0.5) / 2 - 1))
-    ordered = sorted(values)
-    return ordered[rank], ordered[-1 - rank]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--slots", type=int, default=8000, help="a run (default 8000)")
-    parser.add_argument(
-        "--idle-slots",
-        type=int,
-        default=30000,
-        help="a run between sources and a sink that touch no item (default 30000)",
-    )
     parser.add_argument("--max-batch", type=int, default=16, help="slots a launch")
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--alone", type=int, default=1000, help="slots, for the latency")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument(
-        "--pairs", type=int, default=21, help="of runs, block by block and in one"
-    )
     parser.add_argument("--backend", default="auto")
     arguments = parser.parse_args()
 
@@ -213,18 +124,6 @@ def main():
     print(
         f"MIMO Receiver {cells:.0f} slots/s, {cells / 1000:.2f} cells in real time, {cells / copy:.2f} of "
         f"Copy's {copy:.0f}"
-    )
-    rates = {True: [], False: []}
-    for pair in range(arguments.pairs):
-        for whole in (pair % 2 == 0, pair % 2 == 1):  # by turns the first one
-            rates[whole].append(words_between_idle(arguments, slots, whole))
-    fused, apart = (statistics.median(rates[whole]) for whole in (True, False))
-    shares = np.divide(rates[False], rates[True])
-    least, most = median_between(shares)
-    print(
-        f"between a source and a sink that cost nothing: {fused:.4g} codewords/s in one block, {apart:.4g} block by "
-        f"block, {np.median(shares):.2f} of it, median of {arguments.pairs} pairs, with 95 % certainty {least:.2f} to "
-        f"{most:.2f}"
     )
     late = latency(arguments, slots)
     median, late99 = np.percentile(late, [50, 99])
