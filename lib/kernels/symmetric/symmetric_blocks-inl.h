@@ -201,17 +201,18 @@ private:
         return status > 0 ? int(first) + status : status;
     }
 
+    //! D^-1, where it is not 1.
+    const block_diagonal<T>* between() const
+    {
+        return d_indefinite ? &d_inverse_pivots : nullptr;
+    }
+
     //! The triangle at `first`.
     block_triangle<T> triangle(size_t first, size_t size) const
     {
         const auto from = std::lower_bound(d_cuts.begin(), d_cuts.end(), first);
         const auto to = std::lower_bound(from, d_cuts.end(), first + size);
-        return { a,
-                 d_ld,
-                 &*from,
-                 size_t(to - from),
-                 d_indefinite ? &d_inverse_pivots : nullptr,
-                 d_by };
+        return { a, d_ld, &*from, size_t(to - from), between(), d_by };
     }
 
     //! X L^H = B or X L = B, with the triangle at `first` and B = `rows` rows from
@@ -292,10 +293,8 @@ private:
                       d_ld,    at(first, column), d_ld, at(column, column),
                       d_ld };
         p.a_adjoint = p.lower = true;
-        if (d_indefinite) {
-            p.between = &d_inverse_pivots;
-            p.between_first = first;
-        }
+        p.between = between();
+        p.between_first = first;
         multiply(p);
     }
 
@@ -312,10 +311,8 @@ private:
         };
         p.a_adjoint = true;
         p.add = false;
-        if (d_indefinite) {
-            p.between = &d_inverse_pivots;
-            p.between_first = first;
-        }
+        p.between = between();
+        p.between_first = first;
         multiply(p);
     }
 

@@ -76,6 +76,7 @@ private:
     static constexpr size_t parts = sizeof(T) / sizeof(real);
     //! Columns of a product: a strip's, or those of half a triangle.
     static constexpr size_t most_columns = dense::slice;
+    //! A strip is too narrow for matrix units, whose packed columns would need more room.
     static constexpr size_t strip_bytes = 128 << 10;
     static constexpr size_t most_wide = strip_bytes / (dense::slice * sizeof(T));
 
