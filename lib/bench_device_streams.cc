@@ -28,13 +28,13 @@
 // GNU Radio's rings, turn by turn. Rates are counted at the sink after a warm-up, for
 // SECONDS (0.2) a run. The bound is what copies of as many bytes a batch between
 // page-locked memory and the device reach, both ways at once. Then three between two of
-// GNU Radio's Copy blocks, in PAIRS (150) of flowgraphs that run by turns of SECONDS,
-// with the gain's interval of confidence and how busy the Copy blocks are; how long a
-// packet that comes alone takes from the source to the sink, with max_batch a packet and
-// the block's own; and where there are several GPUs, what a branch of one flowgraph on
-// each of them comes to beside one alone, and what copies on all do beside copies on one.
-// WHAT chooses among them: an order and max_batch such as 4x2048, where 4x0 takes the
-// block's own, copies, latency, and gpus.
+// GNU Radio's Copy blocks, behind a large ring and one of 64 KiB, in PAIRS (150) of
+// flowgraphs that run by turns of SECONDS, with the gain's interval of confidence and how
+// busy the Copy blocks are; how long a packet that comes alone takes from the source to
+// the sink, with max_batch a packet and the block's own; and where there are several
+// GPUs, what a branch of one flowgraph on each of them comes to beside one alone, and
+// what copies on all do beside copies on one. WHAT chooses among them: an order and
+// max_batch such as 4x2048, where 4x0 takes the block's own, copies, latency, and gpus.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::benchmarks;
@@ -238,9 +238,15 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
     }
 }
 
-//! Whether streams on the device cost anything where others limit the rate.
-void print_between_copies(const benchmark& runs, const matrices& content, int max_batch)
+//! Whether streams on the device cost anything where others limit the rate: the first
+//! Copy's own work, or with a ring of 64 KiB before it how soon its thread and the
+//! source's wake each other.
+void print_between_copies(const benchmark& runs,
+                          const matrices& content,
+                          int max_batch,
+                          bool small_ring)
 {
+    const long ring_items = std::max(4L * max_batch, 8192L);
     std::array<inverses, 2> rows; // through the host, on the device
     std::array<std::vector<double>, 2> first_busy, last_busy;
     const auto found = compare(
@@ -252,7 +258,8 @@ void print_between_copies(const benchmark& runs, const matrices& content, int ma
             return std::make_unique<row_between_copies>(
                 content,
                 std::vector<gr::block_sptr>(rows[which].begin(), rows[which].end()),
-                std::max(4L * max_batch, 8192L));
+                small_ring ? 0 : ring_items,
+                ring_items);
         },
         [&](const auto& flowgraphs) {
             for (int which = 0; which < 2; ++which) {
@@ -261,7 +268,8 @@ void print_between_copies(const benchmark& runs, const matrices& content, int ma
                 last_busy[which].push_back(median(flowgraphs[which]->busy[1]));
             }
         });
-    std::printf("Copy, 3 blocks %d x %d, max_batch %d, Copy: on the device ",
+    std::printf("%s, Copy, 3 blocks %d x %d, max_batch %d, Copy: on the device ",
+                small_ring ? "64 KiB" : "A large ring",
                 content.order,
                 content.order,
                 max_batch);
@@ -440,7 +448,9 @@ try {
     }
     if (is_chosen(chosen, "copies")) {
         for (const int order : orders) {
-            print_between_copies(runs, matrices(order), 8192);
+            for (const bool small_ring : { false, true }) {
+                print_between_copies(runs, matrices(order), 8192, small_ring);
+            }
         }
     }
     if (is_chosen(chosen, "latency")) {

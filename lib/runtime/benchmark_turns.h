@@ -119,14 +119,19 @@ void connect(const gr::top_block_sptr& top,
 class row_between_copies
 {
 public:
-    //! `ring_items` in the rings behind the Copy blocks.
+    //! `ring_items` in the rings behind the Copy blocks, and `source_items` behind the
+    //! source; GNU Radio's default where they are 0.
     row_between_copies(const content& filling,
                        const std::vector<gr::block_sptr>& row,
+                       long source_items,
                        long ring_items)
         : d_source(gnuradio::make_block_sptr<turn_source>(filling)),
           d_sink(gnuradio::make_block_sptr<turn_sink>(filling)),
           d_top(gr::make_top_block("copies"))
     {
+        if (source_items) {
+            d_source->set_min_output_buffer(source_items);
+        }
         for (auto& each : d_copies) {
             each = gr::blocks::copy::make(filling.bytes);
             each->set_min_output_buffer(ring_items);
