@@ -120,7 +120,6 @@ class link(gr.top_block):
         """Gives the decoder of each method."""
         where = {"backend": backend, "device": self._device}
         parts = blocks.stream_demux(VECTOR, SLOT)
-        parts.set_min_output_buffer(16 * sum(SLOT))
         estimator = cudaphy.mimo_channel_estimator(
             ANTENNAS, ANTENNAS, TONES, self._pilots, errors_as_noise=True, **where
         )

@@ -161,7 +161,6 @@ class link(gr.top_block):
         where = {"backend": backend, "device": arguments.device}
         n = sizes.layers
         parts = blocks.stream_demux(ITEM * n, sizes.parts)
-        parts.set_min_output_buffer(4 * sum(sizes.parts))
         pilots = blocks.stream_mux(ITEM * n, [sizes.parts[0], sizes.parts[2]])
         pilots.set_min_output_buffer(4 * sum(sizes.parts))
         estimator = cudaphy.mimo_channel_estimator(

@@ -79,7 +79,6 @@ class receivers(gr.top_block):
         """Estimator, equalizer and decoder."""
         where = dict(backend=backend, device=self.arguments.device)
         parts = blocks.stream_demux(VECTOR, PARTS)
-        parts.set_min_output_buffer(4 * sum(PARTS))
         estimator = cudaphy.mimo_channel_estimator(
             ANTENNAS,
             ANTENNAS,

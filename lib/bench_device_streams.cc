@@ -28,13 +28,14 @@
 // GNU Radio's rings, turn by turn. Rates are counted at the sink after a warm-up, for
 // SECONDS (0.2) a run. The bound is what copies of as many bytes a batch between
 // page-locked memory and the device reach, both ways at once. Then three between two of
-// GNU Radio's Copy blocks, behind a large ring and one of 64 KiB, in PAIRS (150) of
-// flowgraphs that run by turns of SECONDS, with the gain's interval of confidence and how
-// busy the Copy blocks are; how long a packet that comes alone takes from the source to
-// the sink, with max_batch a packet and the block's own; and where there are several
-// GPUs, what a branch of one flowgraph on each of them comes to beside one alone, and
-// what copies on all do beside copies on one. WHAT chooses among them: an order and
-// max_batch such as 4x2048, where 4x0 takes the block's own, copies, latency, and gpus.
+// GNU Radio's Copy blocks, with large rings around these and ones of 64 KiB, in PAIRS
+// (150) of flowgraphs that run by turns of SECONDS, with the gain's interval of
+// confidence and how busy the Copy blocks are; how long a packet that comes alone takes
+// from the source to the sink, with max_batch a packet and the block's own; and where
+// there are several GPUs, what a branch of one flowgraph on each of them comes to beside
+// one alone, and what copies on all do beside copies on one. WHAT chooses among them: an
+// order and max_batch such as 4x2048, where 4x0 takes the block's own, copies, latency,
+// and gpus.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::benchmarks;
@@ -238,15 +239,16 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
     }
 }
 
-//! Whether streams on the device cost anything where others limit the rate: the first
-//! Copy's own work, or with a ring of 64 KiB before it how soon its thread and the
-//! source's wake each other.
+//! Whether streams on the device cost anything where others limit the rate: what the
+//! Copy blocks do, or with a ring of GNU Radio's default 64 KiB how soon the source's
+//! thread and the first one's wake each other, or the last one's and the sink's.
 void print_between_copies(const benchmark& runs,
                           const matrices& content,
                           int max_batch,
-                          bool small_ring)
+                          bool small_before,
+                          bool small_behind)
 {
-    const long ring_items = std::max(4L * max_batch, 8192L);
+    const long large = std::max(4L * max_batch, 8192L);
     std::array<inverses, 2> rows; // through the host, on the device
     std::array<std::vector<double>, 2> first_busy, last_busy;
     const auto found = compare(
@@ -258,8 +260,8 @@ void print_between_copies(const benchmark& runs,
             return std::make_unique<row_between_copies>(
                 content,
                 std::vector<gr::block_sptr>(rows[which].begin(), rows[which].end()),
-                small_ring ? 0 : ring_items,
-                ring_items);
+                small_before ? 0 : large,
+                small_behind ? 0 : large);
         },
         [&](const auto& flowgraphs) {
             for (int which = 0; which < 2; ++which) {
@@ -268,11 +270,15 @@ void print_between_copies(const benchmark& runs,
                 last_busy[which].push_back(median(flowgraphs[which]->busy[1]));
             }
         });
-    std::printf("%s, Copy, 3 blocks %d x %d, max_batch %d, Copy: on the device ",
-                small_ring ? "64 KiB" : "A large ring",
-                content.order,
-                content.order,
-                max_batch);
+    const auto name = [](bool is_small) { return is_small ? "64 KiB" : "large"; };
+    std::printf(
+        "ring (%s), Copy, 3 blocks %d x %d, max_batch %d, Copy, ring (%s): on the "
+        "device ",
+        name(small_before),
+        content.order,
+        content.order,
+        max_batch,
+        name(small_behind));
     print_gain(found);
     constexpr std::array<const char*, 2> names{ "through the host", "on the device" };
     for (int which = 0; which < 2; ++which) {
@@ -448,9 +454,9 @@ try {
     }
     if (is_chosen(chosen, "copies")) {
         for (const int order : orders) {
-            for (const bool small_ring : { false, true }) {
-                print_between_copies(runs, matrices(order), 8192, small_ring);
-            }
+            print_between_copies(runs, matrices(order), 8192, false, false);
+            print_between_copies(runs, matrices(order), 8192, true, false);
+            print_between_copies(runs, matrices(order), 8192, false, true);
         }
     }
     if (is_chosen(chosen, "latency")) {

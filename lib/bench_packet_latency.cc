@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
+#include "runtime/benchmark_copy.h"
 #include "runtime/benchmark_quantiles.h"
 #include <algorithm>
 #include <atomic>
@@ -7,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 #include <gnuradio/block_detail.h>
-#include <gnuradio/blocks/copy.h>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_reader.h>
 #include <gnuradio/cudaphy/kernels/backend.h>
@@ -246,7 +246,9 @@ int main(int argc, char** argv)
         const std::string suffix = how == scheduling::real_time  ? ", real-time"
                                    : how == scheduling::one_core ? ", one core"
                                                                  : "";
-        const auto copy = [] { return gr::blocks::copy::make(item_bytes); };
+        const auto copy = [] {
+            return benchmarks::make_copy(item_bytes, 4L * lte_packet);
+        };
         measure("Copy, packets of 1" + suffix, copy(), how, 1);
         measure("Copy" + suffix, copy(), how);
         for (const auto where : measured) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/benchmark.h"
 #include "runtime/benchmark_cell.h"
+#include "runtime/benchmark_copy.h"
 #include "runtime/benchmark_quantiles.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <gnuradio/blocks/copy.h>
 #include <gnuradio/cudaphy/mimo_receiver.h>
 #include <gnuradio/io_signature.h>
 #include <gnuradio/logger.h>
@@ -155,7 +155,7 @@ int main(int argc, char** argv)
             measure("Copy",
                     sent.received,
                     4000,
-                    gr::blocks::copy::make(item_bytes),
+                    benchmarks::make_copy(item_bytes, 4L * slot_items),
                     item_bytes,
                     slot_items);
         }

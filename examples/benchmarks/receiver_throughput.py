@@ -41,9 +41,9 @@ def receiver(arguments, **options):
 def rate(arguments, slots, block, item):
     """Slots a second through a block whose items have that size."""
     source = blocks.vector_source_c(slots.ravel(), True, ANTENNAS)
-    source.set_min_output_buffer(4 * arguments.max_batch * ITEMS)
     head = blocks.head(VECTOR, arguments.slots * ITEMS)
-    head.set_min_output_buffer(4 * arguments.max_batch * ITEMS)
+    for before in (source, head):
+        before.set_min_output_buffer(4 * arguments.max_batch * ITEMS)
     top = gr.top_block()
     top.connect(source, head, block, blocks.null_sink(item))
     start = time.perf_counter()
@@ -116,7 +116,9 @@ def main():
     slots = slots.astype(np.complex64)
     copies, received = [], []
     for _ in range(arguments.repeat):
-        copies.append(rate(arguments, slots, blocks.copy(VECTOR), VECTOR))
+        copy = blocks.copy(VECTOR)
+        copy.set_min_output_buffer(0, 4 * arguments.max_batch * ITEMS)
+        copies.append(rate(arguments, slots, copy, VECTOR))
         block = receiver(arguments, max_batch=arguments.max_batch)
         received.append(rate(arguments, slots, block, 1))
     copy, cells = statistics.median(copies), statistics.median(received)

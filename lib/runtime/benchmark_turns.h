@@ -4,12 +4,12 @@
 // Flowgraphs side by side, of which one runs at a time: what differs between them is then
 // measured within a hundredth of a second, not from one run to the next.
 
+#include "runtime/benchmark_copy.h"
 #include "runtime/benchmark_idle_ends.h"
 #include "runtime/benchmark_quantiles.h"
 #include <array>
 #include <condition_variable>
 #include <ctime>
-#include <gnuradio/blocks/copy.h>
 #include <gnuradio/top_block.h>
 #include <mutex>
 #include <pthread.h>
@@ -119,22 +119,20 @@ void connect(const gr::top_block_sptr& top,
 class row_between_copies
 {
 public:
-    //! `ring_items` in the rings behind the Copy blocks, and `source_items` behind the
-    //! source; GNU Radio's default where they are 0.
+    //! `before` items in the ring that the first Copy reads, and `behind` in the one that
+    //! the last one writes; GNU Radio's default where they are 0.
     row_between_copies(const content& filling,
                        const std::vector<gr::block_sptr>& row,
-                       long source_items,
-                       long ring_items)
+                       long before,
+                       long behind)
         : d_source(gnuradio::make_block_sptr<turn_source>(filling)),
           d_sink(gnuradio::make_block_sptr<turn_sink>(filling)),
-          d_top(gr::make_top_block("copies"))
+          d_top(gr::make_top_block("copies")),
+          // The first one's ring is what the row needs.
+          d_copies{ make_copy(filling.bytes, 0), make_copy(filling.bytes, behind) }
     {
-        if (source_items) {
-            d_source->set_min_output_buffer(source_items);
-        }
-        for (auto& each : d_copies) {
-            each = gr::blocks::copy::make(filling.bytes);
-            each->set_min_output_buffer(ring_items);
+        if (before) {
+            d_source->set_min_output_buffer(before);
         }
         std::vector<gr::block_sptr> all{ d_copies[0] };
         all.insert(all.end(), row.begin(), row.end());
@@ -193,7 +191,7 @@ private:
     const std::shared_ptr<turn_source> d_source;
     const std::shared_ptr<turn_sink> d_sink;
     const gr::top_block_sptr d_top;
-    std::array<gr::blocks::copy::sptr, 2> d_copies;
+    const std::array<gr::blocks::copy::sptr, 2> d_copies;
 };
 
 //! How two kinds of flowgraphs compare.
