@@ -17,7 +17,7 @@ def rate(source, block, item_bytes, items, buffer_items):
     head = blocks.head(item_bytes, items)
     sink = blocks.null_sink(item_bytes)
     for before in (source, head, block):
-        before.set_min_output_buffer(0, buffer_items)  # of all ports: no effect on Copy
+        before.set_min_output_buffer(0, buffer_items)  # no effect on Copy without a port
     top.connect(source, head, block, sink)
     start = time.perf_counter()
     top.run()
