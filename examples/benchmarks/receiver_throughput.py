@@ -116,9 +116,10 @@ def main():
     slots = slots.astype(np.complex64)
     copies, received = [], []
     for _ in range(arguments.repeat):
-        copy = blocks.copy(VECTOR)
-        copy.set_min_output_buffer(0, 4 * arguments.max_batch * ITEMS)
-        copies.append(rate(arguments, slots, copy, VECTOR))
+        in_place = blocks.copy(VECTOR)
+        ring = 4 * arguments.max_batch * ITEMS
+        in_place.set_min_output_buffer(0, ring)  # no effect on Copy without a port
+        copies.append(rate(arguments, slots, in_place, VECTOR))
         block = receiver(arguments, max_batch=arguments.max_batch)
         received.append(rate(arguments, slots, block, 1))
     copy, cells = statistics.median(copies), statistics.median(received)

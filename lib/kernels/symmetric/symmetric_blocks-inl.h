@@ -239,7 +239,7 @@ private:
         account(0.5 * columns * size * size);
     }
 
-    //! The same for one block, zeros above the diagonal within leaves.
+    //! One block of M, with zeros above the diagonal within leaves.
     void invert_triangle(size_t first, size_t size)
     {
         if (is_leaf(size)) {
@@ -272,7 +272,7 @@ private:
         });
     }
 
-    //! The same of one block.
+    //! One block of M, in its own rows and columns.
     void square(size_t first, size_t size)
     {
         if (is_leaf(size)) {
@@ -298,7 +298,7 @@ private:
         multiply(p);
     }
 
-    //! The same of a leaf, which is whole: zeros stand above its diagonal.
+    //! A leaf of M, which is whole: zeros stand above its diagonal.
     void square_leaf(size_t first, size_t size)
     {
         std::vector<T> copy(size * size); // A, which is C as well
