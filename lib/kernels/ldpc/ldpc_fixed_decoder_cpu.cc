@@ -9,7 +9,6 @@
 #include <map>
 #include <numeric>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/task_arena.h>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -203,7 +202,7 @@ private:
             return d_lanes;
         }
         // Vectors that the busiest core decodes, and what each costs.
-        const size_t cores = tbb::this_task_arena::max_concurrency();
+        const size_t at_once = cores();
         int best = 1;
         double least = 0;
         for (int candidate = 1; candidate <= d_lanes; candidate *= 2) {
@@ -212,7 +211,7 @@ private:
                 (size_t(blocks.lifting_size) * candidate + d_lanes - 1) / d_lanes;
             const double bytes =
                 double(vectors) * d_lanes * (blocks.all.size() + blocks.block_columns);
-            const double cost = (groups + cores - 1) / cores * double(vectors) *
+            const double cost = (groups + at_once - 1) / at_once * double(vectors) *
                                 (bytes > far_bytes ? far_cost : 1);
             if (candidate == 1 || cost < least) {
                 least = cost;
