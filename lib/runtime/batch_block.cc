@@ -206,8 +206,8 @@ bool batch_block::start()
     }
     d_problem.clear();
     d_waiting_since.reset();
-    d_takes_any_room = d_is_lost = false;
-    d_waited_for.reset();
+    d_short_of_room = d_takes_any_room = d_is_lost = false;
+    d_waits_with.reset();
     d_last_timed = {};
     d_given_up = 0;
     d_packets.reset();
@@ -243,7 +243,7 @@ bool batch_block::stop()
     if (d_next) {
         d_next->release();
         d_next.reset();
-        d_leads = false;
+        d_leads = d_next_is_busy = false;
     }
     for (auto& each : d_slots) {
         try {

@@ -230,11 +230,6 @@ private:
     };
     using turn = std::unique_lock<std::mutex>;
 
-    //! Frames that wait, and for how many there is room.
-    struct stand {
-        int waiting, room;
-    };
-
     int work(turn& mine, const gr_vector_int& ninput_items, const rings& rings);
     bool submit_waiting(const gr_vector_int& ninput_items, const rings& rings);
     void fail(const std::exception& problem);
@@ -337,8 +332,10 @@ private:
     std::string
         d_problem; //!< why the stream can't go on; what is in flight is still put out
     bool d_short_of_room = false, d_takes_any_room = false;
-    bool d_is_lost = false;            //!< the device
-    std::optional<stand> d_waited_for; //!< when a batch was to be waited for
+    int d_room = 0;         //!< frames, for which there was room when last looked
+    bool d_is_lost = false; //!< the device
+    //! A batch or room is to be waited for; so many frames waited then.
+    std::optional<int> d_waits_with;
     using moment = std::chrono::steady_clock::time_point;
     std::optional<moment> d_waiting_since;
     moment d_last_timed{}, d_last_warning{};

@@ -98,10 +98,10 @@ batch_block::call batch_block::look() const
 bool batch_block::advance(queue* line)
 {
     const turn mine(d_turn);
-    d_lent = line;
-    if (!d_runs) {
-        return false;
+    if (!d_runs || (d_short_of_room && !d_is_watched)) {
+        return false; // its own thread waits for room
     }
+    d_lent = line;
     int waiting = 0;
     d_is_visited = true;
     try {

@@ -89,13 +89,13 @@ int batch_block::frames_to_submit(const gr_vector_int& ninput_items)
         const auto ring = static_cast<int>(detail()->output(p)->bufsize());
         third_of_ring = std::min(third_of_ring, std::max(1, ring / 3 / kind.out[p]));
     }
-    const int room = frames_that_fit();
-    d_short_of_room = room < std::min(frames, third_of_ring);
+    d_room = frames_that_fit();
+    d_short_of_room = d_room < std::min(frames, third_of_ring);
     if (d_short_of_room && (under_way > 0 || !d_takes_any_room)) {
         return 0;
     }
     d_takes_any_room = false;
-    return std::min(frames, room);
+    return std::min(frames, d_room);
 }
 
 //! Until a reader has read, and made room, or patience ends.
@@ -160,19 +160,26 @@ bool batch_block::wait_for_one(turn& mine)
     return true;
 }
 
-//! Waits for a batch outside of general_work. While a block is in there, GNU Radio has
-//! the one before wait for it after each call that put nothing out (buffer::on_lock), so
-//! that it would collect and submit nothing meanwhile.
+//! Waits for a batch or for room outside of general_work. While a block is in there, GNU
+//! Radio has the one before wait for it after each call that put nothing out
+//! (buffer::on_lock), so that it would collect and submit nothing meanwhile, not here
+//! either, where it leads.
 void batch_block::wait_before_work(turn& mine)
 {
-    if (!d_waited_for) {
+    if (!d_waits_with) {
         return;
     }
-    const auto before = *d_waited_for;
-    d_waited_for.reset();
+    const int before = *d_waits_with;
+    d_waits_with.reset();
     // GNU Radio has forgotten by now that something has come since then.
-    const auto now = d_problem.empty() ? frames_waiting(look().items) : before.waiting;
-    if (now > before.waiting || (d_short_of_room && frames_that_fit() > before.room)) {
+    const int now = d_problem.empty() ? frames_waiting(look().items) : before;
+    if (now > before || (d_short_of_room && frames_that_fit() > d_room)) {
+        return;
+    }
+    if (!is_busy()) {
+        if (d_short_of_room) {
+            wait_for_room(mine);
+        }
         return;
     }
     try {
@@ -204,7 +211,7 @@ bool batch_block::is_one_done(bool takes_long)
     if (takes_long && !d_in_flight.empty()) {
         d_in_flight.front().busy->used->idle();
     }
-    if (!d_leads) {
+    if (!d_next_is_busy) {
         return false;
     }
     // Its own thread may have been awake, and have collected what was under way there.

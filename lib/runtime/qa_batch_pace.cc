@@ -328,6 +328,16 @@ BOOST_AUTO_TEST_CASE(a_reader_that_takes_more_than_there_is_gets_it)
     BOOST_TEST(sink->data == counted(static_cast<int>(sink->data.size())));
 }
 
+BOOST_AUTO_TEST_CASE(a_row_sleeps_while_the_batch_of_its_first_block_is_under_way)
+{
+    using namespace std::chrono;
+    const auto first = new_paced(16);
+    const auto end = steady_clock::now() + milliseconds(100);
+    first->busy = [&](int) { return steady_clock::now() < end; };
+    run_chain(counted(16), { first, new_paced(16) }, int_sink::make());
+    BOOST_TEST(first->calls < 50);
+}
+
 BOOST_AUTO_TEST_CASE(what_comes_meanwhile_is_submitted_before_the_oldest_batch_is_done)
 {
     const int total = 16 * 500;

@@ -72,6 +72,8 @@ public:
         make_jobs();
     }
 
+    void wait_for_room_for_an_hour() { d_room_patience = std::chrono::hours(1); }
+
     //! Who submitted a batch, and how many items had been submitted before.
     struct submission {
         std::thread::id thread;
@@ -143,11 +145,11 @@ class counting_sink : public gr::sync_block
 public:
     std::atomic<int> come{ 0 };
     bool counts = true;
-    explicit counting_sink(bool is_slow)
+    explicit counting_sink(int longest_us)
         : gr::sync_block("counting_sink",
                          gr::io_signature::make(1, 1, sizeof(int)),
                          gr::io_signature::make(0, 0, 0)),
-          d_slow(is_slow), d_engine(generator()())
+          d_longest_us(longest_us), d_engine(generator()())
     {
     }
 
@@ -157,14 +159,37 @@ private:
         for (int i = 0; i < items; ++i) {
             counts = counts && static_cast<const int*>(in[0])[i] == come + i;
         }
-        if (d_slow && any_of(d_engine, 0, 3) == 0) {
-            std::this_thread::sleep_for(microseconds(any_of(d_engine, 0, 1000)));
+        if (d_longest_us && any_of(d_engine, 0, 3) == 0) {
+            const auto end =
+                clock_type::now() + microseconds(any_of(d_engine, 0, d_longest_us));
+            while (clock_type::now() < end) { // to sleep takes longer
+                std::this_thread::yield();
+            }
         }
         come += items;
         return items;
     }
-    const bool d_slow;
+    const int d_longest_us;
     std::mt19937 d_engine;
+};
+
+//! Reads nothing.
+class closed_sink : public gr::sync_block
+{
+public:
+    closed_sink()
+        : gr::sync_block("closed_sink",
+                         gr::io_signature::make(1, 1, sizeof(int)),
+                         gr::io_signature::make(0, 0, 0))
+    {
+    }
+
+private:
+    int work(int, gr_vector_const_void_star&, gr_vector_void_star&) override
+    {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return 0;
+    }
 };
 
 //! Counts up in bursts of so many items, each when the one before has come to the sink.
@@ -215,21 +240,26 @@ relay_sptr new_relay(int items, int max_batch, int small_bytes, microseconds lar
     return gnuradio::make_block_sptr<relay>(items, max_batch, small_bytes, large_lasts);
 }
 
-//! Runs bursts through a row of blocks, and looks whether all of them come.
-void run_bursts(const std::vector<int>& bursts,
-                const std::vector<relay_sptr>& row,
-                bool has_slow_sink)
+gr::top_block_sptr
+connect(gr::block_sptr before, const std::vector<relay_sptr>& row, gr::block_sptr sink)
 {
     const auto top = gr::make_top_block("row");
-    const auto sink = gnuradio::make_block_sptr<counting_sink>(has_slow_sink);
-    const auto source = gnuradio::make_block_sptr<burst_source>(bursts, sink);
-    gr::block_sptr before = source;
     for (const auto& block : row) {
         top->connect(before, 0, block, 0);
         before = block;
     }
     top->connect(before, 0, sink, 0);
-    top->run();
+    return top;
+}
+
+//! Runs bursts through a row of blocks, and looks whether all of them come.
+void run_bursts(const std::vector<int>& bursts,
+                const std::vector<relay_sptr>& row,
+                bool has_slow_sink)
+{
+    const auto sink = gnuradio::make_block_sptr<counting_sink>(has_slow_sink ? 1000 : 0);
+    const auto source = gnuradio::make_block_sptr<burst_source>(bursts, sink);
+    connect(source, row, sink)->run();
     BOOST_TEST(!source->hangs);
     BOOST_TEST(sink->counts);
     BOOST_TEST(sink->come == source->sent);
@@ -285,6 +315,57 @@ BOOST_AUTO_TEST_CASE(nothing_is_lost_and_nothing_stands_still_whoever_works)
         }
         run_bursts(bursts, row, turn % 8 != 0);
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_row_needs_no_time_limit_while_its_reader_reads)
+{
+    constexpr int items = 1 << 29;
+    for (int turn = 0; turn < 3; ++turn) {
+        std::vector<relay_sptr> row;
+        for (int i = 0; i < 3; ++i) {
+            row.push_back(new_relay(32, 8192, 1 << 30, microseconds(0)));
+            row.back()->wait_for_room_for_an_hour();
+        }
+        const auto sink = gnuradio::make_block_sptr<counting_sink>(40);
+        sink->set_max_noutput_items(8192);
+        const auto source =
+            gnuradio::make_block_sptr<burst_source>(std::vector<int>{ items }, sink);
+        const auto top = connect(source, row, sink);
+        top->start();
+        const auto end = clock_type::now() + std::chrono::seconds(20);
+        while (sink->come < items && clock_type::now() < end) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        BOOST_TEST(sink->come == items);
+        top->stop();
+        top->wait();
+        BOOST_TEST(sink->counts);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_was_stopped_for_want_of_room_starts_again)
+{
+    std::vector<relay_sptr> row;
+    for (int i = 0; i < 3; ++i) {
+        row.push_back(new_relay(1, 256, 1 << 30, microseconds(0)));
+    }
+    auto quickest = clock_type::duration::max();
+    for (int turn = 0; turn < 5; ++turn) {
+        const auto none = gnuradio::make_block_sptr<counting_sink>(0);
+        const auto source =
+            gnuradio::make_block_sptr<burst_source>(std::vector<int>{ 1 << 20 }, none);
+        const auto top = connect(source, row, gnuradio::make_block_sptr<closed_sink>());
+        top->start();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        top->stop();
+        top->wait();
+        top->disconnect_all();
+        const auto begin = clock_type::now();
+        run_bursts({ 256, 256, 512 }, row, false);
+        quickest = std::min(quickest, clock_type::now() - begin);
+    }
+    // After as long as that GNU Radio wakes up a block that nobody has.
+    BOOST_TEST((quickest < std::chrono::milliseconds(250)));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_at_full_rate_passes_through_threads_of_their_own)
