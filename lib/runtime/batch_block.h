@@ -229,6 +229,7 @@ private:
         gr_vector_void_star out;
     };
     using turn = std::unique_lock<std::mutex>;
+    using moment = std::chrono::steady_clock::time_point;
 
     int work(turn& mine, const gr_vector_int& ninput_items, const rings& rings);
     bool submit_waiting(const gr_vector_int& ninput_items, const rings& rings);
@@ -257,6 +258,7 @@ private:
     void announce();
     void may_sleep();
     bool holds_back(int waiting);
+    void wait_for_more(turn& mine, moment end);
     bool at_known_packet(const gr_vector_int& ninput_items);
     int frames_in_packets(int frames);
     flight reserve(int kind, int frames);
@@ -334,10 +336,9 @@ private:
     bool d_short_of_room = false, d_takes_any_room = false;
     int d_room = 0;         //!< frames, for which there was room when last looked
     bool d_is_lost = false; //!< the device
-    //! A batch or room is to be waited for; so many frames waited then.
+    //! Items, a batch or room is to be waited for; so many frames waited then.
     std::optional<int> d_waits_with;
-    using moment = std::chrono::steady_clock::time_point;
-    std::optional<moment> d_waiting_since;
+    std::optional<moment> d_waiting_since, d_held_until;
     moment d_last_timed{}, d_last_warning{};
     std::optional<moment> d_last_large; //!< batch
     uint64_t d_given_up = 0; //!< item of input 0 up to which announcements are not heeded

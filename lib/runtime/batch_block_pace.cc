@@ -5,10 +5,12 @@
 #include "runtime/batch_slot.h"
 #include <algorithm>
 #include <boost/thread/thread.hpp>
+#include <cmath>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_reader.h>
 #include <thread>
+#include <utility>
 
 namespace gr::cudaphy {
 
@@ -37,6 +39,7 @@ int batch_block::frames_that_fit() const
     return frames;
 }
 
+//! Whether what waits is to wait for more.
 bool batch_block::holds_back(int waiting)
 {
     if (d_options.max_latency <= 0 || waiting <= 0 || !d_in_flight.empty()) {
@@ -53,20 +56,38 @@ bool batch_block::holds_back(int waiting)
     if (!d_waiting_since) {
         d_waiting_since = now;
     }
-    const std::chrono::duration<double> left = // seconds; auto would be nanoseconds
-        std::chrono::duration<double>(d_options.max_latency) - (now - *d_waiting_since);
-    if (left.count() <= 0) {
+    const auto end = *d_waiting_since +
+                     std::chrono::nanoseconds(std::llround(d_options.max_latency * 1e9));
+    if (end <= now) {
         return false;
     }
-    // Woken by the scheduler's own signal when items come or the stream ends.
-    auto& threads = detail()->d_tpb;
-    gr::thread::scoped_lock guard(threads.mutex);
-    if (!threads.input_changed) {
-        threads.input_cond.timed_wait(guard,
-                                      boost::posix_time::microseconds(
-                                          static_cast<int64_t>(left.count() * 1e6) + 1));
-    }
+    d_held_until = end;
+    d_waits_with = waiting;
     return true;
+}
+
+//! Until items come, the stream ends, or what waits has waited for as long as it may.
+void batch_block::wait_for_more(turn& mine, moment end)
+{
+    auto& threads = detail()->d_tpb;
+    const auto reader = detail()->input(0);
+    mine.unlock();
+    bool ends = false;
+    {
+        gr::thread::scoped_lock guard(*reader->mutex());
+        ends = reader->done();
+    }
+    if (!ends) {
+        using std::chrono::microseconds;
+        gr::thread::scoped_lock guard(threads.mutex);
+        const auto left = std::chrono::duration_cast<microseconds>(
+            end - std::chrono::steady_clock::now());
+        if (!threads.input_changed) {
+            threads.input_cond.timed_wait(
+                guard, boost::posix_time::microseconds(left.count() + 1));
+        }
+    }
+    mine.lock();
 }
 
 //! How many frames the next batch has; 0 where it is to wait for one that is under way,
@@ -160,8 +181,8 @@ bool batch_block::wait_for_one(turn& mine)
     return true;
 }
 
-//! Waits for a batch or for room outside of general_work. While a block is in there, GNU
-//! Radio has the one before wait for it after each call that put nothing out
+//! Waits for items, a batch or room outside of general_work. While a block is in there,
+//! GNU Radio has the one before wait for it after each call that put nothing out
 //! (buffer::on_lock), so that it would collect and submit nothing meanwhile, not here
 //! either, where it leads.
 void batch_block::wait_before_work(turn& mine)
@@ -171,9 +192,14 @@ void batch_block::wait_before_work(turn& mine)
     }
     const int before = *d_waits_with;
     d_waits_with.reset();
+    const auto held_until = std::exchange(d_held_until, std::nullopt);
     // GNU Radio has forgotten by now that something has come since then.
     const int now = d_problem.empty() ? frames_waiting(look().items) : before;
     if (now > before || (d_short_of_room && frames_that_fit() > d_room)) {
+        return;
+    }
+    if (held_until) {
+        wait_for_more(mine, *held_until);
         return;
     }
     if (!is_busy()) {

@@ -4,6 +4,7 @@
 #include "runtime/batch_testing.h"
 #include "runtime/ring_size.h"
 #include <gnuradio/blocks/head.h>
+#include <gnuradio/blocks/keep_one_in_n.h>
 #include <gnuradio/blocks/tag_debug.h>
 #include <gnuradio/blocks/throttle.h>
 #include <gnuradio/blocks/vector_sink.h>
@@ -426,6 +427,28 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_batch_waits_as_long_as_it_may_and_no_longer)
     const int at_once = run(0), gathered = run(0.1);
     BOOST_TEST(at_once > 40);
     BOOST_TEST(gathered <= 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_block_before_that_mostly_puts_nothing_out_is_not_held_back)
+{
+    // It has a frame for the one behind after several calls only.
+    constexpr int items = 4000000, each = 20000;
+    auto how = options(1000);
+    how.max_latency = 0.5;
+    auto thin = gr::blocks::keep_one_in_n::make(sizeof(int), each);
+    auto tested = gnuradio::make_block_sptr<mirror>(1, how);
+    auto whole = gr::blocks::vector_sink<int>::make();
+    auto firsts = gr::blocks::vector_sink<int>::make();
+    auto top = gr::make_top_block("thin");
+    top->connect(gr::blocks::vector_source<int>::make(counted(items)), 0, thin, 0);
+    top->connect(thin, 0, tested, 0);
+    top->connect(tested, 0, whole, 0);
+    top->connect(tested, 1, firsts, 0);
+    const auto begin = std::chrono::steady_clock::now();
+    top->run();
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(5)));
+    BOOST_TEST(whole->data().size() == size_t{ items / each });
+    BOOST_TEST(whole->data() == firsts->data());
 }
 
 BOOST_AUTO_TEST_CASE(a_lost_device_ends_the_flowgraph_and_what_came_before_stays_whole)
