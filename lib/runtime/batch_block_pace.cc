@@ -195,11 +195,14 @@ void batch_block::wait_before_work(turn& mine)
     const auto held_until = std::exchange(d_held_until, std::nullopt);
     // GNU Radio has forgotten by now that something has come since then.
     const int now = d_problem.empty() ? frames_waiting(look().items) : before;
-    if (now > before || (d_short_of_room && frames_that_fit() > d_room)) {
+    if (now > before) {
         return;
     }
     if (held_until) {
         wait_for_more(mine, *held_until);
+        return;
+    }
+    if (d_short_of_room && frames_that_fit() > d_room) {
         return;
     }
     if (!is_busy()) {
