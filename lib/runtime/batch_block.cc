@@ -206,9 +206,8 @@ bool batch_block::start()
     }
     d_problem.clear();
     d_waiting_since.reset();
-    d_held_until.reset();
     d_short_of_room = d_takes_any_room = d_is_lost = false;
-    d_waits_with.reset();
+    d_pause.reset();
     d_last_timed = {};
     d_given_up = 0;
     d_packets.reset();

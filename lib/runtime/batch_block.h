@@ -231,6 +231,12 @@ private:
     using turn = std::unique_lock<std::mutex>;
     using moment = std::chrono::steady_clock::time_point;
 
+    //! Items, a batch or room is to be waited for.
+    struct pause {
+        int waiting; //!< frames that waited when it began
+        std::optional<moment> held_until = {};
+    };
+
     int work(turn& mine, const gr_vector_int& ninput_items, const rings& rings);
     bool submit_waiting(const gr_vector_int& ninput_items, const rings& rings);
     void fail(const std::exception& problem);
@@ -334,11 +340,10 @@ private:
     std::string
         d_problem; //!< why the stream can't go on; what is in flight is still put out
     bool d_short_of_room = false, d_takes_any_room = false;
-    int d_room = 0;         //!< frames, for which there was room when last looked
-    bool d_is_lost = false; //!< the device
-    //! Items, a batch or room is to be waited for; so many frames waited then.
-    std::optional<int> d_waits_with;
-    std::optional<moment> d_waiting_since, d_held_until;
+    int d_room = 0;               //!< frames, for which there was room when last looked
+    bool d_is_lost = false;       //!< the device
+    std::optional<pause> d_pause; //!< before the next call
+    std::optional<moment> d_waiting_since;
     moment d_last_timed{}, d_last_warning{};
     std::optional<moment> d_last_large; //!< batch
     uint64_t d_given_up = 0; //!< item of input 0 up to which announcements are not heeded

@@ -61,8 +61,7 @@ bool batch_block::holds_back(int waiting)
     if (end <= now) {
         return false;
     }
-    d_held_until = end;
-    d_waits_with = waiting;
+    d_pause = pause{ waiting, end };
     return true;
 }
 
@@ -187,28 +186,26 @@ bool batch_block::wait_for_one(turn& mine)
 //! either, where it leads.
 void batch_block::wait_before_work(turn& mine)
 {
-    if (!d_waits_with) {
+    const auto begun = std::exchange(d_pause, std::nullopt);
+    if (!begun) {
         return;
     }
-    const int before = *d_waits_with;
-    d_waits_with.reset();
-    const auto held_until = std::exchange(d_held_until, std::nullopt);
     // GNU Radio has forgotten by now that something has come since then.
-    const int now = d_problem.empty() ? frames_waiting(look().items) : before;
-    if (now > before) {
-        return;
-    }
-    if (held_until) {
-        wait_for_more(mine, *held_until);
-        return;
-    }
-    if (d_short_of_room && frames_that_fit() > d_room) {
-        return;
-    }
-    if (!is_busy()) {
-        if (d_short_of_room) {
+    const auto has_room = [&] { return frames_that_fit() > d_room; };
+    if (!begun->held_until && !is_busy()) {
+        if (d_short_of_room && !has_room()) {
             wait_for_room(mine);
         }
+        return;
+    }
+    if (d_problem.empty() && frames_waiting(look().items) > begun->waiting) {
+        return;
+    }
+    if (begun->held_until) {
+        wait_for_more(mine, *begun->held_until);
+        return;
+    }
+    if (d_short_of_room && has_room()) {
         return;
     }
     try {

@@ -60,7 +60,7 @@ int batch_block::work(turn& mine, const gr_vector_int& ninput_items, const rings
     if (is_busy()) {
         bool done = is_one_done(false);
         if (!done && is_called_again()) {
-            d_waits_with = frames_waiting(ninput_items);
+            d_pause = pause{ frames_waiting(ninput_items) };
             return 0;
         }
         do {
@@ -81,7 +81,7 @@ int batch_block::work(turn& mine, const gr_vector_int& ninput_items, const rings
         return WORK_DONE;
     }
     if (d_short_of_room) {
-        d_waits_with = frames_waiting(ninput_items);
+        d_pause = pause{ frames_waiting(ninput_items) };
     } else {
         wait_for_announced();
     }
