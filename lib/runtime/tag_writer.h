@@ -4,6 +4,8 @@
 #include <gnuradio/buffer.h>
 #include <gnuradio/tags.h>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace gr::cudaphy {
 
@@ -13,8 +15,9 @@ namespace gr::cudaphy {
  * GNU Radio's add_item_tag takes the buffer's lock for each tag, which the reader takes
  * as well, looks for its place from the root of a tree, and copies it twice on the way.
  * With two tags on each of a million codewords a second that is what a flowgraph is busy
- * with. Here a tag is copied once, into a node of its own, and nodes change hands under
- * one lock.
+ * with. Here nodes of the tree change hands, many under one lock: those that all readers
+ * have passed long ago, and which GNU Radio would give back to the heap, hold the next
+ * tags.
  */
 class tag_writer
 {
@@ -22,7 +25,19 @@ public:
     //! In the order of their items, or nearly so.
     void add(const tag_t& tag)
     {
-        d_waiting.emplace_hint(d_waiting.end(), tag.offset, tag);
+        if (d_passed.empty()) {
+            d_waiting.push_back(new_node(tag));
+            return;
+        }
+        auto& node = d_waiting.emplace_back(std::move(d_passed.back()));
+        d_passed.pop_back();
+        node.key() = tag.offset;
+        auto& here = node.mapped();
+        here.offset = tag.offset;
+        set(here.key, tag.key);
+        set(here.value, tag.value);
+        set(here.srcid, tag.srcid);
+        here.marked_deleted = tag.marked_deleted;
     }
 
     //! Puts all tags that were added since the last time onto the port.
@@ -33,20 +48,53 @@ public:
         }
         const gr::thread::scoped_lock guard(*port.mutex());
         auto& tags = port.*access::tags();
-        while (!d_waiting.empty()) {
-            tags.insert(tags.end(), d_waiting.extract(d_waiting.begin()));
+        for (auto& node : d_waiting) {
+            tags.insert(tags.end(), std::move(node));
         }
+        // No more than have been written: the lock is not held for long.
+        const auto kept = port.*access::delay() + uint64_t{ port.bufsize() };
+        while (d_passed.size() < d_waiting.size() &&
+               tags.begin()->first + kept < port.*access::read()) {
+            d_passed.push_back(tags.extract(tags.begin()));
+        }
+        d_waiting.clear();
     }
 
 private:
     using tag_map = std::multimap<uint64_t, tag_t>;
+    using node_type = tag_map::node_type;
 
-    //! The buffer's tags are for classes derived from it.
+    //! What is for classes derived from the buffer.
     struct access : gr::buffer {
         static constexpr tag_map gr::buffer::*tags() { return &access::d_item_tags; }
+        //! GNU Radio keeps tags for so many items, and as many as the ring holds, behind
+        //! those that all readers have read.
+        static constexpr unsigned gr::buffer::*delay()
+        {
+            return &access::d_max_reader_delay;
+        }
+        static constexpr uint64_t gr::buffer::*read()
+        {
+            return &access::d_last_min_items_read;
+        }
     };
 
-    tag_map d_waiting;
+    static node_type new_node(const tag_t& tag)
+    {
+        tag_map made;
+        made.emplace(tag.offset, tag);
+        return made.extract(made.begin());
+    }
+
+    //! A tag that is as the one before in this place costs no count of references.
+    static void set(pmt::pmt_t& to, const pmt::pmt_t& from)
+    {
+        if (to != from) {
+            to = from;
+        }
+    }
+
+    std::vector<node_type> d_waiting, d_passed;
 };
 
 } // namespace gr::cudaphy
