@@ -98,8 +98,8 @@ batch_block::call batch_block::look() const
 bool batch_block::advance(queue* line)
 {
     const turn mine(d_turn);
-    if (!d_runs || (d_short_of_room && !d_is_watched)) {
-        return false; // its own thread waits for room
+    if (!d_runs) {
+        return false;
     }
     d_lent = line;
     int waiting = 0;
