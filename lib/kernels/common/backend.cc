@@ -31,16 +31,28 @@ std::string name_of(backend where)
 }
 
 #ifndef CUDAPHY_HAVE_CUDA
-cuda_state probe_cuda()
+int count_devices(std::string& problem)
 {
-    return {
-        {},
-        "gr-cudaphy was built without CUDA: install the CUDA toolkit and build it again"
-    };
+    problem =
+        "gr-cudaphy was built without CUDA: install the CUDA toolkit and build it again";
+    return 0;
 }
+asked_device probe_device(int) { return {}; }
 #endif
 
-std::vector<device_info> devices() { return probe_cuda().devices; }
+std::vector<device_info> devices()
+{
+    std::vector<device_info> usable;
+    std::string problem;
+    const int count = count_devices(problem);
+    for (int index = 0; index < count; ++index) {
+        const auto found = probe_device(index);
+        if (found.problem.empty()) {
+            usable.push_back(found.info);
+        }
+    }
+    return usable;
+}
 
 std::vector<backend> backends()
 {
@@ -56,15 +68,17 @@ resolved_backend resolve(backend wanted, int device)
     if (wanted == backend::cpu || wanted == backend::reference) {
         return { wanted, 0, "asked for" };
     }
-    const auto state = probe_cuda();
-    for (const auto& found : state.devices) {
-        if (found.index == device) {
-            return { backend::cuda, device, found.name };
+    std::string problem;
+    const int count = count_devices(problem);
+    if (device >= 0 && device < count) {
+        const auto found = probe_device(device);
+        if (found.problem.empty()) {
+            return { backend::cuda, device, found.info.name };
         }
+        problem = found.problem;
+    } else if (count > 0) {
+        problem = "there is no CUDA device " + std::to_string(device);
     }
-    const auto problem = state.devices.empty()
-                             ? state.problem
-                             : "there is no CUDA device " + std::to_string(device);
     if (wanted == backend::cuda) {
         throw backend_unavailable("backend \"cuda\" can't be had: " + problem);
     }

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
+#include <new>
 
 namespace gr::cudaphy {
 
@@ -21,7 +22,12 @@ inline cudaStream_t stream_of(queue& q) { return static_cast<cudaStream_t>(q.nat
 class cuda_device_scope
 {
 public:
+    //! \throws cuda_error where it can't be made so, as when it is lost.
     explicit cuda_device_scope(int device);
+    //! For destructors: where a device is lost, so is what they release.
+    cuda_device_scope(int device, std::nothrow_t) noexcept;
+    //! Why `device` is not the current one.
+    cudaError_t code() const { return d_code; }
     ~cuda_device_scope();
     cuda_device_scope(const cuda_device_scope&) = delete;
     cuda_device_scope& operator=(const cuda_device_scope&) = delete;
@@ -29,6 +35,7 @@ public:
 private:
     int d_before = 0;
     bool d_changed = false;
+    cudaError_t d_code = cudaSuccess;
 };
 
 } // namespace gr::cudaphy

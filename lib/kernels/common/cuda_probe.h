@@ -5,13 +5,17 @@
 
 namespace gr::cudaphy {
 
-struct cuda_state {
-    std::vector<device_info> devices; //!< usable ones
-    std::string problem;              //!< why there is none
+// What the CUDA runtime says of this machine. Nothing here throws, whatever is missing.
+
+//! How many GPUs there are; where there are none, also why.
+int count_devices(std::string& problem);
+
+struct asked_device {
+    device_info info{};
+    std::string problem; //!< why it can't be used; empty where it can
 };
 
-//! Asks the CUDA runtime; never throws for a machine without GPU, driver or CUDA
-//! libraries.
-cuda_state probe_cuda();
+//! A GPU as it is now.
+asked_device probe_device(int index);
 
 } // namespace gr::cudaphy

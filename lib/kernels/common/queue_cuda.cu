@@ -1,69 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_check.cuh"
-#include "kernels/common/cuda_probe.h"
 #include "kernels/common/queue_makers.h"
-#include <mutex>
 #include <new>
 
 namespace gr::cudaphy {
 namespace {
 
 thread_local const char* last_kernel = nullptr;
-
-__global__ void probe_kernel() {}
-
-//! Whether this build has machine code, or code to compile, for the current device.
-bool built_for_current_device()
-{
-    cudaFuncAttributes attributes;
-    const bool built = cudaFuncGetAttributes(&attributes, probe_kernel) == cudaSuccess;
-    cudaGetLastError();
-    return built;
-}
-
-cuda_state ask_runtime()
-{
-    int driver = 0;
-    cudaDriverGetVersion(&driver);
-    int count = 0;
-    const auto code = cudaGetDeviceCount(&count);
-    cudaGetLastError();
-    if (driver == 0) {
-        return { {}, "no CUDA driver was found: install NVIDIA's driver" };
-    }
-    if (code == cudaErrorInsufficientDriver) {
-        const auto version = [](int v) {
-            return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
-        };
-        return { {},
-                 "the driver supports CUDA " + version(driver) + ", this build needs " +
-                     version(CUDART_VERSION) + ": update NVIDIA's driver" };
-    }
-    if (code != cudaSuccess || count == 0) {
-        return { {},
-                 std::string("no usable GPU: ") +
-                     cudaGetErrorString(code ? code : cudaErrorNoDevice) };
-    }
-    cuda_state state;
-    for (int device = 0; device < count; ++device) {
-        cuda_device_scope scope(device);
-        cudaDeviceProp properties;
-        if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) {
-            cudaGetLastError();
-            continue;
-        }
-        const int capability = 10 * properties.major + properties.minor;
-        if (built_for_current_device()) {
-            state.devices.push_back(
-                { device, properties.name, capability, properties.totalGlobalMem });
-        } else {
-            state.problem =
-                std::string("this build has no code for ") + properties.name +
-                ": build with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(capability);
-        }
-    }
-    return state;
-}
 
 class cuda_queue : public queue
 {
@@ -83,7 +26,7 @@ public:
     ~cuda_queue() override
     {
         if (d_owned) {
-            cuda_device_scope scope(d_device);
+            cuda_device_scope scope(d_device, std::nothrow);
             cudaStreamDestroy(d_stream);
             cudaGetLastError();
         }
@@ -107,7 +50,7 @@ public:
     }
     void release(void* memory) override
     {
-        cuda_device_scope scope(d_device);
+        cuda_device_scope scope(d_device, std::nothrow);
         cudaFree(memory);
         cudaGetLastError();
     }
@@ -149,15 +92,6 @@ private:
 
 } // namespace
 
-cuda_state probe_cuda()
-{
-    // Once: a machine's GPUs don't change while it runs, and asking takes milliseconds.
-    static std::once_flag once;
-    static cuda_state state;
-    std::call_once(once, [] { state = ask_runtime(); });
-    return state;
-}
-
 std::unique_ptr<queue> make_cuda_queue(int device)
 {
     return std::make_unique<cuda_queue>(device);
@@ -187,11 +121,16 @@ void cuda_check_launch(const char* kernel)
     cuda_check(cudaGetLastError(), kernel);
 }
 
-cuda_device_scope::cuda_device_scope(int device)
+cuda_device_scope::cuda_device_scope(int device) : cuda_device_scope(device, std::nothrow)
+{
+    cuda_check(d_code, "cudaSetDevice");
+}
+
+cuda_device_scope::cuda_device_scope(int device, std::nothrow_t) noexcept
 {
     if (cudaGetDevice(&d_before) == cudaSuccess && d_before != device) {
-        cuda_check(cudaSetDevice(device), "cudaSetDevice");
-        d_changed = true;
+        d_code = cudaSetDevice(device);
+        d_changed = d_code == cudaSuccess;
     }
 }
 

@@ -234,7 +234,7 @@ public:
     }
     ~fdtd_stepper_cuda() override
     {
-        const cuda_device_scope scope(d_device);
+        const cuda_device_scope scope(d_device, std::nothrow);
         d_onchip.reset();
         d_there.reset();
     }

@@ -354,7 +354,7 @@ public:
     }
     ~sparse_product_cuda() override
     {
-        cuda_device_scope scope(d_device);
+        const cuda_device_scope scope(d_device, std::nothrow);
         d_there.reset();
     }
 

@@ -233,7 +233,7 @@ public:
     }
     ~ldpc_decoder_cuda() override
     {
-        const cuda_device_scope scope(d_device);
+        const cuda_device_scope scope(d_device, std::nothrow);
         d_tables.reset();
     }
 

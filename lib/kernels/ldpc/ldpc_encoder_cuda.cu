@@ -457,7 +457,7 @@ public:
     }
     ~ldpc_encoder_cuda() override
     {
-        cuda_device_scope scope(d_device);
+        const cuda_device_scope scope(d_device, std::nothrow);
         d_plan.reset();
     }
 

@@ -162,7 +162,7 @@ public:
     }
     ~ldpc_fixed_decoder_cuda() override
     {
-        const cuda_device_scope scope(d_device);
+        const cuda_device_scope scope(d_device, std::nothrow);
         d_for_few.reset();
         d_kernel.reset();
     }
@@ -206,7 +206,7 @@ public:
     }
     ~ldpc_mixed_launch_cuda() override
     {
-        const cuda_device_scope scope(d_device);
+        const cuda_device_scope scope(d_device, std::nothrow);
         d_program.reset();
         d_tables.clear();
     }

@@ -269,12 +269,8 @@ public:
     }
     ~channel_filter_cuda() override
     {
-        try {
-            cuda_device_scope scope(d_device);
-            d_memory.reset();
-        } catch (const cuda_error&) {
-            // The device is lost, and its memory with it.
-        }
+        const cuda_device_scope scope(d_device, std::nothrow);
+        d_memory.reset();
     }
 
     void run(view<const complex64> received,

@@ -128,12 +128,8 @@ public:
     }
     ~receiver_steps_cuda() override
     {
-        try {
-            cuda_device_scope scope(d_device);
-            d_tables.reset();
-        } catch (const cuda_error&) {
-            // The device is lost, and its memory with it.
-        }
+        const cuda_device_scope scope(d_device, std::nothrow);
+        d_tables.reset();
     }
 
     void split(view<const complex64> received,

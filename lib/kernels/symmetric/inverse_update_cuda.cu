@@ -28,7 +28,7 @@ public:
     }
     ~inverse_update_cuda() override
     {
-        cuda_device_scope scope(d_device);
+        const cuda_device_scope scope(d_device, std::nothrow);
         d_blas.reset();
     }
 

@@ -56,7 +56,7 @@ public:
     }
     ~symmetric_blocked_cuda() override
     {
-        cuda_device_scope scope(d_device);
+        const cuda_device_scope scope(d_device, std::nothrow);
         d_own.reset();
     }
 

@@ -7,8 +7,9 @@
 namespace gr::cudaphy::bindings {
 namespace {
 
-//! A code, a kernel's parameters as text, backend, device.
-using kernel_key = std::tuple<code_ptr, std::string, std::string, int>;
+//! A code, a kernel's parameters as text, backend (never automatic: a GPU may be lost),
+//! device.
+using kernel_key = std::tuple<code_ptr, std::string, backend, int>;
 constexpr size_t most_spare = 8;
 
 auto& encoders()
@@ -73,10 +74,11 @@ numpy_array<uint8_t> encode(code_ptr code,
                             int device)
 {
     const auto form = std::to_string(packed_input) + std::to_string(packed_output);
-    auto spare = encoders().take({ code, form, where, device }, [&](auto& made) {
-        made.on = queue::make(backend_from_name(where), device);
+    const auto on = resolve(backend_from_name(where), device);
+    auto spare = encoders().take({ code, form, on.where, on.device }, [&](auto& made) {
+        made.on = queue::make(on.where, on.device);
         made.kernel = kernels::ldpc_encoder::make(
-            code, { packed_input, packed_output }, made.on->where(), made.on->device());
+            code, { packed_input, packed_output }, on.where, on.device);
     });
     auto words =
         encoded(*spare.kernel, info, bytes_of(code->n(), packed_output), *spare.on);
@@ -99,10 +101,10 @@ py::tuple decode(code_ptr code,
     left.take_decoding(decoding);
     left.finish();
     const auto p = decoding.parameters();
-    auto spare = decoders().take({ code, form, where, device }, [&](auto& made) {
-        made.on = queue::make(backend_from_name(where), device);
-        made.kernel =
-            kernels::ldpc_decoder::make(code, p, made.on->where(), made.on->device());
+    const auto on = resolve(backend_from_name(where), device);
+    auto spare = decoders().take({ code, form, on.where, on.device }, [&](auto& made) {
+        made.on = queue::make(on.where, on.device);
+        made.kernel = kernels::ldpc_decoder::make(code, p, on.where, on.device);
     });
     const int length = p.whole_words ? code->n() : code->k();
     auto results = decoded(*spare.kernel, p, *code, llr, length, with_soft, *spare.on);
