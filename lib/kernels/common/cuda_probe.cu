@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/cuda_probe.h"
 #include "kernels/common/cuda_check.cuh"
+#include "kernels/common/cuda_probe.h"
 #include <map>
 #include <mutex>
 
@@ -61,7 +61,8 @@ asked_device ask_device(int index)
     }
     cudaGetLastError();
     if (code == cudaErrorNoKernelImageForDevice ||
-        code == cudaErrorInvalidDeviceFunction || code == cudaErrorUnsupportedPtxVersion) {
+        code == cudaErrorInvalidDeviceFunction ||
+        code == cudaErrorUnsupportedPtxVersion) {
         out.problem =
             std::string("this build has no code for ") + properties.name +
             ": build with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(capability);
@@ -72,8 +73,8 @@ asked_device ask_device(int index)
     return out;
 }
 
-//! What became of a device that could be used: a kernel that fails makes CUDA give this
-//! process no other context on it, whatever is freed and reset.
+//! What became of a device that could be used: after a kernel that fails CUDA gives this
+//! process no other context on any GPU, whatever is freed and reset.
 cudaError_t ask_again(int index)
 {
     const cuda_device_scope scope(index, std::nothrow);

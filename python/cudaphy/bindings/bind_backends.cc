@@ -41,8 +41,8 @@ void bind_backends(py::module& m)
         },
         py::arg("backend") = "auto",
         py::arg("device") = 0,
-        "What a backend's name comes to here: (name, reason). Raises BackendUnavailable, "
-        "ValueError.");
+        "What a backend's name comes to here and now: (name, reason). A GPU that is lost "
+        "to this process counts as none. Raises BackendUnavailable, ValueError.");
 }
 
 } // namespace gr::cudaphy::bindings

@@ -45,7 +45,8 @@ struct device_info {
     size_t memory;          //!< bytes
 };
 
-//! The GPUs that the CUDA backend can use here; empty where there are none.
+//! The GPUs that the CUDA backend can use here and now; empty where there are none, and
+//! after a kernel's error, which takes them all from this process.
 CUDAPHY_API std::vector<device_info> devices();
 
 //! The backends that can be used here, best first.
@@ -60,7 +61,7 @@ struct resolved_backend {
 
 /*!
  * \throws backend_unavailable if CUDA was asked for by name and can't be had: built
- * without CUDA, no driver, driver too old, no such device.
+ * without CUDA, no driver, driver too old, no such device, one that is lost.
  */
 CUDAPHY_API resolved_backend resolve(backend wanted, int device = 0);
 
