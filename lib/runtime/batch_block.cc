@@ -11,23 +11,25 @@ namespace gr::cudaphy {
 
 namespace {
 
-size_t frame_bytes(const batch_port& port) { return port.item_bytes * port.items; }
+size_t frame_bytes(const std::vector<batch_port>& ports)
+{
+    size_t bytes = 0;
+    for (const auto& port : ports) {
+        bytes += port.item_bytes * port.items;
+    }
+    return bytes;
+}
 
-//! A GPU's batch costs the host the same whatever it holds; what a processor works on is
-//! to stay in its second cache.
+//! A GPU's batch costs the host the same whatever it holds, and inputs and outputs pass
+//! the bus at the same time; what a processor works on is to stay in its second cache.
 int default_batch(backend where,
                   const std::vector<batch_port>& inputs,
                   const std::vector<batch_port>& outputs)
 {
-    const size_t wanted = size_t{ where == backend::cuda ? 8u : 1u } << 20; // bytes
-    size_t bytes = 0;
-    for (const auto& port : inputs) {
-        bytes += frame_bytes(port);
-    }
-    for (const auto& port : outputs) {
-        bytes += frame_bytes(port);
-    }
-    return static_cast<int>(std::clamp<size_t>(wanted / bytes, 1, 1 << 20));
+    const size_t in = frame_bytes(inputs), out = frame_bytes(outputs);
+    const size_t frames = where == backend::cuda ? (6u << 20) / std::max(in, out)
+                                                 : (1u << 20) / (in + out);
+    return static_cast<int>(std::clamp<size_t>(frames, 1, 1 << 20));
 }
 
 //! Still a std::bad_alloc, which Python has as MemoryError, but one that says of what.

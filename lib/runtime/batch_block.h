@@ -26,8 +26,8 @@ struct batch_options {
     std::string length_tag_key; //!< empty: a plain stream without packets
     std::string backend = "auto";
     int device = 0;
-    int max_batch = 0; //!< frames in one launch; 0: as many as make about 1 MiB, on a GPU
-                       //!< 8 MiB, inputs and outputs together
+    int max_batch = 0; //!< frames in one launch; 0: as many as make about 1 MiB, inputs
+                       //!< and outputs together, on a GPU 6 MiB of the larger of both
     double max_latency =
         0; //!< seconds that a frame may wait for a fuller batch; 0: none does
 };
