@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 from gnuradio import cudaphy
@@ -137,6 +138,23 @@ class test_machine_info(unittest.TestCase):
         new = {"path": "/usr/local/cuda/bin/nvcc", "version": "13.0"}
         out = self.text(gpus_on_bus=["x"], driver_release="580.95.05", toolkit=new)
         self.assertNotIn("toolkit", out)
+
+    def test_a_gpu_that_can_not_be_used_beside_one_that_can(self):
+        reason = "this build has no code for it: build with another architecture"
+
+        def resolve(backend, index):
+            self.assertEqual(backend, "cuda")
+            if index == 1:
+                raise cudaphy.BackendUnavailable(reason)
+
+        with unittest.mock.patch.dict(os.environ):
+            os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+            unusable = machine_info.unusable_gpus(3, resolve)
+            os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+            self.assertEqual(machine_info.unusable_gpus(3, resolve), [])
+        self.assertEqual(unusable, [f"device 1: {reason}"])
+        found = {"backends": ["cuda", "cpu"], "cuda": {"unusable_gpus": unusable}}
+        self.assertIn(unusable[0], machine_info.missing(found))
 
     def test_reads_the_files_of_the_kernel(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -27,8 +27,8 @@ int default_batch(backend where,
                   const std::vector<batch_port>& outputs)
 {
     const size_t in = frame_bytes(inputs), out = frame_bytes(outputs);
-    const size_t frames = where == backend::cuda ? (6u << 20) / std::max(in, out)
-                                                 : (1u << 20) / (in + out);
+    const size_t frames =
+        where == backend::cuda ? (6u << 20) / std::max(in, out) : (1u << 20) / (in + out);
     return static_cast<int>(std::clamp<size_t>(frames, 1, 1 << 20));
 }
 

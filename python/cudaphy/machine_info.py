@@ -63,6 +63,18 @@ def gpus_on_bus(path="/sys/bus/pci/devices"):
     return found
 
 
+def unusable_gpus(count, resolve=module.resolve_backend):
+    """Why GPUs that the mainboard sees can't be computed on, one line each; none where
+    CUDA_VISIBLE_DEVICES hides some on purpose."""
+    reasons = []
+    for index in range(0 if "CUDA_VISIBLE_DEVICES" in os.environ else count):
+        try:
+            resolve("cuda", index)
+        except module.BackendUnavailable as problem:
+            reasons.append(f"device {index}: {problem}")
+    return reasons
+
+
 def toolkit():
     """(path, version) of the newest nvcc on PATH or in NVIDIA's own folder, or None."""
     places = [shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc"]
@@ -88,7 +100,7 @@ def _distribution(name):
 def facts():
     """A dictionary of what is here; JSON takes it as it is."""
     built_with, driver = module.cuda_versions()
-    nvcc = toolkit()
+    nvcc, on_bus = toolkit(), gpus_on_bus()
     return {
         "gr_cudaphy": {"path": os.path.dirname(os.path.abspath(module.__file__))},
         "gnuradio": gr.version(),
@@ -106,7 +118,8 @@ def facts():
             "built_with": version_text(built_with),
             "driver_supports": version_text(driver),
             "driver_release": driver_release(),
-            "gpus_on_bus": gpus_on_bus(),
+            "gpus_on_bus": on_bus,
+            "unusable_gpus": unusable_gpus(len(on_bus)),
             "toolkit": nvcc and {"path": nvcc[0], "version": version_text(nvcc[1])},
             "devices": [
                 {
@@ -181,7 +194,10 @@ _PROGRAMS = (("GNU Radio Companion's compiler", "grcc", "gnuradio"),)
 def missing(found=None):
     """What is not here: lines that say what it is, what for, and how to get it."""
     found = found or facts()
-    lines = [] if "cuda" in found["backends"] else _missing_cuda(found)
+    if "cuda" in found["backends"]:
+        lines = list(found["cuda"]["unusable_gpus"])
+    else:
+        lines = _missing_cuda(found)
     for purpose, name, package in _IMPORTS:
         if util.find_spec(name) is None:
             lines.append(f"{name}, for {purpose}: apt install {package}")
