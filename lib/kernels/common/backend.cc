@@ -31,21 +31,20 @@ std::string name_of(backend where)
 }
 
 #ifndef CUDAPHY_HAVE_CUDA
-int count_devices(std::string& problem)
+int count_devices() { return 0; }
+asked_device probe_device(int)
 {
-    problem =
-        "gr-cudaphy was built without CUDA: install the CUDA toolkit and build it again";
-    return 0;
+    return {
+        {},
+        "gr-cudaphy was built without CUDA: install the CUDA toolkit and build it again"
+    };
 }
-asked_device probe_device(int) { return {}; }
 #endif
 
 std::vector<device_info> devices()
 {
     std::vector<device_info> usable;
-    std::string problem;
-    const int count = count_devices(problem);
-    for (int index = 0; index < count; ++index) {
+    for (int index = 0; index < count_devices(); ++index) {
         const auto found = probe_device(index);
         if (found.problem.empty()) {
             usable.push_back(found.info);
@@ -68,21 +67,14 @@ resolved_backend resolve(backend wanted, int device)
     if (wanted == backend::cpu || wanted == backend::reference) {
         return { wanted, 0, "asked for" };
     }
-    std::string problem;
-    const int count = count_devices(problem);
-    if (device >= 0 && device < count) {
-        const auto found = probe_device(device);
-        if (found.problem.empty()) {
-            return { backend::cuda, device, found.info.name };
-        }
-        problem = found.problem;
-    } else if (count > 0) {
-        problem = "there is no CUDA device " + std::to_string(device);
+    const auto found = probe_device(device);
+    if (found.problem.empty()) {
+        return { backend::cuda, device, found.info.name };
     }
     if (wanted == backend::cuda) {
-        throw backend_unavailable("backend \"cuda\" can't be had: " + problem);
+        throw backend_unavailable("backend \"cuda\" can't be had: " + found.problem);
     }
-    return { backend::cpu, 0, problem };
+    return { backend::cpu, 0, found.problem };
 }
 
 } // namespace gr::cudaphy

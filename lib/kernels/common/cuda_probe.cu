@@ -9,7 +9,6 @@ namespace {
 
 __global__ void probe_kernel() {}
 
-//! The machine, which does not change while it runs.
 struct machine {
     int count = 0;
     std::string problem; //!< why there is none
@@ -39,6 +38,13 @@ machine ask_runtime()
                      cudaGetErrorString(code ? code : cudaErrorNoDevice) };
     }
     return { count, "" };
+}
+
+//! The machine, which does not change while it runs.
+const machine& here()
+{
+    static const auto one = ask_runtime();
+    return one;
 }
 
 //! Takes this device's memory for a context, where the process has none yet.
@@ -85,15 +91,16 @@ cudaError_t ask_again(int index)
 
 } // namespace
 
-int count_devices(std::string& problem)
-{
-    static const auto here = ask_runtime();
-    problem = here.problem;
-    return here.count;
-}
+int count_devices() { return here().count; }
 
 asked_device probe_device(int index)
 {
+    if (here().count == 0) {
+        return { {}, here().problem };
+    }
+    if (index < 0 || index >= here().count) {
+        return { {}, "there is no CUDA device " + std::to_string(index) };
+    }
     static std::mutex mutex;
     static std::map<int, asked_device> known; // asking takes milliseconds
     const std::lock_guard<std::mutex> guard(mutex);

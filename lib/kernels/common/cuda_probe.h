@@ -7,15 +7,14 @@ namespace gr::cudaphy {
 
 // What the CUDA runtime says of this machine. Nothing here throws, whatever is missing.
 
-//! How many GPUs there are; where there are none, also why.
-int count_devices(std::string& problem);
+int count_devices();
 
 struct asked_device {
     device_info info{};
     std::string problem; //!< why it can't be used; empty where it can
 };
 
-//! A GPU as it is now.
+//! A GPU as it is now, or why there is none of that index.
 asked_device probe_device(int index);
 
 } // namespace gr::cudaphy
