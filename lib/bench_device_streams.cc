@@ -31,11 +31,11 @@
 // GNU Radio's Copy blocks, with large rings around these and ones of 64 KiB, in PAIRS
 // (150) of flowgraphs that run by turns of SECONDS, with the gain's interval of
 // confidence and how busy the Copy blocks are; how long a packet that comes alone takes
-// from the source to the sink, with max_batch a packet and the block's own; and where
-// there are several GPUs, what a branch of one flowgraph on each of them comes to beside
-// one alone, and what copies on all do beside copies on one. WHAT chooses among them: an
-// order and max_batch such as 4x2048, where 4x0 takes the block's own, copies, latency,
-// and gpus.
+// from the source to the sink, with max_batch a packet and the block's own, in as many
+// pairs; and where there are several GPUs, what a branch of one flowgraph on each of them
+// comes to beside one alone, and what copies on all do beside copies on one. WHAT chooses
+// among them: an order and max_batch such as 4x2048, where 4x0 takes the block's own,
+// copies, latency, and gpus.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::benchmarks;
@@ -279,7 +279,7 @@ void print_between_copies(const benchmark& runs,
         content.order,
         max_batch,
         name(small_behind));
-    print_gain(found);
+    print_gain(found.gains);
     constexpr std::array<const char*, 2> names{ "through the host", "on the device" };
     for (int which = 0; which < 2; ++which) {
         std::printf("  %-32s %8.2f M/s, the first Copy's thread at work %.0f %% of the "
@@ -380,11 +380,16 @@ void print_latencies(const benchmark& runs, const matrices& content, int max_bat
                                          { "3 blocks, on the device", 3, true },
                                          { "3 blocks, through the host", 3, false } } };
     std::array<std::vector<double>, 3> took;
-    for (int turn = 0; turn < repeats; ++turn) {
+    std::vector<double> ratios; //!< of medians on the device and through the host
+    for (int pair = 0; pair < runs.pairs; ++pair) {
+        std::array<double, 3> medians{};
         for (size_t c = 0; c < chains.size(); ++c) {
-            const auto more = runs.latency(chains[c], content, max_batch);
-            took[c].insert(took[c].end(), more.begin(), more.end());
+            const auto which = pair % 2 ? chains.size() - 1 - c : c;
+            const auto more = runs.latency(chains[which], content, max_batch);
+            took[which].insert(took[which].end(), more.begin(), more.end());
+            medians[which] = median(more);
         }
+        ratios.push_back(medians[1] / medians[2]);
     }
     std::printf("A packet of %d matrices %d x %d (%.0f KB) alone, %d of them, %s\n"
                 "  %-32s %8s %8s %8s  us, source to sink\n",
@@ -392,7 +397,7 @@ void print_latencies(const benchmark& runs, const matrices& content, int max_bat
                 content.order,
                 content.order,
                 1e-3 * packet * double(content.bytes),
-                repeats * (packets - packets / 10),
+                runs.pairs * int(packets - packets / 10),
                 max_batch ? "batches of a packet" : "the block's own batches",
                 "",
                 "median",
@@ -404,11 +409,10 @@ void print_latencies(const benchmark& runs, const matrices& content, int max_bat
                     1e6 * median(took[c]),
                     1e6 * quantile(took[c], 0.9),
                     1e6 * quantile(took[c], 0.99));
-        if (chains[c].blocks == 3 && !chains[c].on_device) {
-            std::printf("   on the device %.2f x", median(took[c - 1]) / median(took[c]));
-        }
         std::printf("\n");
     }
+    std::printf("  the device's of the host's ");
+    print_gain(ratios);
 }
 
 } // namespace

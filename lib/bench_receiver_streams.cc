@@ -193,7 +193,7 @@ try {
     std::printf("%.4g M codewords/s in one block, %.4g block by block, ",
                 1e-6 * median(found.rates[0]),
                 1e-6 * median(found.rates[1]));
-    print_gain(found);
+    print_gain(found.gains);
     return 0;
 } catch (const std::exception& problem) {
     std::fprintf(stderr, "%s\n", problem.what());

@@ -232,14 +232,14 @@ comparison compare(int pairs, double time, const Make& make, const See& see)
 }
 
 //! The end of a line.
-inline void print_gain(const comparison& found)
+inline void print_gain(const std::vector<double>& gains)
 {
-    const auto [least, most] = median_between(found.gains);
+    const auto [least, most] = median_between(gains);
     std::printf(
         "%.3f x, median of %zu pairs of flowgraphs by turns, with 95 %% certainty "
         "%.3f to %.3f\n",
-        median(found.gains),
-        found.gains.size(),
+        median(gains),
+        gains.size(),
         least,
         most);
 }
