@@ -4,6 +4,7 @@ whenever a point ends, so that an interrupted run loses nothing."""
 
 import csv
 import dataclasses
+import math
 import os
 from pathlib import Path
 
@@ -33,6 +34,7 @@ RATES = (
     "mean_iterations",
 )
 RUN = ("backend", "seed", "batch")
+MOST = 10**18  # of what is counted
 COLUMNS = (*IDENTITY, *COUNTS, *RATES, *RUN)
 
 
@@ -78,15 +80,22 @@ def read_curves(path):
                 _add_row(found, row)
         except (ValueError, TypeError, UnicodeDecodeError, csv.Error) as problem:
             raise ValueError(
-                f"{path}, line {rows.line_num}: not a file of error rates: {problem}"
+                f"{path}, line {rows.line_num}: not a file of error rates: {_short(problem)}"
             ) from None
     return list(found.values())
+
+
+def _short(problem):
+    """What is wrong, without all of a long line."""
+    text = str(problem)
+    return text if len(text) <= 200 else text[:200] + " ..."
 
 
 def _add_row(found, row):
     values = {name: kind(row[name]) for name, kind in COUNTS.items()}
     for name, value in values.items():
-        if not (name.endswith("_db") or value >= 0):
+        least = -MOST if name.endswith("_db") else 0
+        if not least <= value <= MOST:
             raise ValueError(f"{name} is {row[name]}")
     point = error_rate_point(**values)
     if point.frame_errors > point.frames or point.bit_errors > point.bits:
@@ -155,7 +164,7 @@ def read_reference(path):
     Raises OSError, and ValueError with the line that is wrong.
     """
     found = reference(Path(path))
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(path, newline="", encoding="utf-8", errors="replace") as file:
         lines = file.read().splitlines()
     head = None
     for number, line in enumerate(lines, 1):
@@ -172,11 +181,12 @@ def read_reference(path):
                     raise ValueError("expected eb_n0_db,frame_error_rate")
             elif line:
                 eb_n0, rate, *bound = line.split(",")
-                if not 0 < float(rate) <= 1 or bound not in ([], [""], ["upper"]):
+                good = 0 < float(rate) <= 1 and math.isfinite(float(eb_n0))
+                if not good or bound not in ([], [""], ["upper"]):
                     raise ValueError(f'"{line}"')
                 found.points.append((float(eb_n0), float(rate), bound == ["upper"]))
         except ValueError as problem:
-            raise ValueError(f"{path}, line {number}: {problem}") from None
+            raise ValueError(f"{path}, line {number}: {_short(problem)}") from None
     if not (found.code and found.source and found.points):
         raise ValueError(f"{path}: a code, a source and points are needed")
     return found

@@ -7,19 +7,39 @@ import numpy as np
 from gnuradio import blocks, filter, gr
 
 
+def _read(path):
+    """The array in a file. Raises OSError, and ValueError where it is none."""
+    try:
+        # Mapped: a damaged head may claim more than there is memory for.
+        found = np.load(path, mmap_mode="r")
+    except OSError:
+        raise
+    except Exception as problem:  # anything that Python's parser may say of a head
+        raise ValueError(f"{path} is no file of numpy's: {str(problem)[:200]}") from None
+    if not isinstance(found, np.ndarray):
+        found.close()
+        raise ValueError(f"{path} is a file of several arrays")
+    return found
+
+
 def impulse_responses(impulse_response):
     """(receive, transmit, taps) of an array or a file."""
+    what = "the impulse response"
     if isinstance(impulse_response, (str, os.PathLike)):
-        impulse_response = np.load(impulse_response)
+        what = f"the impulse response in {impulse_response}"
+        impulse_response = _read(impulse_response)
     h = np.asarray(impulse_response)
     if h.ndim != 3 or not all(h.shape) or max(h.shape[:2]) > 16 or h.shape[2] > 65536:
         raise ValueError(
-            f"the impulse response has shape {h.shape}, must be (receive antennas, transmit "
+            f"{what} has shape {h.shape}, must be (receive antennas, transmit "
             "antennas, taps): 1 to 16, 1 to 16, 1 to 65536"
         )
-    h = h.astype(np.complex64)
+    if h.dtype.kind not in "biufc":
+        raise ValueError(f"{what} is of {h.dtype}, must be of numbers")
+    with np.errstate(over="ignore", invalid="ignore"):
+        h = h.astype(np.complex64)
     if not np.isfinite(h).all():
-        raise ValueError("the impulse response has a tap that is not finite")
+        raise ValueError(f"{what} has a tap that is not finite")
     return h
 
 
@@ -36,7 +56,8 @@ class mimo_fixed_channel(gr.hier_block2):
         receive_antennas, transmit_antennas: if given, what it must have
 
     Raises:
-        ValueError: the shape is another, or a tap is not finite. OSError: the file can't be read.
+        ValueError: the shape is another, a tap is not finite, or the file is none of numpy's. OSError: the file
+            can't be read.
     """
 
     def __init__(self, impulse_response, receive_antennas=None, transmit_antennas=None):

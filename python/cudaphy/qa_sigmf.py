@@ -3,6 +3,7 @@
 """Recordings in SigMF: written, read, and damaged."""
 
 import json
+import math
 import tempfile
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
 from gnuradio.cudaphy import sigmf
-from qa_support import KEY, FlowgraphCase, Sink, Source, gaussian, main, tag
+from qa_support import KEY, FlowgraphCase, Sink, Source, captured_log, gaussian, main, tag
 
 RATE = 2e6
 TIMES = {100: (1_700_000_000, 0.25), 700: (1_700_000_005, 0.123456789)}
@@ -197,6 +198,26 @@ class qa_sigmf(SigmfCase):
         for wrong in ("now", "2026-01-31T12:00:00", "2026-13-31T12:00:00Z", 5, "1.2.3Z"):
             with self.assertRaises(ValueError, msg=wrong):
                 sigmf.time_of(wrong)
+
+    def test_a_sink_passes_over_tags_that_say_nothing(self):
+        odd = [math.nan, math.inf, -1e300, "fast", 1 + 2j, None, [1.0], 2**62]
+        tags = [
+            tag(i, name, v) for i, v in enumerate(odd) for name in ("rx_freq", "rx_rate")
+        ]
+        times = [*odd, (1,), (1, 2, 3), ("1", "x"), (-1, 0.5), (5, 1.0), (5, math.nan)]
+        times += [(math.inf, 0.5), (2**40, 0.5), (2**62, 0.0), (1, 1j)]
+        tags += [tag(50 + i, "rx_time", v) for i, v in enumerate(times)]
+        tags += [tag(90, "rx_rate", RATE), tag(90, "rx_freq", 10**9)]
+        tags += [time_tag(91, (5, 0.9999999999))]
+        with captured_log() as log:
+            self.write(gaussian((100,)), tags)
+        for name in ("time", "frequency", "rate"):
+            self.assertIn(f"at item {50 if name == 'time' else 0} is no {name}", log.text)
+        found = sigmf.read_metadata(self.meta)  # which refuses what is none
+        self.assertEqual(found.sample_rate, RATE)
+        told = [(c.start, c.frequency, c.time) for c in found.captures if c.start >= 90]
+        self.assertEqual(told, [(90, 1e9, None), (91, 1e9, (5, 0.999999999))])
+        self.assertEqual({c.time for c in found.captures if c.start < 90}, {None})
 
 
 class qa_damaged_sigmf(SigmfCase):

@@ -18,6 +18,7 @@ import numpy as np
 VERSION = "1.2.0"
 PACKET_LABEL = "packet"
 MOST_CHANNELS = 64
+HIGHEST_RATE, HIGHEST_FREQUENCY = 1e12, 1e15  # Hz
 
 
 class SigmfError(ValueError):
@@ -111,11 +112,17 @@ def time_of(text):
 
 
 def text_of(time):
-    """The ISO 8601 text of (whole seconds since 1970, fraction), to the nanosecond."""
-    nanoseconds = round(time[1] * 1e9)
-    seconds = time[0] + nanoseconds // 10**9
-    when = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
-    return f"{when:%Y-%m-%dT%H:%M:%S}.{nanoseconds % 10**9:09d}Z"
+    """The ISO 8601 text of (whole seconds since 1970, fraction), to the nanosecond. Raises ValueError
+    for what is no such time, or after the year 9999."""
+    seconds, part = time
+    if not (seconds >= 0 and 0 <= part < 1):
+        raise ValueError(f"{time!r} is no time since 1970")
+    nanoseconds = min(round(part * 1e9), 10**9 - 1)
+    try:
+        when = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=seconds)
+    except OverflowError:
+        raise ValueError(f"{time!r} is after the year 9999") from None
+    return f"{when:%Y-%m-%dT%H:%M:%S}.{nanoseconds:09d}Z"
 
 
 class _reader:
@@ -176,12 +183,13 @@ def read_metadata(path, packet_label=PACKET_LABEL):
     channels = read.count(about, "core:num_channels", "global", 1)
     if not 1 <= channels <= MOST_CHANNELS:
         read.fail(f"core:num_channels {channels} is not in 1 to {MOST_CHANNELS}")
-    rate = read.number(about, "core:sample_rate", 1e12)
+    rate = read.number(about, "core:sample_rate", HIGHEST_RATE)
     if rate is not None and rate <= 0:
         read.fail(f"core:sample_rate {rate} is not above 0")
     if "core:dataset" in about:
         name = about["core:dataset"]
-        if not isinstance(name, str) or Path(name).name != name:
+        good = isinstance(name, str) and name.isprintable() and name not in ("", "..")
+        if not good or Path(name).name != name:
             read.fail(f"core:dataset {name!r} is no name of a file in the same folder")
         data = meta.with_name(name)
 
@@ -189,6 +197,8 @@ def read_metadata(path, packet_label=PACKET_LABEL):
         size = data.stat().st_size
     except OSError as problem:
         raise SigmfError(f"{data}: {problem.strerror}") from None
+    if not data.is_file():
+        raise SigmfError(f"{data}: is no file")
     sample_bytes = FORMATS[datatype].sample_bytes * channels
     if size % sample_bytes:
         of_each = f" of {channels} channels" if channels > 1 else ""
@@ -223,7 +233,7 @@ def _read_captures(read, found, made):
             except ValueError as problem:
                 read.fail(f"core:datetime of {place}: {problem}")
         made.captures.append(
-            capture(start, read.number(one, "core:frequency", 1e15), time)
+            capture(start, read.number(one, "core:frequency", HIGHEST_FREQUENCY), time)
         )
         before = start
 

@@ -10,6 +10,8 @@ from gnuradio import gr
 
 from .sigmf import (
     FORMATS,
+    HIGHEST_FREQUENCY,
+    HIGHEST_RATE,
     PACKET_LABEL,
     SigmfError,
     _checked_channels,
@@ -19,7 +21,25 @@ from .sigmf import (
     _write_metadata,
     capture,
     read_metadata,
+    text_of,
 )
+
+
+def _real_number(value):
+    """What a PMT holds, NaN where that is no real number."""
+    real = pmt.is_real(value) or pmt.is_integer(value) or pmt.is_uint64(value)
+    return float(pmt.to_python(value)) if real else math.nan
+
+
+def _time(value):
+    """What a tag rx_time holds, or None."""
+    try:
+        whole, part = pmt.to_python(value)
+        time = int(whole), float(part)
+        text_of(time)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return time
 
 
 class sigmf_source(gr.sync_block):
@@ -125,8 +145,8 @@ class sigmf_sink(gr.sync_block):
         channels = _checked_channels(channels)
         gr.sync_block.__init__(self, "sigmf_sink", channels * [np.complex64], None)
         self._channels = channels
-        if not 0 <= sample_rate < math.inf:
-            raise ValueError(f"sample_rate {sample_rate} is not 0 or more")
+        if not 0 <= sample_rate <= HIGHEST_RATE:
+            raise ValueError(f"sample_rate {sample_rate} is not in 0 to {HIGHEST_RATE:g}")
         self._form = _checked_type(datatype)
         self._meta, self._data = _paths(file)
         self._data.open("ab").close()  # says early what can't be written
@@ -191,20 +211,25 @@ class sigmf_sink(gr.sync_block):
         name = pmt.symbol_to_string(tag.key)
         if name in ("rx_time", "rx_freq"):
             here = self._captures.setdefault(tag.offset, capture(tag.offset))
-            if name == "rx_freq" and pmt.is_number(tag.value):
-                here.frequency = pmt.to_double(tag.value)
-            elif name == "rx_time":
-                try:
-                    whole, part = pmt.to_python(tag.value)
-                    here.time = (int(whole), float(part))
-                except (TypeError, ValueError):
+            if name == "rx_freq":
+                frequency = _real_number(tag.value)
+                if abs(frequency) <= HIGHEST_FREQUENCY:
+                    here.frequency = frequency
+                else:
+                    gr.log.warn(f"a tag rx_freq at item {tag.offset} is no frequency")
+            else:
+                here.time = _time(tag.value) or here.time
+                if here.time is None:
                     gr.log.warn(f"a tag rx_time at item {tag.offset} is no time")
             # A capture says all that holds from it on.
             earlier = [c for c in self._captures.values() if c.start < tag.offset]
             if here.frequency is None and earlier:
                 here.frequency = max(earlier, key=lambda c: c.start).frequency
-        elif name == "rx_rate" and not self._given_rate and pmt.is_number(tag.value):
-            rate = pmt.to_double(tag.value)
+        elif name == "rx_rate" and not self._given_rate:
+            rate = _real_number(tag.value)
+            if not 0 < rate <= HIGHEST_RATE:
+                gr.log.warn(f"a tag rx_rate at item {tag.offset} is no rate")
+                return
             if self._rate and rate != self._rate:
                 gr.log.warn(f"the rate changes to {rate}: a recording has one alone")
             self._rate = self._rate or rate
