@@ -72,10 +72,12 @@ class frame_filler(gr.basic_block):
     def _read_head(self):
         head = self.nitems_read(0)
         tags = self.get_tags_in_range(0, head, head + 1, self._key)
-        if not tags:
+        values = [pmt.to_python(tag.value) for tag in tags]
+        starts = [value for value in values if isinstance(value, int) and value >= 0]
+        if not starts:
             self._drop = 1
             return
-        frame = (pmt.to_uint64(tags[0].value) + self._period // 2) // self._period
+        frame = (starts[0] + self._period // 2) // self._period
         if frame < self._next:
             self._drop = self._items
             return

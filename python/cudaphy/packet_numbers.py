@@ -92,6 +92,9 @@ class packet_loss_counter(gr.sync_block):
         tags = self.get_tags_in_range(0, first, first + count, pmt.intern(NUMBER))
         with self._lock:
             for tag in sorted(tags, key=lambda tag: tag.offset):
+                if not pmt.is_integer(tag.value):
+                    gr.log.warn(f"the tag {NUMBER} at item {tag.offset} is no number")
+                    continue
                 number = pmt.to_long(tag.value)
                 self._received += 1
                 if self._last is not None and number <= self._last:

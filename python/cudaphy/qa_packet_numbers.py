@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Packets numbered where they leave, and counted where they come."""
+
+import numpy as np
+from gnuradio import blocks, cudaphy, gr
+from qa_support import FlowgraphCase, Source, captured_log, main, packet_tags, tag
+
+NUMBER = "packet_number"
+
+
+class qa_packet_numbers(FlowgraphCase):
+    def counted(self, numbers):
+        """The counter of a stream in which packets of 10 items have these numbers."""
+        tags = [tag(10 * i, NUMBER, n) for i, n in enumerate(numbers)]
+        counter = cudaphy.packet_loss_counter("byte")
+        top = gr.top_block()
+        data = np.zeros(10 * len(numbers), np.uint8)
+        top.connect(Source(data, tags).block, counter)
+        self.run_flowgraph(top)
+        return counter
+
+    def test_every_packet_has_its_number(self):
+        lengths = [1, 500, 20_000, 3]
+        for name, dtype in (
+            ("complex", "complex64"),
+            ("float", "float32"),
+            ("byte", "u1"),
+        ):
+            data = np.arange(sum(lengths)).astype(dtype)
+            block = cudaphy.packet_numberer(name)
+            out = [(np.dtype(dtype).name, 0)]
+            for _ in range(2):  # it begins anew
+                (sink,) = self.through(block, [data], out, packet_tags(lengths))
+                np.testing.assert_array_equal(sink.data, data)
+                heads = np.cumsum([0, *lengths[:-1]])
+                self.assertEqual(sink.tags(NUMBER), list(zip(heads, range(4))))
+
+    def test_packets_that_are_missing(self):
+        for numbers, lost, restarts in (
+            ([], 0, 0),
+            ([7], 0, 0),
+            ([0, 1, 2, 3], 0, 0),
+            ([0, 3, 4, 9], 6, 0),
+            ([5, 6, 0, 1, 4], 2, 1),  # a sender that began anew
+            ([5, 6, 2, 2], 4, 2),
+        ):
+            counter = self.counted(numbers)
+            found = (counter.received(), counter.lost(), counter.restarts())
+            self.assertEqual(found, (len(numbers), lost, restarts), numbers)
+            self.assertEqual(counter.last_number(), numbers[-1] if numbers else None)
+
+    def test_a_tag_that_is_no_number_counts_for_none(self):
+        with captured_log() as log:
+            counter = self.counted([0, "one", 2.0, None, 1, [1], 3])
+        self.assertEqual((counter.received(), counter.lost()), (3, 1))
+        self.assertIn("the tag packet_number at item 10 is no number", log.text)
+
+    def test_between_the_two(self):
+        numberer = cudaphy.packet_numberer("byte", "length")
+        counter = cudaphy.packet_loss_counter("byte")
+        source = Source(np.zeros(1000, np.uint8), packet_tags(100 * [10], "length"))
+        top = gr.top_block()
+        top.connect(source.block, numberer, blocks.copy(1), counter)
+        self.run_flowgraph(top)
+        self.assertEqual((counter.received(), counter.lost()), (100, 0))
+
+    def test_refuses_other_types(self):
+        for make in (cudaphy.packet_numberer, cudaphy.packet_loss_counter):
+            with self.assert_refuses("double", "complex, float, byte"):
+                make("double")
+
+
+if __name__ == "__main__":
+    main()
