@@ -167,9 +167,8 @@ int ofdm_synchronizer_impl::samples_to_gap(int count)
     get_tags_in_window(tags, 0, 0, count);
     std::stable_sort(tags.begin(), tags.end(), tag_t::offset_compare);
     for (const auto& tag : tags) {
-        if (pmt::eq(tag.key, rate_key) &&
-            (pmt::is_real(tag.value) || pmt::is_integer(tag.value))) {
-            d_rate = pmt::to_double(tag.value);
+        if (pmt::eq(tag.key, rate_key)) {
+            d_rate = radio_rate(tag.value).value_or(d_rate);
         }
         const auto time =
             pmt::eq(tag.key, time_key) ? radio_time::from_pmt(tag.value) : std::nullopt;

@@ -20,8 +20,6 @@ void check(bool good, const std::string& problem)
     }
 }
 
-bool usable(double rate) { return rate >= 1e-3 && rate <= 1e12; }
-
 std::optional<uint64_t> length_of(const tag_t& tag)
 {
     if (pmt::is_integer(tag.value) && pmt::to_long(tag.value) > 0) {
@@ -47,7 +45,7 @@ packet_resync::sptr packet_resync::make(size_t item_bytes,
     check(packet_length <= most_bytes / item_bytes,
           "packet_length " + std::to_string(packet_length) +
               " makes more than 2^28 bytes");
-    check(sample_rate == 0 || usable(sample_rate),
+    check(sample_rate == 0 || is_usable_rate(sample_rate),
           "sample_rate " + std::to_string(sample_rate) +
               " is neither 0 nor 0.001 to 1e12");
     check(!length_tag_key.empty(), "the length tag key is empty: packets need one");
@@ -147,14 +145,14 @@ int packet_resync_impl::general_work(int noutput_items,
 void packet_resync_impl::heed(const std::vector<tag_t>& tags, uint64_t item)
 {
     for (const auto& tag : tags) {
-        if (pmt::eqv(tag.key, rx_rate) && d_given_rate == 0 && pmt::is_real(tag.value)) {
-            const double rate = pmt::to_double(tag.value);
-            if (usable(rate) && rate != d_rate) {
-                if (d_time && d_rate > 0) { // up to here at the old rate
-                    d_time = { item, d_time->time.after(item - d_time->item, d_rate) };
-                }
-                d_rate = rate;
+        const auto rate = d_given_rate == 0 && pmt::eqv(tag.key, rx_rate)
+                              ? radio_rate(tag.value)
+                              : std::nullopt;
+        if (rate && *rate != d_rate) {
+            if (d_time && d_rate > 0) { // up to here at the old rate
+                d_time = { item, d_time->time.after(item - d_time->item, d_rate) };
             }
+            d_rate = *rate;
         }
     }
     for (const auto& tag : tags) {

@@ -8,6 +8,19 @@
 
 namespace gr::cudaphy {
 
+//! Whether that many samples a second can be reckoned with.
+inline bool is_usable_rate(double rate) { return rate >= 1e-3 && rate <= 1e12; }
+
+//! From the value of a tag rx_rate; none if it is no such rate.
+inline std::optional<double> radio_rate(const pmt::pmt_t& value)
+{
+    if (!pmt::is_real(value) && !pmt::is_integer(value)) {
+        return std::nullopt;
+    }
+    const double rate = pmt::to_double(value);
+    return is_usable_rate(rate) ? std::optional(rate) : std::nullopt;
+}
+
 //! A time as radios tell it: whole seconds, and a fraction of the next one.
 struct radio_time {
     uint64_t seconds;

@@ -140,11 +140,12 @@ class frame_error_counter(gr.sync_block):
         iterations = [
             pmt.to_long(tag.value)
             for tag in self.get_tags_in_window(0, 0, bits, self._iterations_key)
+            if pmt.is_integer(tag.value)
         ]
         not_ok = [
             tag.offset
             for tag in self.get_tags_in_window(0, 0, bits, self._ok_key)
-            if not pmt.to_bool(tag.value)
+            if pmt.is_false(tag.value)
         ]
         with self._lock:
             self._frames += frames

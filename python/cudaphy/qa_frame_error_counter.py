@@ -64,6 +64,9 @@ class qa_frame_error_counter(unittest.TestCase):
                 tag(frame * LENGTH, "iterations", pmt.from_long(1 + frame % 2 * 9))
             )
             tags.append(tag(frame * LENGTH, "ldpc_ok", pmt.from_bool(frame % 4 != 0)))
+        for nonsense in (pmt.PMT_NIL, pmt.intern("many"), pmt.from_double(2.5)):
+            tags.append(tag(1, "iterations", nonsense))
+            tags.append(tag(1, "ldpc_ok", nonsense))
         counter = count(self.decoded, self.sent, tags)
         self.assertEqual(counter.average_iterations(), 5.5)
         self.assertEqual(counter.decoder_failures(), 100)

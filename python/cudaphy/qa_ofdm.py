@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The OFDM transmitter, the receiver's front end and what a simulated link needs beside them."""
 
+import math
+
 import numpy as np
 import pmt
 from gnuradio import cudaphy, gr
@@ -187,6 +189,8 @@ class qa_mimo_ofdm_receiver_frontend(OfdmCase):
                     ]
                     if with_rate:
                         tags.append(tag(0, "rx_rate", rate))
+                    for nonsense in (math.nan, math.inf, 0.0, -1.0, "fast", 1j):
+                        tags.append(tag(100, "rx_rate", nonsense))
                     got, sink, block = self.received(
                         air, tags, transmit_antennas=2, advance=0
                     )
