@@ -58,6 +58,7 @@ class packet_loss_counter(gr.sync_block):
 
     def _clear(self):
         self._last = None
+        self._warned = False
         self._received = self._lost = self._restarts = 0
 
     def start(self):
@@ -93,7 +94,11 @@ class packet_loss_counter(gr.sync_block):
         with self._lock:
             for tag in sorted(tags, key=lambda tag: tag.offset):
                 if not pmt.is_integer(tag.value):
-                    gr.log.warn(f"the tag {NUMBER} at item {tag.offset} is no number")
+                    if not self._warned:
+                        gr.log.warn(
+                            f"the tag {NUMBER} at item {tag.offset} is no number: such are not counted"
+                        )
+                    self._warned = True
                     continue
                 number = pmt.to_long(tag.value)
                 self._received += 1

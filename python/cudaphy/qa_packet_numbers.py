@@ -54,6 +54,7 @@ class qa_packet_numbers(FlowgraphCase):
         with captured_log() as log:
             counter = self.counted([0, "one", 2.0, None, 1, [1], 3])
         self.assertEqual((counter.received(), counter.lost()), (3, 1))
+        self.assertEqual(log.text.count("is no number"), 1)
         self.assertIn("the tag packet_number at item 10 is no number", log.text)
 
     def test_between_the_two(self):
