@@ -51,6 +51,11 @@ struct chain {
     bool on_device;
 };
 
+constexpr std::array<chain, 3> chains{ { { "1 block", 1, true },
+                                         { "3 blocks, on the device", 3, true },
+                                         { "3 blocks, through the host", 3, false } } };
+constexpr size_t three_on_device = 1, three_through_host = 2; //!< of chains
+
 using inverses = std::vector<matrix_inverse::sptr>;
 
 //! Of the streams of flowgraphs that start from now on.
@@ -191,9 +196,6 @@ struct benchmark {
 //! Rates of all chains for one size of matrices and of batches.
 void print_rates(const benchmark& runs, const matrices& content, int max_batch)
 {
-    const std::array<chain, 3> chains{ { { "1 block", 1, true },
-                                         { "3 blocks, on the device", 3, true },
-                                         { "3 blocks, through the host", 3, false } } };
     const auto batch = max_batch ? max_batch : runs.rate(chains[0], content, 0).largest;
     const auto batch_bytes = size_t(batch) * content.bytes;
     std::vector<std::vector<double>> rates(chains.size()), batches(chains.size());
@@ -232,8 +234,8 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
         if (bound > 0) {
             std::printf(" %6.0f %%", 100 * bytes / bound);
         }
-        if (chains[c].blocks == 3 && !chains[c].on_device) {
-            std::printf("   on the device %.2f x", median(rates[c - 1]) / rate);
+        if (c == three_through_host) {
+            std::printf("   on the device %.2f x", median(rates[three_on_device]) / rate);
         }
         std::printf("\n");
     }
@@ -376,20 +378,17 @@ void print_all_branches(const benchmark& runs)
 
 void print_latencies(const benchmark& runs, const matrices& content, int max_batch)
 {
-    const std::array<chain, 3> chains{ { { "1 block", 1, true },
-                                         { "3 blocks, on the device", 3, true },
-                                         { "3 blocks, through the host", 3, false } } };
-    std::array<std::vector<double>, 3> took;
+    std::array<std::vector<double>, chains.size()> took;
     std::vector<double> ratios; //!< of medians on the device and through the host
     for (int pair = 0; pair < runs.pairs; ++pair) {
-        std::array<double, 3> medians{};
+        std::array<double, chains.size()> medians{};
         for (size_t c = 0; c < chains.size(); ++c) {
             const auto which = pair % 2 ? chains.size() - 1 - c : c;
             const auto more = runs.latency(chains[which], content, max_batch);
             took[which].insert(took[which].end(), more.begin(), more.end());
             medians[which] = median(more);
         }
-        ratios.push_back(medians[1] / medians[2]);
+        ratios.push_back(medians[three_on_device] / medians[three_through_host]);
     }
     std::printf("A packet of %d matrices %d x %d (%.0f KB) alone, %d of them, %s\n"
                 "  %-32s %8s %8s %8s  us, source to sink\n",

@@ -131,8 +131,7 @@ class qa_damaged_files(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def each(self, name, damaged, read, check):
-        """Reads what `damaged` gives in a file of this name; `check` sees what was read. How many
-        were."""
+        """Reads what `damaged` gives in a file of this name; `check` sees what was read."""
         path, good = self.folder / name, 0
         for seed in range(ROUNDS):
             content = damaged(random.Random(seed))
@@ -162,14 +161,6 @@ class qa_damaged_files(unittest.TestCase):
         whole = (self.folder / "take.sigmf-meta").read_bytes()
         parsed = json.loads(whole)
 
-        def by_value(dice):
-            changed = damaged_json(parsed, dice)
-            return json.dumps(changed).encode()
-
-        def read(path):
-            samples, found = sigmf.read_samples(path)
-            return samples, found
-
         def check(got):
             samples, found = got
             self.assertEqual(found.data.parent, self.folder)
@@ -183,8 +174,11 @@ class qa_damaged_files(unittest.TestCase):
             for start, count in found.packets:
                 self.assertTrue(0 <= start < start + count <= found.samples)
 
-        self.each("take.sigmf-meta", by_value, read, check)
-        self.each("take.sigmf-meta", lambda dice: damaged_bytes(whole, dice), read, check)
+        for damage in (
+            lambda dice: json.dumps(damaged_json(parsed, dice)).encode(),
+            lambda dice: damaged_bytes(whole, dice),
+        ):
+            self.each("take.sigmf-meta", damage, sigmf.read_samples, check)
 
     def test_error_rates(self):
         row = "wifi,qpsk,max-log,min-sum,random,1.5,1.5,1000,972000,10,200,9000,0,4321,1.25,3"
@@ -205,18 +199,11 @@ class qa_damaged_files(unittest.TestCase):
                     ):
                         self.assertFalse(low > high)
 
-        self.each(
-            "rates.csv",
+        for damage in (
             lambda dice: damaged_table(whole, dice).encode(),
-            error_rate_files.read_curves,
-            check,
-        )
-        self.each(
-            "rates.csv",
             lambda dice: damaged_bytes(whole.encode(), dice),
-            error_rate_files.read_curves,
-            check,
-        )
+        ):
+            self.each("rates.csv", damage, error_rate_files.read_curves, check)
 
     def test_a_published_curve(self):
         whole = "# code: wifi n=648 rate=1/2\n# constellation: qpsk\n# decoder: spa\n"

@@ -125,7 +125,7 @@ class sigmf_sink(gr.sync_block):
     each packet that a length tag tells of. Each channel has an input; the tags are input 0's.
 
     file: either file of the recording, or its name without suffix; both are written anew.
-    sample_rate: in Hz; 0: from the tag rx_rate. datatype: a name of FORMATS; samples beyond full
+    sample_rate: in Hz, up to 1e12; 0: from the tag rx_rate. datatype: a name of FORMATS; samples beyond full
     scale (1) are clipped and counted. channels: 1 to 64. description, author, hw: texts for the metadata, which are
     complete when the flowgraph has stopped, and describe the data in type and rate from its start.
     Raises ValueError for another datatype, OSError where the files can't be written."""
@@ -218,8 +218,10 @@ class sigmf_sink(gr.sync_block):
                 else:
                     gr.log.warn(f"a tag rx_freq at item {tag.offset} is no frequency")
             else:
-                here.time = _time(tag.value) or here.time
-                if here.time is None:
+                time = _time(tag.value)
+                if time:
+                    here.time = time
+                else:
                     gr.log.warn(f"a tag rx_time at item {tag.offset} is no time")
             # A capture says all that holds from it on.
             earlier = [c for c in self._captures.values() if c.start < tag.offset]
