@@ -4,8 +4,10 @@
 starts and stops. Every packet is accounted for, memory of host and GPU must stay flat, and the worst
 latency of a packet is printed.
 
-Chain: numbered packets of QPSK symbols -> soft demapper -> LDPC decoder -> count. Latency is from a packet's
-entry into the demapper to its leaving the decoder; at full rate that is how long the buffers hold it."""
+Chain: numbered packets of QAM symbols -> soft demapper -> LDPC decoder -> count and compare. Latency is
+from a packet's entry into the demapper to its leaving the decoder; at full rate that is how long the buffers
+hold it. The Python blocks at both ends cost by the packet and by the symbol: large packets of high order
+leave the rate to the blocks between."""
 
 import argparse
 import os
@@ -24,7 +26,9 @@ from gnuradio import blocks, cudaphy, gr  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
 PACKET = "packet_len"
-FRAMES = [1, 4, 2, 16, 3]  # codewords of packets, over and over
+FRAMES = [1, 4, 2, 16, 3]  # codewords of packets, over and over, times --scale
+RING = 4 << 20  # bytes of each ring before the demapper, where packets are large
+MODULATION, NOISE = "qam256", 0.016  # 18 dB, at which the code corrects every error
 SETTLING = 0.25  # of the run, in which memory may still grow
 FLAT = 8 << 20  # bytes by which memory may grow then
 
@@ -61,18 +65,28 @@ def check_memory(samples, first):
 
 
 class clock(gr.sync_block):
-    """Notes when packets pass, by their number; a tap on a stream."""
+    """Notes when packets pass, by their number: a tap on a stream.
 
-    def __init__(self, kind, ledger, leaves):
-        gr.sync_block.__init__(self, "clock", [kind], [kind])
-        self._ledger, self._leaves = ledger, leaves
+    With `expected`, which must come over and over, the stream ends here and is compared.
+    """
+
+    def __init__(self, kind, ledger, expected=None):
+        self._leaves = expected is not None
+        gr.sync_block.__init__(self, "clock", [kind], [] if self._leaves else [kind])
+        self._ledger, self._expected = ledger, expected
         self._key = pmt.intern(PACKET)
         self._number = 0
 
     def work(self, input_items, output_items):
-        count = len(output_items[0])
-        output_items[0][:] = input_items[0][:count]
-        first = self.nitems_read(0)
+        first, count = self.nitems_read(0), len(input_items[0])
+        if self._leaves:
+            at = first % len(self._expected)
+            count = min(count, len(self._expected) - at)
+            same = np.array_equal(input_items[0][:count], self._expected[at : at + count])
+            self._ledger.unlike += not same
+        else:
+            count = min(count, len(output_items[0]))
+            output_items[0][:count] = input_items[0][:count]
         now = time.monotonic()
         tags = self.get_tags_in_range(0, first, first + count, self._key)
         for tag in sorted(tags, key=lambda tag: tag.offset):
@@ -84,10 +98,10 @@ class clock(gr.sync_block):
 class ledger:
     """Packets on their way, and what became of them."""
 
-    def __init__(self, code):
-        self._lock, self._code = threading.Lock(), code
+    def __init__(self, bits):
+        self._lock, self._bits = threading.Lock(), bits  # of packets, over and over
         self._waiting = {}
-        self.entered = self.left = self.wrong = 0
+        self.entered = self.left = self.wrong = self.unlike = 0
         self.worst = self.total = 0.0
 
     def note(self, number, length, now, leaves):
@@ -97,9 +111,8 @@ class ledger:
                 self.entered += 1
                 return
             self.left += 1
-            frames = FRAMES[number % len(FRAMES)]
             began = self._waiting.pop(number, None)
-            self.wrong += began is None or length != frames * self._code.k
+            self.wrong += began is None or length != self._bits[number % len(self._bits)]
             if began is not None:
                 self.worst = max(self.worst, now - began)
                 self.total += now - began
@@ -114,14 +127,15 @@ class chain(gr.top_block):
 
     def __init__(self, code, rounds, arguments, rng):
         gr.top_block.__init__(self, "soak", catch_exceptions=True)
-        self.ledger = ledger(code)
-        symbols = code.n // 2
-        lengths = [n * symbols for n in FRAMES]
-        bits = rng.integers(0, 2, (sum(FRAMES), code.k), dtype=np.uint8)
-        labels = cudaphy.ldpc_encode(code, bits, backend="cpu").reshape(-1, 2)
-        points = np.asarray(cudaphy.constellation("qpsk").points)
-        noise = rng.standard_normal((len(labels), 2)) @ [1, 1j] * 0.3
-        x = points[2 * labels[:, 0] + labels[:, 1]] + noise
+        frames = [n * arguments.scale for n in FRAMES]
+        self.ledger = ledger([n * code.k for n in frames])
+        points = np.asarray(cudaphy.constellation(MODULATION).points)
+        width = len(points).bit_length() - 1
+        lengths = [n * code.n // width for n in frames]
+        bits = rng.integers(0, 2, (sum(frames), code.k), dtype=np.uint8)
+        coded = cudaphy.ldpc_encode(code, bits, backend="cpu").reshape(-1, width)
+        noise = rng.standard_normal((len(coded), 2)) @ [1, 1j] * np.sqrt(NOISE / 2)
+        x = points[coded @ (1 << np.arange(width)[::-1])] + noise
         heads = np.cumsum([0, *lengths[:-1]])
         tags = [
             gr.python_to_tag((int(h), pmt.intern(PACKET), pmt.from_long(n)))
@@ -130,19 +144,21 @@ class chain(gr.top_block):
         where = dict(
             length_tag_key=PACKET, backend=arguments.backend, device=arguments.device
         )
-        self.demapper = cudaphy.soft_demapper("qpsk", noise_variance=0.18, **where)
+        self.demapper = cudaphy.soft_demapper(MODULATION, noise_variance=NOISE, **where)
         self.decoder = cudaphy.ldpc_decoder(code, max_iterations=20, **where)
         source = blocks.vector_source_c(x.tolist(), True, 1, tags)
         parts = [source]
         if rounds:
             parts.append(blocks.head(gr.sizeof_gr_complex, rounds * len(x)))
         parts += [
-            clock(np.complex64, self.ledger, False),
+            clock(np.complex64, self.ledger),
             self.demapper,
             self.decoder,
-            clock(np.uint8, self.ledger, True),
-            blocks.null_sink(1),
+            clock(np.uint8, self.ledger, bits.ravel()),
         ]
+        if arguments.scale > 1:
+            for part in parts[: parts.index(self.demapper)]:
+                part.set_min_output_buffer(0, RING // gr.sizeof_gr_complex)
         self.parts = parts  # Python blocks live as long as somebody holds them
         self.connect(*parts)
 
@@ -186,6 +202,7 @@ def soak(code, arguments, rng):
     good &= link_tools.check(
         book.wrong == 0, f"{book.wrong} out of order or of wrong length"
     )
+    good &= link_tools.check(book.unlike == 0, f"{book.unlike} times other bits came out")
     return good & link_tools.check(
         top.decoder.frame_errors() == 0, f"{top.decoder.frame_errors()} codewords wrong"
     )
@@ -201,14 +218,13 @@ def cycles(code, arguments, rng):
         top.start()
         if rounds:
             top.wait()
-            lost += top.ledger.left != rounds * len(FRAMES) or top.ledger.wrong != 0
+            lost += top.ledger.left != rounds * len(FRAMES)
         else:
             time.sleep(0.001 * (number % 16))
             top.stop()
             top.wait()
             cut += 1
-            lost += top.ledger.wrong != 0
-        lost += top.decoder.frame_errors() != 0
+        lost += top.ledger.wrong + top.ledger.unlike + top.decoder.frame_errors() != 0
         del top
         samples.append((memory(), device_memory(arguments)))
     print(
@@ -231,10 +247,16 @@ def main():
         type=link_tools.count,
         help="starts and stops, in place of a long run",
     )
+    parser.add_argument(
+        "--scale",
+        type=link_tools.count,
+        help="packets have as many times 1 to 16 codewords (default: 64, and 1 with --cycles)",
+    )
     parser.add_argument("--backend", choices=link_tools.BACKENDS, default="auto")
     parser.add_argument("--device", type=int, default=0, help="index of the GPU")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    arguments.scale = arguments.scale or (1 if arguments.cycles else 64)
     code = cudaphy.ldpc_code("wifi", n=1944, rate="1/2")
     rng = np.random.default_rng(arguments.seed)
     return (cycles if arguments.cycles else soak)(code, arguments, rng)
