@@ -71,26 +71,29 @@ class clock(gr.sync_block):
     """
 
     def __init__(self, kind, ledger, expected=None):
-        self._leaves = expected is not None
-        gr.sync_block.__init__(self, "clock", [kind], [] if self._leaves else [kind])
+        onward = [kind] if expected is None else []
+        gr.sync_block.__init__(self, "clock", [kind], onward)
         self._ledger, self._expected = ledger, expected
         self._key = pmt.intern(PACKET)
         self._number = 0
 
     def work(self, input_items, output_items):
         first, count = self.nitems_read(0), len(input_items[0])
-        if self._leaves:
+        if self._expected is None:
+            count = min(count, len(output_items[0]))
+            output_items[0][:count] = input_items[0][:count]
+        else:
             at = first % len(self._expected)
             count = min(count, len(self._expected) - at)
             same = np.array_equal(input_items[0][:count], self._expected[at : at + count])
             self._ledger.unlike += not same
-        else:
-            count = min(count, len(output_items[0]))
-            output_items[0][:count] = input_items[0][:count]
         now = time.monotonic()
         tags = self.get_tags_in_range(0, first, first + count, self._key)
         for tag in sorted(tags, key=lambda tag: tag.offset):
-            self._ledger.note(self._number, pmt.to_long(tag.value), now, self._leaves)
+            if self._expected is None:
+                self._ledger.enter(self._number, now)
+            else:
+                self._ledger.leave(self._number, pmt.to_long(tag.value), now)
             self._number += 1
         return count
 
@@ -104,12 +107,13 @@ class ledger:
         self.entered = self.left = self.wrong = self.unlike = 0
         self.worst = self.total = 0.0
 
-    def note(self, number, length, now, leaves):
+    def enter(self, number, now):
         with self._lock:
-            if not leaves:
-                self._waiting[number] = now
-                self.entered += 1
-                return
+            self._waiting[number] = now
+            self.entered += 1
+
+    def leave(self, number, length, now):
+        with self._lock:
             self.left += 1
             began = self._waiting.pop(number, None)
             self.wrong += began is None or length != self._bits[number % len(self._bits)]
@@ -129,13 +133,13 @@ class chain(gr.top_block):
         gr.top_block.__init__(self, "soak", catch_exceptions=True)
         frames = [n * arguments.scale for n in FRAMES]
         self.ledger = ledger([n * code.k for n in frames])
-        points = np.asarray(cudaphy.constellation(MODULATION).points)
-        width = len(points).bit_length() - 1
+        constellation = cudaphy.constellation(MODULATION)
+        width = constellation.bits
         lengths = [n * code.n // width for n in frames]
         bits = rng.integers(0, 2, (sum(frames), code.k), dtype=np.uint8)
         coded = cudaphy.ldpc_encode(code, bits, backend="cpu").reshape(-1, width)
         noise = rng.standard_normal((len(coded), 2)) @ [1, 1j] * np.sqrt(NOISE / 2)
-        x = points[coded @ (1 << np.arange(width)[::-1])] + noise
+        x = constellation.points[coded @ (1 << np.arange(width)[::-1])] + noise
         heads = np.cumsum([0, *lengths[:-1]])
         tags = [
             gr.python_to_tag((int(h), pmt.intern(PACKET), pmt.from_long(n)))
