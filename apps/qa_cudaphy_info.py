@@ -11,6 +11,7 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
+import numpy as np
 from gnuradio import cudaphy
 from gnuradio.cudaphy import machine_info
 
@@ -117,6 +118,7 @@ class test_machine_info(unittest.TestCase):
         self.assertEqual(machine_info.version_text(12040), "12.4")
         self.assertEqual(machine_info.version_text(13000), "13.0")
         self.assertIsNone(machine_info.version_text(0))
+        self.assertEqual(machine_info.facts()["numpy"], np.__version__)
 
     def test_a_machine_without_a_gpu_lacks_nothing_of_cuda(self):
         self.assertIn("nothing to do", self.text())

@@ -6,9 +6,10 @@ import platform
 import re
 import shutil
 import subprocess
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 
+import numpy as np
 from gnuradio import gr
 
 from . import cudaphy_python as module
@@ -90,13 +91,6 @@ def toolkit():
     return max(found)[::-1] if found else None
 
 
-def _distribution(name):
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
-
-
 def facts():
     """A dictionary of what is here; JSON takes it as it is."""
     built_with, driver = module.cuda_versions()
@@ -105,7 +99,7 @@ def facts():
         "gr_cudaphy": {"path": os.path.dirname(os.path.abspath(module.__file__))},
         "gnuradio": gr.version(),
         "python": platform.python_version(),
-        "numpy": _distribution("numpy"),
+        "numpy": np.__version__,
         "backends": module.backends(),
         "auto": dict(zip(("backend", "reason"), module.resolve_backend())),
         "cpu": {
