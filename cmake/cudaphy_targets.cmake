@@ -77,9 +77,9 @@ endfunction()
 # build tree. CUDAPHY_TEST_PRELOAD, a sanitizer's library, is for Python alone: ctest under the
 # thread sanitizer does not see that a test has ended. Python keeps memory to its end, which is no
 # leak; freed memory that the address sanitizer keeps, 256 MB of it, would look like growth to soak.
+set(CUDAPHY_TEST_PRELOAD "" CACHE STRING "Sanitizer's library, loaded before Python in tests")
 function(cudaphy_python_test name program)
     get_filename_component(program ${program} ABSOLUTE)
-    set(preload)
     if(CUDAPHY_TEST_PRELOAD)
         set(preload LD_PRELOAD=${CUDAPHY_TEST_PRELOAD}
             ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4)
@@ -87,7 +87,6 @@ function(cudaphy_python_test name program)
     add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E env
         PYTHONPATH=${PROJECT_BINARY_DIR}/test_modules PYTHONDONTWRITEBYTECODE=1
         GR_CONF_CONTROLPORT_ON=False ${preload} ${PYTHON_EXECUTABLE} ${program} ${ARGN})
-    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 endfunction()
 
 # cudaphy_benchmark(bench_x folders...): the program bench_x from bench_x.cc.
