@@ -12,12 +12,3 @@ pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 if(ENABLE_PYTHON)
     find_package(pybind11 2.10 REQUIRED)
 endif()
-if(ENABLE_BENCHMARKS)
-    # A peer of the symmetric inverse, in its benchmark alone. By its own name: libblas may be
-    # the reference implementation, many times slower.
-    find_library(CUDAPHY_OPENBLAS openblas)
-    if(NOT CUDAPHY_OPENBLAS)
-        message(STATUS "OpenBLAS not found: bench_symmetric_inverse goes without its peer "
-            "(Debian: libopenblas-dev)")
-    endif()
-endif()

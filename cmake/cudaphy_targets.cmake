@@ -88,30 +88,3 @@ function(cudaphy_python_test name program)
         PYTHONPATH=${PROJECT_BINARY_DIR}/test_modules PYTHONDONTWRITEBYTECODE=1
         GR_CONF_CONTROLPORT_ON=False ${preload} ${PYTHON_EXECUTABLE} ${program} ${ARGN})
 endfunction()
-
-# cudaphy_benchmark(bench_x folders...): the program bench_x from bench_x.cc.
-function(cudaphy_benchmark name)
-    if(NOT ENABLE_BENCHMARKS)
-        return()
-    endif()
-    add_executable(${name} ${name}.cc)
-    cudaphy_link_kernels(${name} ${ARGN})
-endfunction()
-
-# cudaphy_benchmark_cuda(bench_x files...): what bench_x has besides in a build with CUDA.
-function(cudaphy_benchmark_cuda name)
-    if(TARGET ${name} AND CUDAPHY_HAVE_CUDA)
-        target_sources(${name} PRIVATE ${ARGN})
-    endif()
-endfunction()
-
-# cudaphy_benchmark_peer(bench_x cublas files...): what times the peer in that library of CUDA,
-# where there is one; CUDAPHY_HAVE_CUBLAS says so to bench_x.
-function(cudaphy_benchmark_peer name library)
-    if(TARGET ${name} AND CUDAPHY_HAVE_CUDA AND TARGET CUDA::${library})
-        string(TOUPPER ${library} upper)
-        target_sources(${name} PRIVATE ${ARGN})
-        target_compile_definitions(${name} PRIVATE CUDAPHY_HAVE_${upper})
-        target_link_libraries(${name} PRIVATE CUDA::${library})
-    endif()
-endfunction()

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/benchmark.h"
+#include "kernels/common/timing.h"
 #include "self_test_kernels.h"
 #include <cmath>
 #include <limits>
@@ -75,8 +75,7 @@ self_test_result self_test(const std::string& name,
     const auto line = queue::make(resolved.where, resolved.device);
     const size_t items = items_of(row, resolved.where);
     const auto kernel = row.make(*line, items);
-    const double seconds =
-        benchmarks::seconds_per_call(*line, [&] { kernel->run(); }) / items;
+    const double seconds = seconds_per_call(*line, [&] { kernel->run(); }) / items;
 
     std::vector<float> expected;
     if (row.truth) {

@@ -3,12 +3,12 @@
 """Fails where an include or an import runs against the house's layers:
 
     common <- linalg, symmetric, ldpc, mimo, fdtd <- runtime <- blocks
-        <- python <- examples, apps
+        <- python <- examples, apps, bench
 
 Kernel folders may use each other, but not in a circle. GNU Radio and pmt are unknown to
 lib/kernels and to the public headers of the kernels. CUDA's headers, and *.cuh, stand
-only in *.cu and *.cuh, the CUDA files of lib/kernels/common, lib/runtime, and the
-examples in C++, which bring a stream of their own.
+only in *.cu and *.cuh, the CUDA files of lib/kernels/common, lib/runtime, the benchmarks of
+flowgraphs, and the examples in C++, which bring a stream of their own.
 """
 
 import ast
@@ -39,7 +39,7 @@ class Tree:
         owners = {}
         for path in self.files:
             if path.as_posix().startswith("lib/kernels/") and path.suffix != ".h":
-                if len(path.parts) > 3 and not path.stem.startswith(("qa_", "bench_")):
+                if len(path.parts) > 3 and not path.stem.startswith("qa_"):
                     owners.setdefault(path.stem, path.parts[2])
         return owners
 
@@ -64,7 +64,7 @@ class Tree:
 
     def resolve(self, path, target):
         """The file of this tree that an include means, or None for somebody else's."""
-        for base in (path.parent, Path("lib"), Path("include")):
+        for base in (path.parent, Path("lib"), Path("include"), Path()):
             parts = []
             for part in (base / target).parts:
                 parts = parts[:-1] if part == ".." else [*parts, part]
@@ -77,7 +77,7 @@ def may_see_cuda(path):
     name = path.as_posix()
     return (
         path.suffix in (".cu", ".cuh")
-        or name.startswith(("lib/runtime/", "examples/cpp/"))
+        or name.startswith(("lib/runtime/", "examples/cpp/", "bench/streams/"))
         or (name.startswith("lib/kernels/common/") and "cuda" in path.name)
     )
 
@@ -87,7 +87,7 @@ def problems_of_includes(house, path, uses):
     for target in INCLUDE.findall((house.root / path).read_text(errors="replace")):
         found = house.resolve(path, target)
         if found is None and target.startswith(
-            ("gnuradio/cudaphy/", "kernels/", "runtime/")
+            ("gnuradio/cudaphy/", "kernels/", "runtime/", "bench/")
         ):
             yield f"{path}: includes {target}, which does not exist"
         elif found is None and CUDA.match(target) and not may_see_cuda(path):
@@ -138,7 +138,7 @@ def problems_of_imports(house, path, programs):
 def problems(root):
     """What is wrong in the tree at root, and how many files were read."""
     house = Tree(root)
-    programs = {"examples", "apps"}
+    programs = {"examples", "apps", "bench"}
     programs |= {p.stem for p in house.files if p.parts[0] in ("examples", "apps")}
     uses, wrong = {}, []
     for path in house.files:

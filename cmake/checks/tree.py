@@ -4,7 +4,18 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("include", "lib", "python", "grc", "examples", "apps", "cmake", "docs")
+FOLDERS = (
+    "include",
+    "lib",
+    "python",
+    "grc",
+    "examples",
+    "apps",
+    "bench",
+    "fuzz",
+    "cmake",
+    "docs",
+)
 CPP = (".h", ".inl", ".cc", ".cu", ".cuh")
 
 

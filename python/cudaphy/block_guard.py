@@ -14,7 +14,8 @@ _DONE = -1  # what work() returns when a block has ended
 def whole_number(value):
     """The number that a PMT holds, where that is a whole one of any of GNU Radio's types; else None.
 
-    A tag's value may be of any type: pmt.to_python() raises for some, and takes True for a number."""
+    A tag's value may be of any type: pmt.to_python() raises for some, and takes True for a number.
+    """
     if pmt.is_uint64(value):
         return pmt.to_uint64(value)
     return pmt.to_long(value) if pmt.is_integer(value) else None

@@ -6,7 +6,7 @@
 #define HWY_TARGET_INCLUDE "kernels/common/machine.cc"
 #include <hwy/foreach_target.h>
 
-#include "kernels/common/benchmark.h"
+#include "kernels/common/timing.h"
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -101,7 +101,7 @@ double rate_on_all_cores(queue& line, double operations, const Work& work)
 {
     constexpr size_t calls = 256;
     std::atomic<int> kept{ 0 };
-    const double seconds = benchmarks::seconds_per_call(line, [&] {
+    const double seconds = seconds_per_call(line, [&] {
         for_each_part(calls, 1, [&](size_t first, size_t last) {
             for (size_t call = first; call < last; ++call) {
                 kept += work(static_cast<int>(call)) > 1e30f;
@@ -126,13 +126,13 @@ machine_rates measure_machine(backend wanted, int device)
     const auto resolved = resolve(wanted, device);
     const auto line = queue::make(resolved.where, resolved.device);
     machine_rates rates{};
-    rates.copied_bytes = benchmarks::copy_bandwidth(*line);
+    rates.copied_bytes = copy_bandwidth(*line);
 #ifdef CUDAPHY_HAVE_CUDA
     if (resolved.where == backend::cuda) {
         constexpr int device_steps = 4096;
         array<float> out(*line, 1);
         double operations = 0;
-        const double seconds = benchmarks::seconds_per_call(*line, [&] {
+        const double seconds = seconds_per_call(*line, [&] {
             operations = multiply_add_on_device(*line, out.data(), device_steps);
         });
         rates.multiply_adds = operations / seconds;

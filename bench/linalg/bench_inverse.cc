@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bench/benchmark.h"
+#include <cmath>
+#include <gnuradio/cudaphy/kernels/inverse.h>
+#include <limits>
+#include <optional>
+#include <random>
+#ifdef CUDAPHY_HAVE_CUDA
+#include "bench/linalg/bench_inverse_cuda.h"
+#endif
+#ifdef CUDAPHY_HAVE_CUBLAS
+#include "bench/linalg/bench_inverse_cublas.h"
+#endif
+
+// bench_inverse [BACKEND...] [small|large|types|all]
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
+using benchmarks::seconds_per_call;
+
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+template <typename T>
+std::vector<T> random_matrices(size_t elements)
+{
+    std::mt19937 engine(1);
+    std::normal_distribution<float> normal;
+    std::vector<T> host(elements);
+    // A few thousand different matrices, over and over: drawing takes longer than all
+    // the rest.
+    const size_t drawn = std::min(elements, size_t{ 1 } << 18);
+    std::generate_n(host.begin(), drawn, [&]() -> T {
+        if constexpr (std::is_floating_point_v<T>) {
+            return normal(engine);
+        } else {
+            return T(normal(engine), normal(engine));
+        }
+    });
+    for (size_t e = drawn; e < elements; ++e) {
+        host[e] = host[e - drawn];
+    }
+    return host;
+}
+
+//! A batch, what inverts it, and in cuBLAS the peers of that.
+template <typename T>
+class candidates
+{
+public:
+    candidates(queue& q, int order, size_t batch)
+        : d_queue(q), d_order(order),
+          a(q, view<const T>(random_matrices<T>(batch * order * order))), x(q, a.size()),
+          status(q, batch)
+    {
+#ifdef CUDAPHY_HAVE_CUBLAS
+        if (q.where() == backend::cuda) {
+            d_scratch = array<T>(q, a.size());
+            d_peer.emplace(q, order, a, x, d_scratch);
+        }
+#endif
+    }
+
+    //! Seconds, by a way of measuring that takes a run, of ours.
+    template <typename Measure>
+    double ours(pivoting pivot, inverse_algorithm algorithm, const Measure& seconds)
+    {
+        typename inverse<T>::parameters p{ d_order };
+        p.pivot = pivot;
+        p.algorithm = algorithm;
+        const auto plan = inverse<T>::make(p, d_queue.where(), d_queue.device());
+        array<unsigned char> workspace(d_queue, plan->workspace_bytes(status.size()));
+        return seconds([&] { plan->run(a, { x, status }, workspace, d_queue); });
+    }
+    //! Of cuBLAS; NaN where it has none.
+    template <typename Measure>
+    double matinv([[maybe_unused]] const Measure& seconds)
+    {
+#ifdef CUDAPHY_HAVE_CUBLAS
+        if (d_peer && d_order <= benchmarks::cublas_inverse<T>::matinv_max_order) {
+            return seconds([&] { d_peer->matinv(); });
+        }
+#endif
+        return none;
+    }
+    //! The copy counted that it needs, because it overwrites its input.
+    template <typename Measure>
+    double getrf_getri([[maybe_unused]] const Measure& seconds)
+    {
+#ifdef CUDAPHY_HAVE_CUBLAS
+        if (d_peer) {
+            return seconds([&] { d_peer->getrf_getri(); });
+        }
+#endif
+        return none;
+    }
+
+private:
+    queue& d_queue;
+    int d_order;
+
+public:
+    array<T> a;
+    array<T> x;
+    array<int> status;
+
+private:
+#ifdef CUDAPHY_HAVE_CUBLAS
+    array<T> d_scratch;
+    std::optional<benchmarks::cublas_inverse<T>> d_peer;
+#endif
+};
+
+const char* name_of_type(float) { return "float"; }
+const char* name_of_type(double) { return "double"; }
+const char* name_of_type(complex64) { return "complex64"; }
+const char* name_of_type(complex128) { return "complex128"; }
+
+//! A number or, for NaN, a dash.
+std::string cell(const char* format, double value)
+{
+    char text[32];
+    std::snprintf(text, sizeof(text), format, value);
+    return std::isnan(value) ? "-" : text;
+}
+
+void print_cells(const std::vector<std::string>& cells)
+{
+    for (const auto& text : cells) {
+        std::printf("%12s", text.c_str());
+    }
+    std::printf("\n");
+}
+
+//! The table of the patent: the tones of an LTE sub-frame at 5, 10, 15 and 20 MHz.
+void measure_small(queue& q, double bandwidth)
+{
+    const auto queued = [&](const auto& run) { return seconds_per_call(q, run); };
+    const auto alone = [&](const auto& run) {
+        return seconds_per_call(q, [&] {
+            run();
+            q.synchronize();
+        });
+    };
+    const auto us = [](double seconds) { return cell("%.2f", 1e6 * seconds); };
+    std::printf(
+        "\nSmall batches, complex64, full pivoting (cuBLAS: partial), us a batch. "
+        "By the host's clock, alone: call and\nend of it; queued: a call of many. "
+        "By events, one: event, launch, event; graph: each of 200 in a CUDA graph.\n"
+        "The source, patent CN102567283, prints no times: it asks for each batch "
+        "within a sub-frame's 500 us.\n");
+    print_cells(
+        { "order", "batch", "alone", "queued", "ns a matrix", "bound us", "of 500 us" });
+#ifdef CUDAPHY_HAVE_CUDA
+    const auto one = [&](const auto& run) {
+        return benchmarks::seconds_of_one_launch(q, run);
+    };
+    const auto graph = [&](const auto& run) {
+        return benchmarks::seconds_within_graph(q, run);
+    };
+#endif
+    for (const int order : { 2, 4, 8 }) {
+        for (const size_t batch : { 300, 600, 900, 1200 }) {
+            candidates<complex64> c(q, order, batch);
+            const auto fastest = inverse_algorithm::fastest;
+            const double busy = c.ours(pivoting::full, fastest, queued);
+            const double whole = c.ours(pivoting::full, fastest, alone);
+            print_cells({ cell("%.0f", order),
+                          cell("%.0f", batch),
+                          us(whole),
+                          us(busy),
+                          cell("%.1f", 1e9 * busy / batch),
+                          us(2.0 * sizeof(complex64) * order * order * batch / bandwidth),
+                          cell("%.2f %%", 100 * whole / 500e-6) });
+        }
+    }
+#ifdef CUDAPHY_HAVE_CUDA
+    if (q.where() != backend::cuda) {
+        return;
+    }
+    const auto nothing = [&] { benchmarks::launch_empty_kernel(q); };
+    std::printf("\nby events; an empty kernel: one %s us, graph %s us\n",
+                us(one(nothing)).c_str(),
+                us(graph(nothing)).c_str());
+    std::printf("%24s%24s%24s%24s%24s\n",
+                "",
+                "ours",
+                "ours, patent's steps",
+                "cuBLAS matinv",
+                "cuBLAS getrf + getri");
+    print_cells({ "order",
+                  "batch",
+                  "one",
+                  "graph",
+                  "one",
+                  "graph",
+                  "one",
+                  "graph",
+                  "one",
+                  "graph" });
+    for (const int order : { 2, 4, 8 }) {
+        for (const size_t batch : { 300, 600, 900, 1200 }) {
+            candidates<complex64> c(q, order, batch);
+            std::vector<std::string> cells{ cell("%.0f", order), cell("%.0f", batch) };
+            for (const auto algorithm :
+                 { inverse_algorithm::fastest, inverse_algorithm::patent }) {
+                cells.push_back(us(c.ours(pivoting::full, algorithm, one)));
+                cells.push_back(us(c.ours(pivoting::full, algorithm, graph)));
+            }
+            cells.push_back(us(c.matinv(one)));
+            cells.push_back(us(c.matinv(graph)));
+            cells.push_back(us(c.getrf_getri(one)));
+            cells.push_back(us(c.getrf_getri(graph)));
+            print_cells(cells);
+        }
+    }
+#endif
+}
+
+void print_head_of_large()
+{
+    print_cells({ "type",
+                  "order",
+                  "batch",
+                  "pivoting",
+                  "us",
+                  "ns a matrix",
+                  "bound us",
+                  "of bound",
+                  "matinv us",
+                  "getrf+i us",
+                  "to better" });
+}
+
+template <typename T>
+void measure_large(queue& q,
+                   double bandwidth,
+                   std::initializer_list<int> orders,
+                   std::initializer_list<pivoting> ways)
+{
+    const auto queued = [&](const auto& run) { return seconds_per_call(q, run); };
+    const auto us = [](double seconds) { return cell("%.1f", 1e6 * seconds); };
+    // Far beyond the caches, where the backend is fast enough for that.
+    const size_t bytes = size_t{ 1 } << (q.where() == backend::cuda  ? 28
+                                         : q.where() == backend::cpu ? 25
+                                                                     : 19);
+    const size_t elements = bytes / sizeof(T);
+    for (const int order : orders) {
+        const size_t batch = elements / (size_t(order) * order);
+        candidates<T> c(q, order, batch);
+        const double bound = 2.0 * sizeof(T) * order * order * batch / bandwidth;
+        const double matinv = c.matinv(queued);
+        const double getrf_getri = c.getrf_getri(queued) - bound; // less the copy
+        for (const auto pivot : ways) {
+            const double ours = c.ours(pivot, inverse_algorithm::fastest, queued);
+            print_cells({ name_of_type(T()),
+                          cell("%.0f", order),
+                          cell("%.0f", batch),
+                          pivot == pivoting::full ? "full" : "partial",
+                          us(ours),
+                          cell("%.2f", 1e9 * ours / batch),
+                          us(bound),
+                          cell("%.1f %%", 100 * bound / ours),
+                          us(matinv),
+                          us(getrf_getri),
+                          cell("%.1f x", std::fmin(matinv, getrf_getri) / ours) });
+        }
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    std::string part = "all";
+    for (const auto known : { "small", "large", "types", "all" }) {
+        if (argc > 1 && !std::strcmp(argv[argc - 1], known)) {
+            part = known;
+            --argc;
+            break;
+        }
+    }
+    const auto asked = [&](const char* name) { return part == "all" || part == name; };
+    for (const backend where : benchmarks::measured_backends(argc, argv)) {
+        const auto q = queue::make(where);
+        const auto found = resolve(where);
+        std::printf("%s: %s\n", name_of(where).c_str(), found.reason.c_str());
+        const double bandwidth = benchmarks::copy_bandwidth(*q);
+        std::printf("bound: a matrix in and out at the bandwidth of a copy, %.1f GB/s\n",
+                    1e-9 * bandwidth);
+        if (asked("small")) {
+            measure_small(*q, bandwidth);
+        }
+        if (part == "small") {
+            continue;
+        }
+        std::printf("\nLarge batches. cuBLAS pivots partially; getrf+i is less the copy "
+                    "that it needs. To better: the better of cuBLAS,\nin our times.\n");
+        print_head_of_large();
+        const auto full = pivoting::full;
+        if (asked("large")) {
+            measure_large<complex64>(
+                *q,
+                bandwidth,
+                { 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64 },
+                { full, pivoting::partial });
+        }
+        if (asked("types")) {
+            measure_large<float>(*q, bandwidth, { 2, 4, 8 }, { full });
+            measure_large<double>(*q, bandwidth, { 2, 4, 8 }, { full });
+            measure_large<complex128>(*q, bandwidth, { 2, 4, 8 }, { full });
+        }
+    }
+}

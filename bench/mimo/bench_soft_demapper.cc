@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "bench/benchmark.h"
+#include <cmath>
+#include <cstdio>
+#include <gnuradio/cudaphy/kernels/machine.h>
+#include <gnuradio/cudaphy/kernels/soft_demapper.h>
+#include <random>
+
+using namespace gr::cudaphy;
+using namespace gr::cudaphy::kernels;
+
+namespace {
+
+//! Points in noise. They repeat: drawing all of them would take longer than the
+//! measurement.
+std::vector<complex64> noisy_points(const constellation& c, float variance, size_t count)
+{
+    constexpr size_t period = 65521;
+    std::mt19937 engine(1);
+    std::normal_distribution<float> normal(0.0f, std::sqrt(variance / 2));
+    std::vector<complex64> x(count);
+    for (size_t i = 0; i < count; ++i) {
+        x[i] = i < period ? c.points[engine() % c.points.size()] +
+                                complex64{ normal(engine), normal(engine) }
+                          : x[i - period];
+    }
+    return x;
+}
+
+/*!
+ * Operations that a symbol's LLRs take by the formulas: powers of 2, logarithms and
+ * reciprocals, of which a GPU does an eighth as many as of others, and the others, where
+ * a fused multiply-add, a minimum and a comparison count one each.
+ */
+struct operations {
+    double special, other;
+
+    double seconds(double multiply_adds) const
+    {
+        return std::max(8 * special, special + other) / multiply_adds;
+    }
+};
+
+operations operations_of(const soft_demapper::parameters& p, bool as_int8)
+{
+    const int bits = p.points.bits;
+    const int rounding = as_int8 ? 2 : 0; // and its place in a word
+    if (bits == 3) {
+        // 8PSK: turning 4, sizes in order 2; a bit: its size 3, choice and sign 2; exact:
+        // six exponents and 1 + E, a bit's two sums and their logarithms' difference.
+        const operations max_log{ 1, 4 + 2 + bits * (5.0 + rounding) };
+        return p.max_log ? max_log
+                         : operations{ 1 + 6 + 2 * 3, max_log.other + 8 + 4 + 3 * 3 };
+    }
+    const double half = bits / 2;
+    const double levels = std::exp2(half - 1); // of an axis's upper half
+    if (p.max_log || bits == 2) {
+        // A distance 1, two sums, their product, the scale, the sign.
+        return { 1, bits * (6.0 + rounding) };
+    }
+    // Of an axis: a power each step and image; exponents, images, their sums with the
+    // levels; two sums of all levels for the sign, two of a half each for the other bits;
+    // a bit's two logarithms, their difference, what is linear in it (2), the scale.
+    return { 2 + 2 * (levels + 2 * half),
+             2 * (2 + (levels - 1) + 2 * levels + 3 * (levels - 1) +
+                  (half - 1) * (levels - 2) + half * (4.0 + rounding)) };
+}
+
+template <typename T>
+void measure(queue& q,
+             const soft_demapper::parameters& p,
+             float decibels,
+             size_t count,
+             double bandwidth,
+             double multiply_adds)
+{
+    const float variance = std::pow(10.0f, -0.1f * decibels);
+    const auto host = noisy_points(p.points, variance, count);
+    const array<complex64> x(q, view<const complex64>(host));
+    const std::vector<float> variances(count, variance);
+    const array<float> noise(q, view<const float>(variances));
+    array<T> llr(q, count * p.points.bits);
+    const auto plan = soft_demapper::make(p, q.where(), q.device());
+    const double seconds =
+        benchmarks::seconds_per_call(q, [&] { plan->run(x, noise, llr, q); });
+    const double bytes = double(count) * (8 + 4 + sizeof(T) * p.points.bits);
+    const double moving = bytes / bandwidth;
+    const double computing =
+        double(count) * operations_of(p, sizeof(T) == 1).seconds(multiply_adds);
+    std::printf("%-9s %-12s %-7s %-5s %5.0f %9zu %11.1f %11.3f %11.3f %9.1f %10.1f "
+                "%6.1f %%\n",
+                name_of(q.where()).c_str(),
+                p.points.name.c_str(),
+                p.max_log ? "max-log" : "exact",
+                sizeof(T) == 1 ? "int8" : "float",
+                decibels,
+                count,
+                1e6 * seconds,
+                1e-9 * count / seconds,
+                1e-9 * count * p.points.bits / seconds,
+                1e6 * moving,
+                1e6 * computing,
+                100.0 * std::max(moving, computing) / seconds);
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const std::vector<std::string> names{
+        "qpsk", "qam16", "qam64", "qam256", "dvbs2_8psk"
+    };
+    const auto chosen = benchmarks::take_words(argc, argv, names);
+    const auto measured = benchmarks::measured_backends(argc, argv);
+    std::printf("bound: the greater of 8 + 4 bytes in and 4 or 1 a bit out, at the "
+                "bandwidth of a "
+                "copy,\nand the operations that the formulas take, at the rate of fused "
+                "multiply-adds, an eighth of\nit for powers of 2 and logarithms\n");
+    std::printf("%-9s %-12s %-7s %-5s %5s %9s %11s %11s %11s %9s %10s %8s\n",
+                "backend",
+                "points",
+                "sums",
+                "LLRs",
+                "SNR",
+                "symbols",
+                "us",
+                "Gsymbols/s",
+                "Gbit/s",
+                "bytes us",
+                "operations",
+                "of bound");
+    for (const backend where : measured) {
+        const auto q = queue::make(where);
+        const double bandwidth = benchmarks::copy_bandwidth(*q);
+        const double multiply_adds = measure_machine(where, q->device()).multiply_adds;
+        std::printf("%s: a copy moves %.1f GB/s; %.2f T multiply-adds/s\n",
+                    name_of(where).c_str(),
+                    1e-9 * bandwidth,
+                    1e-12 * multiply_adds);
+        std::vector<size_t> sizes{ 4096 };
+        if (where == backend::cuda) {
+            sizes = { size_t{ 1 } << 16, size_t{ 1 } << 24 };
+        } else if (where == backend::cpu) {
+            sizes = { 4096, size_t{ 1 } << 21 };
+        }
+        for (const auto& name : names) {
+            if (!benchmarks::is_chosen(chosen, name)) {
+                continue;
+            }
+            const auto points = constellation::make(name);
+            for (const size_t count : sizes) {
+                measure<float>(
+                    *q, { points, true, 0 }, 10, count, bandwidth, multiply_adds);
+                measure<int8_t>(
+                    *q, { points, true, 0 }, 10, count, bandwidth, multiply_adds);
+                // Where points are far apart in noise, exact sums take more care.
+                for (const float decibels : { 10.0f, 20.0f, 30.0f }) {
+                    measure<float>(*q,
+                                   { points, false, 0 },
+                                   decibels,
+                                   count,
+                                   bandwidth,
+                                   multiply_adds);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+// Times a machine, for its self-test and for benchmarks.
+
+#include "kernels/common/parallel.h"
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <gnuradio/cudaphy/kernels/queue.h>
+#ifdef CUDAPHY_HAVE_CUDA
+#include "kernels/common/timing_cuda.h"
+#endif
+
+namespace gr::cudaphy {
+
+//! Seconds that one call of run() takes where many are queued: after a warm-up, the best
+//! of three series of at least 0.1 s each.
+template <typename Run>
+double seconds_per_call(queue& q, const Run& run)
+{
+    const auto series = [&](int calls) {
+        const auto start = std::chrono::steady_clock::now();
+        for (int call = 0; call < calls; ++call) {
+            run();
+        }
+        q.synchronize();
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    };
+    run();
+    q.synchronize();
+    int calls = 1;
+    double best = series(calls);
+    while (best < 0.1 && calls < 1 << 20) {
+        calls *= 2;
+        best = series(calls);
+    }
+    best = std::min({ best, series(calls), series(calls) });
+    return best / calls;
+}
+
+//! Bytes a second that the memory behind a queue moves, read and written bytes both
+//! counted: a copy of `bytes` bytes, several times the caches unless told otherwise. It
+//! is the bound of a kernel that touches its data once.
+inline double copy_bandwidth(queue& q, size_t bytes = size_t{ 1 } << 29)
+{
+    if (q.where() != backend::cuda) {
+        bytes = std::min(bytes, size_t{ 1 } << 28);
+    }
+    array<char> from(q, bytes);
+    array<char> to(q, bytes);
+    const auto copy = [&] {
+#ifdef CUDAPHY_HAVE_CUDA
+        if (q.where() == backend::cuda) {
+            copy_on_device(q, to.data(), from.data(), bytes);
+            return;
+        }
+#endif
+        for_each_part(bytes, size_t{ 1 } << 20, [&](size_t first, size_t last) {
+            std::memcpy(to.data() + first, from.data() + first, last - first);
+        });
+    };
+    if (q.where() != backend::cuda) {
+        std::memset(from.data(), 1, bytes);
+    }
+    return 2.0 * bytes / seconds_per_call(q, copy);
+}
+
+} // namespace gr::cudaphy
