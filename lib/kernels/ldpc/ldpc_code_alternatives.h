@@ -36,17 +36,17 @@ std::string alternatives(const Table& tables, Name name, Chosen chosen)
     return alternatives(all);
 }
 
-//! The entry of `tables` of that rate among those that `chosen` takes. \throws
-//! std::invalid_argument, "<what> have rate <those that there are>".
+//! The entry of `tables` of that rate among those that `chosen` takes; never null.
+//! \throws std::invalid_argument, "<what> have rate <those that there are>".
 template <typename Table, typename Chosen>
-const auto& of_rate(const Table& tables,
+const auto* of_rate(const Table& tables,
                     const std::string& rate,
                     const std::string& what,
                     Chosen chosen)
 {
     for (const auto& table : tables) {
         if (chosen(table) && rate == table.rate) {
-            return table;
+            return &table;
         }
     }
     const auto rate_of = [](const auto& table) { return quoted(table.rate); };

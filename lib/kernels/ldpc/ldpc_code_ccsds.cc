@@ -30,7 +30,7 @@ ldpc_code::sptr ar4ja(int k, const std::string& rate)
         refuse("AR4JA", "1024, 4096 or 16384", k);
     }
     const auto any = [](const auto&) { return true; };
-    const auto& chosen = of_rate(rates, rate, "CCSDS AR4JA codes", any);
+    const auto& chosen = *of_rate(rates, rate, "CCSDS AR4JA codes", any);
     const int m = k / chosen.blocks;
     const int z = m / 4;
     int size = 0; // which of the permutations' sizes

@@ -122,7 +122,7 @@ ldpc_code::sptr look_up(const Tables& tables,
                                     alternatives(tables, frame_of, any) + ", not " +
                                     quoted(frame));
     }
-    return build(of_rate(tables, rate, standard + " " + frame + " frames", same_frame),
+    return build(*of_rate(tables, rate, standard + " " + frame + " frames", same_frame),
                  family);
 }
 

@@ -63,7 +63,7 @@ ldpc_code::sptr ldpc_code::wifi(int n, const std::string& rate)
             "802.11 LDPC codes have n = " + alternatives(tables, length_of, any) +
             ", not " + std::to_string(n));
     }
-    return build(of_rate(tables, rate, "802.11 LDPC codes", same_n),
+    return build(*of_rate(tables, rate, "802.11 LDPC codes", same_n),
                  "wifi",
                  n,
                  [](int shift) { return shift; });
@@ -78,7 +78,7 @@ ldpc_code::sptr ldpc_code::wimax(int n, const std::string& rate)
             std::to_string(n));
     }
     const auto any = [](const auto&) { return true; };
-    const auto& table = of_rate(ldpc_tables::wimax, rate, "802.16 LDPC codes", any);
+    const auto& table = *of_rate(ldpc_tables::wimax, rate, "802.16 LDPC codes", any);
     // Rate 2/3A takes the shifts modulo the lifting size, the others scale them down.
     const int z = n / block_columns;
     const bool modulo = rate == "2/3A";
