@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/thread_memory.h"
 #include "kernels/linalg/inverse_makers.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,7 +11,6 @@
 #include "kernels/linalg/inverse_lanes-inl.h"
 #include <algorithm>
 #include <cstring>
-#include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 
 #ifndef CUDAPHY_INVERSE_CPU_PART
@@ -157,15 +157,11 @@ void invert_with(const batch_part<T>& part)
     const bool wants_rcond = !out.rcond.empty();
     const auto reals = [](const T* of) { return reinterpret_cast<const Real*>(of); };
 
-    thread_local hwy::AlignedFreeUniquePtr<Real[]> memory;
-    thread_local size_t allocated = 0;
+    thread_local thread_memory<Real> memory;
     const size_t tile_reals = tile_type::reals(n);
-    if (allocated < 2 * tile_reals + most) {
-        allocated = 2 * tile_reals + most;
-        memory = hwy::AllocateAligned<Real>(allocated);
-    }
-    const tile_type work(memory.get(), n);
-    const tile_type scratch(memory.get() + tile_reals, n);
+    Real* const tiles = memory.get(2 * tile_reals + most);
+    const tile_type work(tiles, n);
+    const tile_type scratch(tiles + tile_reals, n);
     lane_inverter<Real, parts, Pivoting, Order> inverter(work);
     const Real* sources[most];
     Real* targets[most];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/thread_memory.h"
 #include "kernels/linalg/triangular_inverse_makers.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
 #include <vector>
 
@@ -412,13 +412,8 @@ void invert_part(
     const int n = places.order;
     const size_t matrix = places.size();
     const size_t needed = size_t(places.outside + 1) * lanes;
-    thread_local hwy::AlignedFreeUniquePtr<R[]> memory;
-    thread_local size_t allocated = 0;
-    if (allocated < needed) {
-        memory = hwy::AllocateAligned<R>(needed);
-        allocated = needed;
-    }
-    R* tile = memory.get();
+    thread_local thread_memory<R> memory;
+    R* tile = memory.get(needed);
     HWY_ALIGN R is_finite[lanes];
     const lane_mover<R> mover(tile, places);
     for (size_t first = 0; first < batch; first += lanes) {

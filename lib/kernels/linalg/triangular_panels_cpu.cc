@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/thread_memory.h"
 #include "kernels/linalg/triangular_panels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <complex>
-#include <hwy/aligned_allocator.h>
 #include <hwy/highway.h>
 
 // A panel is one vector (complex: re and im) or two of X's columns wide and stays in a
@@ -216,19 +216,15 @@ void solve_columns(const triangular_panels<R>& p,
     const bool narrow = last - first <= lanes;
     const size_t width = (narrow ? 1 : most) * lanes;
     const size_t needed = size_t(p.order) * most * Parts * lanes;
-    thread_local hwy::AlignedFreeUniquePtr<R[]> memory;
-    thread_local size_t allocated = 0;
-    if (allocated < needed) {
-        memory = hwy::AllocateAligned<R>(needed);
-        allocated = needed;
-    }
+    thread_local thread_memory<R> memory;
+    R* const own = memory.get(needed);
     const size_t panels = (last - first + width - 1) / width;
     for (size_t i = 0; i < panels; ++i) {
         const size_t from = first + (p.lower ? i : panels - 1 - i) * width;
         const size_t count = std::min(width, last - from);
         const auto solve =
             narrow ? solve_panel<R, Parts, 1> : solve_panel<R, Parts, most>;
-        solve(p, l, b, x, memory.get(), from, count);
+        solve(p, l, b, x, own, from, count);
     }
 }
 

@@ -9,9 +9,9 @@
 #define CUDAPHY_DENSE_PRODUCT_INL_H
 #endif
 
+#include "kernels/common/thread_memory.h"
 #include "kernels/symmetric/dense_packing-inl.h"
 #include "kernels/symmetric/split_product-inl.h"
-#include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
@@ -85,7 +85,8 @@ private:
             }
         });
         each_job(p, these, piece_rows, tile_columns, [&](const product_job& job) {
-            HWY_ALIGN thread_local real packed_a[piece_rows * slice * parts];
+            thread_local thread_memory<real> memory;
+            real* const packed_a = memory.get(piece_rows * slice * parts);
             for (size_t r = 0; r < job.rows; r += tile_rows) {
                 packing::template pack_a<tile_rows>(p,
                                                     first,

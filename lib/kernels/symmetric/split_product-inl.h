@@ -8,9 +8,9 @@
 #define CUDAPHY_SPLIT_PRODUCT_INL_H
 #endif
 
+#include "kernels/common/thread_memory.h"
 #include "kernels/symmetric/dense_packing-inl.h"
 #include "kernels/symmetric/matrix_units.h"
-#include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -75,7 +75,8 @@ private:
         const size_t words = steps(depth) * matrix_units::step_words;
         const size_t panels = (p.n + side - 1) / side;
         by.each(panels, 2, [&](size_t from, size_t to) {
-            HWY_ALIGN thread_local float plain[slice * side];
+            thread_local thread_memory<float> memory;
+            float* const plain = memory.get(slice * side);
             for (size_t panel = from; panel < to; ++panel) {
                 const size_t column = panel * side;
                 dense_packing<float>::pack_b<side>(
@@ -84,8 +85,10 @@ private:
             }
         });
         each_job(p, by, piece_rows, side, [&](const product_job& job) {
-            HWY_ALIGN thread_local float plain[slice * side];
-            HWY_ALIGN thread_local uint32_t packed_a[most_words];
+            thread_local thread_memory<float> rows_memory;
+            thread_local thread_memory<uint32_t> packed_memory;
+            float* const plain = rows_memory.get(slice * side);
+            uint32_t* const packed_a = packed_memory.get(most_words);
             for (size_t r = 0; r < job.rows; r += side) {
                 dense_packing<float>::pack_a<side>(
                     p, first, depth, job.row + r, std::min(side, job.rows - r), plain);

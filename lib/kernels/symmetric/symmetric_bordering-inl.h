@@ -42,6 +42,9 @@ public:
         : d_w(w), n(order), d_by(by), d_stride((order + 63) / 64 * 64)
     {
         d_memory = hwy::AllocateAligned<real>((2 + most_pieces) * parts * d_stride);
+        if (!d_memory) {
+            throw std::bad_alloc();
+        }
         std::fill_n(d_memory.get(), (2 + most_pieces) * parts * d_stride, real(0));
     }
 

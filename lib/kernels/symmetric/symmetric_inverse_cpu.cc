@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/highway_targets.h"
+#include "kernels/common/thread_memory.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/symmetric/symmetric_inverse_cpu.cc"
@@ -92,14 +93,10 @@ public:
             *this, d_parameters, a, out, workspace, queue, backend::cpu);
         if (batch > 1 && d_parameters.order <= most_whole) {
             for_each_part(batch, 1, [&](size_t first, size_t last) {
-                thread_local hwy::AlignedFreeUniquePtr<unsigned char[]> memory;
-                thread_local size_t allocated = 0;
-                if (allocated < workspace_bytes()) {
-                    allocated = workspace_bytes();
-                    memory = hwy::AllocateAligned<unsigned char>(allocated);
-                }
+                thread_local thread_memory<unsigned char> memory;
+                unsigned char* const own = memory.get(workspace_bytes());
                 for (size_t item = first; item < last; ++item) {
-                    invert_item(a, out, item, false, memory.get(), nullptr);
+                    invert_item(a, out, item, false, own, nullptr);
                 }
             });
             if (d_parameters.progress) {

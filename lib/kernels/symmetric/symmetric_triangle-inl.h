@@ -8,10 +8,9 @@
 #define CUDAPHY_SYMMETRIC_TRIANGLE_INL_H
 #endif
 
+#include "kernels/common/thread_memory.h"
 #include "kernels/symmetric/dense_product-inl.h"
 #include "kernels/symmetric/symmetric_leaf-inl.h"
-#include <hwy/aligned_allocator.h>
-#include <new>
 #include <vector>
 
 HWY_BEFORE_NAMESPACE();
@@ -108,15 +107,10 @@ private:
             width = std::clamp(share, solver::width, most_wide);
         }
         by.each((count + width - 1) / width, 1, [&](size_t from, size_t to) {
-            thread_local hwy::AlignedFreeUniquePtr<real[]> packed;
-            if (!packed) {
-                packed = hwy::AllocateAligned<real>(dense::slice * most_columns * parts);
-                if (!packed) {
-                    throw std::bad_alloc();
-                }
-            }
+            thread_local thread_memory<real> memory;
+            real* const packed = memory.get(dense::slice * most_columns * parts);
             for (size_t s = from; s < to; ++s) {
-                strip(s * width, std::min(width, count - s * width), packed.get());
+                strip(s * width, std::min(width, count - s * width), packed);
             }
         });
     }
