@@ -191,6 +191,12 @@ def parser():
     )
     about.add_argument("--list-references", action="store_true")
     about.add_argument(
+        "--version",
+        action="version",
+        version=f"cudaphy_ber {cudaphy.__version__}",
+        help="of gr-cudaphy",
+    )
+    about.add_argument(
         "--self-check",
         action="store_true",
         help="short runs beside theory; about a minute",

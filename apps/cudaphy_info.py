@@ -43,6 +43,12 @@ def parser():
         choices=cudaphy.self_test_names(),
         help="only these kernels: " + ", ".join(cudaphy.self_test_names()),
     )
+    made.add_argument(
+        "--version",
+        action="version",
+        version=f"cudaphy_info {cudaphy.__version__}",
+        help="of gr-cudaphy",
+    )
     made.add_argument("--json", action="store_true", help="all of it as one JSON object")
     made.add_argument(
         "--damage",
@@ -63,7 +69,7 @@ def quantity(number):
 
 def print_facts(found):
     cpu, cuda = found["cpu"], found["cuda"]
-    print(f"gr-cudaphy   {found['gr_cudaphy']['path']}")
+    print(f"gr-cudaphy   {found['gr_cudaphy']['version']}, {found['gr_cudaphy']['path']}")
     print(
         f"GNU Radio    {found['gnuradio']}, Python {found['python']}, numpy {found['numpy']}"
     )

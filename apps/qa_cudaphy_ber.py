@@ -182,6 +182,11 @@ class qa_cudaphy_ber(unittest.TestCase):
         )
         self.assertTrue(self.png.read_bytes().startswith(PNG))
 
+    def test_tells_its_version(self):
+        done = ber("--version")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, f"cudaphy_ber {cudaphy.__version__}\n")
+
     def test_lists_codes(self):
         self.assertIn("wifi n=648|1296|1944", self.good("--list-codes", backend=None))
         out = self.good("--list-codes", "wifi", backend=None)

@@ -38,11 +38,16 @@ class test_cudaphy_info(unittest.TestCase):
 
     def test_tells_what_is_here_without_a_test(self):
         out = self.good("--no-test")
+        self.assertIn(f"gr-cudaphy   {cudaphy.__version__}, ", out)
         self.assertIn("GNU Radio    3.10", out)
         self.assertIn(f"backends     {', '.join(cudaphy.backends())}", out)
         self.assertIn(cudaphy.cpu_vector_units(), out)
         self.assertIn("missing", out)
         self.assertNotIn("bound", out)
+
+    def test_tells_its_version(self):
+        self.assertRegex(cudaphy.__version__, r"^\d+\.\d+\.\d+$")
+        self.assertEqual(self.good("--version"), f"cudaphy_info {cudaphy.__version__}\n")
 
     def test_kernels_are_right_and_slower_than_their_hardware(self):
         found = json.loads(self.good("--backend", BACKEND, "--json", "--test", *SOME))

@@ -10,6 +10,7 @@ fdtd simulates fields in time. backends() and devices() say what this machine ha
 """
 
 from .cudaphy_python import *  # noqa: F401,F403
+from .cudaphy_python import __version__  # noqa: F401
 from .fdtd import fdtd, fdtd_matrices  # noqa: F401
 from .fdtd_channel import fdtd_channel, fdtd_scene  # noqa: F401
 from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401

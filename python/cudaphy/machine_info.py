@@ -96,7 +96,10 @@ def facts():
     built_with, driver = module.cuda_versions()
     nvcc, on_bus = toolkit(), gpus_on_bus()
     return {
-        "gr_cudaphy": {"path": os.path.dirname(os.path.abspath(module.__file__))},
+        "gr_cudaphy": {
+            "version": module.__version__,
+            "path": os.path.dirname(os.path.abspath(module.__file__)),
+        },
         "gnuradio": gr.version(),
         "python": platform.python_version(),
         "numpy": np.__version__,
