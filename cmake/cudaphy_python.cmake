@@ -17,3 +17,21 @@ if(ENABLE_PYTHON AND NOT PYTHON_EXECUTABLE)
 endif()
 set(Python3_EXECUTABLE ${PYTHON_EXECUTABLE})
 message(STATUS "Python of GNU Radio: ${PYTHON_EXECUTABLE}")
+if(PYTHON_EXECUTABLE)
+    execute_process(COMMAND ${PYTHON_EXECUTABLE} -c "import sys; print(sys.executable)"
+        OUTPUT_VARIABLE CUDAPHY_INTERPRETER OUTPUT_STRIP_TRAILING_WHITESPACE
+        COMMAND_ERROR_IS_FATAL ANY)
+endif()
+
+# cudaphy_install_program(program.py DESTINATION NAME): a Python program, which GNU Radio's Python
+# runs, also where another python3 stands first on PATH.
+function(cudaphy_install_program file destination name)
+    set(program ${CMAKE_CURRENT_BINARY_DIR}/installed/${name})
+    file(READ ${file} text)
+    if(CUDAPHY_INTERPRETER)
+        string(REPLACE "#!/usr/bin/env python3\n" "#!${CUDAPHY_INTERPRETER}\n" text "${text}")
+    endif()
+    file(WRITE ${program} "${text}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    install(PROGRAMS ${program} DESTINATION ${destination})
+endfunction()
