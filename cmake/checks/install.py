@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Installs the built module into an empty folder and uses it from there as others will:
 find_package(gnuradio-cudaphy) from other CMake projects, the blocks' files where GRC looks
-for them, and `from gnuradio import cudaphy`."""
+for them, `from gnuradio import cudaphy`, the programs and the documentation. Then installs it
+below /usr in another empty folder, as packages do, and uninstalls it."""
 
 import argparse
+import compileall
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+SOURCE = HERE.parents[1]
 
 
 def call(*command, skips=False, **environment):
@@ -69,12 +73,86 @@ def check_python_module(prefix, libraries):
     )
 
 
-def check_blocks(prefix):
-    folder = prefix / "share/gnuradio/grc/blocks"
-    source = {path.name for path in (HERE.parents[1] / "grc").glob("*.block.yml")}
-    missing = source - {path.name for path in folder.glob("*.block.yml")}
-    if missing:
-        sys.exit(f"not installed into {folder}: {sorted(missing)}")
+def check_files(folder, source, pattern):
+    """All files of a folder of the source that fit the pattern are in an installed one."""
+    files = {path.relative_to(source) for path in source.glob(pattern) if path.is_file()}
+    missing = [str(path) for path in sorted(files) if not (folder / path).is_file()]
+    if missing or not files:
+        sys.exit(f"not installed into {folder}: {missing}")
+
+
+def check_data(prefix):
+    """What GRC and readers look for."""
+    check_files(prefix / "share/gnuradio/grc/blocks", SOURCE / "grc", "*.block.yml")
+    documents = prefix / "share/doc/gr-cudaphy"
+    check_files(documents / "docs", SOURCE / "docs", "**/*")
+    for name in ("README.md", "CHANGELOG.md", "LICENSE"):
+        check_files(documents, SOURCE, name)
+
+
+def check_programs(prefix, libraries, folder, version):
+    """They run by their names where the first python3 on PATH is another one."""
+    for path in prefix.rglob("*"):
+        if path.is_file():
+            first = path.open("rb").readline().decode(errors="replace").strip()
+            if first.startswith("#!") and first != f"#!{sys.executable}":
+                sys.exit(f"{path} begins with {first}, not with #!{sys.executable}")
+    other = folder / "other"
+    other.mkdir()
+    (other / "python3").write_text("#!/bin/sh\nexit 99\n")
+    (other / "python3").chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{other}:{os.environ['PATH']}",
+        "PYTHONPATH": str(only(prefix, "gnuradio/cudaphy/__init__.py").parents[2]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LD_LIBRARY_PATH": str(libraries),
+    }
+    for name in ("cudaphy_ber", "cudaphy_info"):
+        out = subprocess.check_output(
+            [prefix / "bin" / name, "--version"], env=environment, text=True
+        )
+        if out != f"{name} {version}\n":
+            sys.exit(f"{name} --version prints {out}")
+
+
+def check_below_usr(folder, arguments):
+    """A build for a package: no tests, prefix /usr. Its libraries are those built already."""
+    tree, stage = folder / "package", folder / "stage"
+    call(
+        arguments.cmake,
+        *("-S", SOURCE, "-B", tree, "-G", arguments.generator),
+        "-DCMAKE_INSTALL_PREFIX=/usr",
+        f"-DCMAKE_CXX_COMPILER={arguments.compiler}",
+        f"-DPYTHON_EXECUTABLE={sys.executable}",
+        f"-DENABLE_PYTHON={'ON' if arguments.with_python else 'OFF'}",
+        *("-DENABLE_TESTING=OFF", "-DENABLE_BENCHMARKS=OFF", "-DENABLE_CUDA=OFF"),
+        "-DCMAKE_SKIP_RPATH=ON",
+    )
+    package = Path("test_modules/gnuradio/cudaphy")
+    for pattern in ("lib/libgnuradio-cudaphy.so*", f"{package}/cudaphy_python*.so"):
+        for built in Path(arguments.build).glob(pattern):
+            to = tree / built.relative_to(arguments.build)
+            shutil.copy2(built, to, follow_symlinks=False)
+
+    uninstall = [arguments.cmake, "--build", tree, "--target", "uninstall"]
+    staged = {**os.environ, "DESTDIR": str(stage)}
+    done = subprocess.run(uninstall, env=staged, capture_output=True, text=True)
+    if done.returncode == 0 or "Nothing to uninstall" not in done.stdout + done.stderr:
+        sys.exit(f"uninstall, with nothing installed: {done.stdout}{done.stderr}")
+
+    call(arguments.cmake, "--install", tree, DESTDIR=str(stage))
+    check_data(stage / "usr")
+    if arguments.with_python:
+        site = only(stage, "gnuradio/cudaphy/__init__.py").parents[2]
+        if f"/{site.relative_to(stage)}" not in sys.path:
+            sys.exit(f"installed into {site}, but {sys.executable} looks in {sys.path}")
+        compileall.compile_dir(site, quiet=1)
+    call(*uninstall, DESTDIR=str(stage))
+    left = [path for path in stage.rglob("*") if not path.is_dir()]
+    left += [path for path in stage.rglob("*cudaphy*")]
+    if left:
+        sys.exit(f"left after uninstall: {[str(path) for path in left]}")
 
 
 def main():
@@ -85,12 +163,19 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         prefix = Path(folder, "prefix")
-        call(arguments.cmake, "--install", arguments.build, "--prefix", prefix)
+        # A component's list of files is its own: what the user installed can still be
+        # uninstalled.
+        everything = ("--component", "Unspecified")
+        call(
+            arguments.cmake, "--install", arguments.build, "--prefix", prefix, *everything
+        )
         libraries = only(prefix, "libgnuradio-cudaphy.so").parent
         check_cmake_package(prefix, Path(folder), arguments)
-        check_blocks(prefix)
+        check_data(prefix)
         if arguments.with_python:
             check_python_module(prefix, libraries)
+            check_programs(prefix, libraries, Path(folder), arguments.version)
+        check_below_usr(Path(folder), arguments)
 
 
 if __name__ == "__main__":
