@@ -133,7 +133,7 @@ multiply_blocks(const bcrs_layout<T>& a, const sparse_job<T>& job, int64_t top)
 {
     constexpr int places = Block * Block;
     const int64_t first = top * Block;
-    const int height = int(std::min<int64_t>(Block, job.rows - first));
+    const int height = int(std::clamp<int64_t>(job.rows - first, 1, Block));
     T sum[Block] = {};
     if (job.accumulate) {
         std::copy_n(job.y + first, height, sum);
