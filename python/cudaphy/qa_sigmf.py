@@ -46,6 +46,14 @@ class SigmfCase(FlowgraphCase):
         self.run_flowgraph(top)
         return sink
 
+    def play(self, samples, repeat=True):
+        """As read(), but no more than so many samples."""
+        sink, top = Sink("complex64"), gr.top_block()
+        source = cudaphy.sigmf_source(self.meta, repeat)
+        top.connect(source, blocks.head(8, samples), sink.block)
+        self.run_flowgraph(top)
+        return sink
+
     def metadata(self):
         return json.loads(self.meta.read_text())
 
@@ -157,10 +165,7 @@ class qa_sigmf(SigmfCase):
     def test_repeats_with_its_tags(self):
         x = gaussian((1000,))
         self.write(x, [tag(10, KEY, 50)], sample_rate=RATE)
-        source = cudaphy.sigmf_source(self.meta, repeat=True)
-        sink, top = Sink("complex64"), gr.top_block()
-        top.connect(source, blocks.head(8, 2500), sink.block)
-        self.run_flowgraph(top)
+        sink = self.play(2500)
         self.assertTrue((sink.data == np.tile(x, 3)[:2500]).all())
         self.assertEqual(sink.tags(KEY), [(10, 50), (1010, 50), (2010, 50)])
         self.assertEqual([i for i, _ in sink.tags("rx_rate")], [0, 1000, 2000])
@@ -195,7 +200,7 @@ class qa_sigmf(SigmfCase):
             whole, part = sigmf.time_of(text)
             self.assertAlmostEqual(whole + part, sum(time), 8, text)
         self.assertEqual(sigmf.time_of("1970-01-02T00:00:00Z"), (86400, 0.0))
-        for wrong in ("now", "2026-01-31T12:00:00", "2026-13-31T12:00:00Z", 5, "1.2.3Z"):
+        for wrong in ("now", "2026-01-31", "2026-13-31T12:00:00Z", 5, "1.2.3Z"):
             with self.assertRaises(ValueError, msg=wrong):
                 sigmf.time_of(wrong)
 
@@ -274,7 +279,7 @@ class qa_damaged_sigmf(SigmfCase):
 
         original = self.meta.read_text()
         for change, text in (
-            (glob(datatype="rf64_be"), "'rf64_be' is none of cf32_le, ci16_le, ci8, cu8"),
+            (glob(datatype="rf16_be"), "'rf16_be' is none of cf32_le, ci16_le, ci8, cu8"),
             (glob(datatype=None), "is none of"),
             (glob(datatype=["ci8"]), "is none of"),
             (glob(num_channels=2), "has 2 channels, not 1"),
@@ -291,10 +296,22 @@ class qa_damaged_sigmf(SigmfCase):
             (capture(sample_start=1000), "capture 0 begins at sample 1000"),
             (capture(sample_start=-1), "sample_start of capture 0 is -1"),
             (capture(sample_start=1.5), "not a whole number"),
-            (capture(), "sample_start of capture 0 is None"),
+            (capture(sample_start="x"), "sample_start of capture 0 is 'x'"),
             (capture(sample_start=0, datetime="noon"), "core:datetime of capture 0"),
             (capture(sample_start=0, frequency=True), "core:frequency is True"),
-            (capture(sample_start=0, header_bytes=4), "header_bytes"),
+            (capture(sample_start=0, header_bytes=-4), "header_bytes of capture 0 is -4"),
+            (capture(sample_start=0, header_bytes=4), "7996 bytes are no whole number"),
+            (
+                capture(sample_start=0, header_bytes=8001),
+                "8000 bytes, but core:header_byt",
+            ),
+            (glob(trailing_bytes=8001), "core:trailing_bytes are 8001 together"),
+            (
+                glob(trailing_bytes=8 * 800),
+                "annotation 1 ends at sample 300, .* after 200",
+            ),
+            (glob(offset=-1), "core:offset of global is -1"),
+            (glob(offset=2**63), "core:offset 9223372036854775808 is not below"),
             (lambda found: found.update(captures={}), "no list of objects"),
             (lambda found: found.update(annotations=[3]), "no list of objects"),
             (
