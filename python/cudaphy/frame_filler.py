@@ -5,9 +5,11 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+from .block_guard import guarded, whole_number
 from .mimo_channel_model import _whole
 
 
+@guarded
 class frame_filler(gr.basic_block):
     """Puts zeros where frames of a periodic signal were not found, so that what is decoded can be compared
     with what was sent, frame by frame: behind a channel estimator they are erasures.
@@ -15,21 +17,25 @@ class frame_filler(gr.basic_block):
     In: vectors of `vlen` complex, packets of frame_items with the tag `frame_start` of
     mimo_ofdm_receiver_frontend. Out: the same stream without packets. Frame i of the signal begins near
     sample i * period, plus or minus half a period: a packet for a frame that has passed already is dropped,
-    and the place of one that did not come is filled.
+    and the place of one that did not come is filled. A packet for a frame more than max_fill frames
+    ahead is dropped too, with a warning: its frame_start is taken for damaged, since the zeros before it
+    would have no end. So is what has no frame_start that is a whole number (pmt long or uint64) from 0 on.
 
     Args:
         vlen: 1 to 65536
         frame_items: vectors in a frame, 1 to 2^24
         period: samples of the signal from frame to frame, 1 to 2^30
+        max_fill: frames filled in one gap, 0 to 2^30
 
     Raises:
         ValueError: a parameter is out of range.
     """
 
-    def __init__(self, vlen, frame_items, period):
+    def __init__(self, vlen, frame_items, period, max_fill=10000):
         self._vlen = _whole("vlen", vlen, 1, 65536)
         self._items = _whole("frame_items", frame_items, 1, 1 << 24)
         self._period = _whole("period", period, 1, 1 << 30)
+        self._most = _whole("max_fill", max_fill, 0, 1 << 30)
         item = (np.complex64, self._vlen) if self._vlen > 1 else np.complex64
         gr.basic_block.__init__(self, name="frame_filler", in_sig=[item], out_sig=[item])
         self.set_tag_propagation_policy(gr.TPP_DONT)
@@ -38,12 +44,16 @@ class frame_filler(gr.basic_block):
     def start(self):
         self._next = 0  # frame that is put out next
         self._fill = self._copy = self._drop = 0  # items
-        self._filled = 0
+        self._filled = self._too_far = 0
         return True
 
     def filled(self):
         """Frames that did not come, and were filled with zeros."""
         return self._filled
+
+    def too_far_ahead(self):
+        """Packets dropped because their frames were more than max_fill ahead."""
+        return self._too_far
 
     def forecast(self, noutput_items, ninputs):
         return [0 if self._fill else 1] * ninputs
@@ -72,8 +82,8 @@ class frame_filler(gr.basic_block):
     def _read_head(self):
         head = self.nitems_read(0)
         tags = self.get_tags_in_range(0, head, head + 1, self._key)
-        values = [pmt.to_python(tag.value) for tag in tags]
-        starts = [value for value in values if isinstance(value, int) and value >= 0]
+        values = [whole_number(tag.value) for tag in tags]
+        starts = [value for value in values if value is not None and value >= 0]
         if not starts:
             self._drop = 1
             return
@@ -81,7 +91,17 @@ class frame_filler(gr.basic_block):
         if frame < self._next:
             self._drop = self._items
             return
-        self._filled += frame - self._next
-        self._fill = (frame - self._next) * self._items
+        missing = frame - self._next
+        if missing > self._most:
+            self._drop = self._items
+            self._too_far += 1
+            if self._too_far == 1:
+                gr.logger(self.alias()).warn(
+                    f"frame_start {starts[0]} at item {head} would leave {missing} frames to fill, "
+                    f"more than max_fill, {self._most}: such packets are dropped"
+                )
+            return
+        self._filled += missing
+        self._fill = missing * self._items
         self._copy = self._items
         self._next = frame + 1

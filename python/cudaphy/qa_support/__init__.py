@@ -38,7 +38,9 @@ def gaussian(shape, seed=1, dtype="complex64"):
 
 
 def tag(item, key, value):
-    return gr.python_to_tag((item, pmt.intern(key), pmt.to_pmt(value)))
+    if not isinstance(value, pmt.pmt_base):
+        value = pmt.to_pmt(value)
+    return gr.python_to_tag((item, pmt.intern(key), value))
 
 
 def packet_tags(lengths, key=KEY):
