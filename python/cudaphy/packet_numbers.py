@@ -7,7 +7,11 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+from .block_guard import guarded, whole_number
+
 NUMBER = "packet_number"
+MOST_NUMBER = 1 << 48  # packets that no sender comes to: 9 years at a million a second
+MOST_LOST = 1 << 32  # packets that no link loses in a row
 _TYPES = {"complex": np.complex64, "float": np.float32, "byte": np.uint8}
 
 
@@ -17,9 +21,11 @@ def _item_type(name):
     return _TYPES[name]
 
 
+@guarded
 class packet_numberer(gr.sync_block):
-    """Puts the tag packet_number (pmt long, from 0) on every packet's first item. Items of a type,
-    "complex", "float" or "byte", pass unchanged. Raises ValueError for another type."""
+    """Puts the tag packet_number (pmt long, from 0) on every packet's first item, which has a length tag that
+    is a whole number (pmt long or uint64). Items of a type, "complex", "float" or "byte", pass
+    unchanged. Raises ValueError for another type."""
 
     def __init__(self, type="complex", length_tag_key="packet_len"):
         kind = _item_type(type)
@@ -36,20 +42,22 @@ class packet_numberer(gr.sync_block):
         output_items[0][:] = input_items[0][:count]
         first = self.nitems_read(0)
         tags = self.get_tags_in_range(0, first, first + count, self._key)
-        for tag in sorted(tags, key=lambda tag: tag.offset):
-            self.add_item_tag(
-                0, tag.offset, pmt.intern(NUMBER), pmt.from_long(self._next)
-            )
+        heads = {tag.offset for tag in tags if whole_number(tag.value) is not None}
+        for head in sorted(heads):
+            self.add_item_tag(0, head, pmt.intern(NUMBER), pmt.from_long(self._next))
             self._next += 1
         return count
 
 
+@guarded
 class packet_loss_counter(gr.sync_block):
     """Counts packets by their tag packet_number, and those that are missing between them.
 
-    A number that is not above the one before means that the sender began anew. A sink of items of a
-    type, "complex", "float" or "byte". All counters may be read from any thread while the flowgraph
-    runs. Raises ValueError for another type."""
+    A number that is not above the one before means that the sender began anew. What cannot be a
+    packet's number is passed over: a tag that is neither pmt long nor uint64, is below 0 or from 2^48
+    on, or would mean more than 2^32 packets lost at once. A sink of items of a type, "complex",
+    "float" or "byte". All counters may be read from any thread while the flowgraph runs. Raises
+    ValueError for another type."""
 
     def __init__(self, type="byte"):
         gr.sync_block.__init__(self, "packet_loss_counter", [_item_type(type)], None)
@@ -58,8 +66,7 @@ class packet_loss_counter(gr.sync_block):
 
     def _clear(self):
         self._last = None
-        self._warned = False
-        self._received = self._lost = self._restarts = 0
+        self._received = self._no_numbers = self._lost = self._restarts = 0
 
     def start(self):
         with self._lock:
@@ -82,6 +89,11 @@ class packet_loss_counter(gr.sync_block):
         with self._lock:
             return self._restarts
 
+    def no_numbers(self):
+        """Tags packet_number that were passed over."""
+        with self._lock:
+            return self._no_numbers
+
     def last_number(self):
         """The number of the last packet, None before the first."""
         with self._lock:
@@ -93,19 +105,25 @@ class packet_loss_counter(gr.sync_block):
         tags = self.get_tags_in_range(0, first, first + count, pmt.intern(NUMBER))
         with self._lock:
             for tag in sorted(tags, key=lambda tag: tag.offset):
-                if not pmt.is_integer(tag.value):
-                    if not self._warned:
-                        gr.log.warn(
-                            f"the tag {NUMBER} at item {tag.offset} is no number: such are not counted"
-                        )
-                    self._warned = True
-                    continue
-                number = pmt.to_long(tag.value)
-                self._received += 1
-                if self._last is not None and number <= self._last:
-                    self._restarts += 1
-                    self._lost += number
-                elif self._last is not None:
-                    self._lost += number - self._last - 1
-                self._last = number
+                self._count(tag)
         return count
+
+    def _count(self, tag):
+        number = whole_number(tag.value)
+        good = number is not None and 0 <= number < MOST_NUMBER
+        restarts, lost = False, 0
+        if good and self._last is not None:
+            restarts = number <= self._last
+            lost = number if restarts else number - self._last - 1
+        if not good or lost > MOST_LOST:
+            if self._no_numbers == 0:
+                gr.logger(self.alias()).warn(
+                    f"the tag {NUMBER} at item {tag.offset} is no number of a packet: "
+                    "such are not counted"
+                )
+            self._no_numbers += 1
+            return
+        self._received += 1
+        self._restarts += restarts
+        self._lost += lost
+        self._last = number

@@ -3,6 +3,7 @@
 """Packets numbered where they leave, and counted where they come."""
 
 import numpy as np
+import pmt
 from gnuradio import blocks, cudaphy, gr
 from qa_support import FlowgraphCase, Source, captured_log, main, packet_tags, tag
 
@@ -56,6 +57,36 @@ class qa_packet_numbers(FlowgraphCase):
         self.assertEqual((counter.received(), counter.lost()), (3, 1))
         self.assertEqual(log.text.count("is no number"), 1)
         self.assertIn("the tag packet_number at item 10 is no number", log.text)
+
+    def test_what_no_sender_counts_to_is_no_number(self):
+        big = pmt.from_uint64
+        for numbers, received, lost, restarts, last in (
+            ([0, 1, 2, -5, 3], 4, 0, 0, 3),
+            ([0, 2**62, 1], 2, 0, 0, 1),
+            ([2**62, -1, 7, 8], 2, 0, 0, 8),
+            ([5, 2**63 - 1, 2**63 - 1, 7], 2, 1, 0, 7),
+            ([5, big(2**64 - 1), big(2**63), big(6)], 2, 0, 0, 6),
+            ([big(0), big(1), 2, big(4)], 4, 1, 0, 4),
+            ([3, 2**32 + 4], 2, 2**32, 0, 2**32 + 4),  # the most that is believed
+            ([3, 2**32 + 5, 4], 2, 0, 0, 4),
+            ([2**40, 2**39, 2**40 + 1], 2, 0, 0, 2**40 + 1),  # no restart so late
+            ([2**48 - 1, 2**48, 0], 2, 0, 1, 0),
+        ):
+            counter = self.counted(numbers)
+            found = (counter.received(), counter.lost(), counter.restarts())
+            self.assertEqual(found, (received, lost, restarts), numbers)
+            self.assertEqual(counter.last_number(), last)
+            self.assertEqual(counter.no_numbers(), len(numbers) - received)
+
+    def test_only_whole_numbers_are_lengths_of_packets_that_get_a_number(self):
+        odd = [pmt.init_s8vector(1, [1]), "10", 10.0, None, True, {}]
+        lengths = [10, pmt.from_uint64(10), *odd, 10]
+        tags = [tag(10 * i, "packet_len", length) for i, length in enumerate(lengths)]
+        tags.insert(1, tag(0, "packet_len", 10))  # twice on one item: one packet
+        data = np.zeros(10 * len(lengths), np.uint8)
+        block = cudaphy.packet_numberer("byte")
+        (sink,) = self.through(block, [data], [("uint8", 0)], tags)
+        self.assertEqual(sink.tags(NUMBER), [(0, 0), (10, 1), (80, 2)])
 
     def test_between_the_two(self):
         numberer = cudaphy.packet_numberer("byte", "length")
