@@ -6,13 +6,17 @@ import threading
 import numpy as np
 import pmt
 from gnuradio import blocks, gr
-from scipy.signal import fftconvolve
+
+from .block_guard import guarded
 
 HEADER = 90  # symbols: start of frame and PLS code
 SLOT, PILOT, SLOTS_A_PILOT = 90, 36, 16
 LAG = 18  # of the fine frequency estimate: half a pilot block
 SETTLING = 24  # frames over which the frequency is first averaged
 PART = 4096  # symbols of metric at once
+MOST = (
+    1e15  # of a symbol's parts: the energy of a larger one is more than a float32 holds
+)
 _KEPT_TAGS = ("rx_time", "rx_rate", "rx_freq")
 
 
@@ -40,6 +44,7 @@ def physical_frame(modulation, rate, frame, gold_code=0):
     return np.array(sink.data(), np.complex64)[::2], symbols
 
 
+@guarded
 class dvbs2_frame_sync(gr.basic_block):
     """In: symbols at one sample each, of frames with pilots and one MODCOD, at any frequency within
     a quarter of the symbol rate and any phase. Out: the data symbols of each frame, descrambled, of
@@ -49,6 +54,7 @@ class dvbs2_frame_sync(gr.basic_block):
     symbols); the frequency by that and by the correlation over 18 symbols within header and pilots,
     averaged over frames; the phase by header and pilots, linear in between. A tag rx_time amid a
     frame says that the radio lost samples there: the frame is dropped and the next one searched.
+    Symbols that are not finite, or larger than 1e15, count as zeros.
 
     Tags rx_time, rx_rate and rx_freq go to the next frame's first symbol. Message port
     noise_variance: of each frame's symbols, E|n|^2, by header and pilots; for Soft Demapper.
@@ -120,7 +126,8 @@ class dvbs2_frame_sync(gr.basic_block):
     def _metric(self, x):
         """Normalised differential correlation with the header, at each start in x."""
         steps = x[1:] * x[:-1].conj()
-        found = fftconvolve(steps, self._header_steps.conj()[::-1], "valid")
+        # Not by FFTs: they would spread the rounding of one huge symbol over all the others.
+        found = np.correlate(steps, self._header_steps, "valid")
         energy = np.convolve(np.abs(steps), np.ones(HEADER - 1), "valid")
         return found, np.abs(found) / np.maximum(energy, 1e-30)
 
@@ -160,6 +167,10 @@ class dvbs2_frame_sync(gr.basic_block):
     def _frame(self):
         """The data symbols of the frame at the buffer's head, and its noise variance."""
         x = self._buffer[: self._length + HEADER]
+        # A click far above the signal would turn the frequency that frames are averaged for.
+        size = np.abs(x)
+        most = 4 * np.median(size)
+        x = np.where(size > most, x * (most / np.maximum(size, 1e-30)), x)
         spans = [*self._known, (self._length, HEADER)]
         reference = np.concatenate((self._reference, self._reference[:HEADER]))
         known = [x[b : b + n] * reference[b : b + n].conj() for b, n in spans]
@@ -197,7 +208,8 @@ class dvbs2_frame_sync(gr.basic_block):
                 self._tags.append((name, tag))
             if name == "rx_time" and tag.offset > self._first:
                 self._times.append(tag.offset)
-        self._buffer = np.concatenate((self._buffer, samples))
+        good = (abs(samples.real) <= MOST) & (abs(samples.imag) <= MOST)  # NaN is not
+        self._buffer = np.concatenate((self._buffer, np.where(good, samples, 0)))
         self.consume(0, len(samples))
 
     def _torn(self):
@@ -230,6 +242,7 @@ class dvbs2_frame_sync(gr.basic_block):
             if metric[0] < 0.25:
                 self._locked = False
                 self._lost_lock += 1
+                self._drop(1)  # else the next search might end here for ever
                 continue
             data, noise = self._frame()
             if self._weight >= SETTLING // 3:  # before, the phase may slip

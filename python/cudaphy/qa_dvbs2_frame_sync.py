@@ -116,6 +116,24 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
         # The frame with the loss has gone out, for the decoder to refuse; all others are there.
         self.assertEqual(sync.frames(), 28 - SETTLED)
 
+    def test_bad_samples_while_it_searches_neither_hold_it_nor_hide_frames(self):
+        samples = received(self.sent[:14])
+        for bad in (np.nan, np.inf, 1e38, 1e20, 1e15, 1e-40, 1j * np.nan):
+            with self.subTest(bad=bad):
+                noise = gaussian((20000,))
+                noise[[0, 5000, 5001, 9000, -1]] = bad
+                sync = dvbs2_frame_sync(*MODCOD)
+                source = Source(np.concatenate((noise, samples, noise)))
+                sink, top = Sink("complex64"), gr.top_block()
+                top.connect(source.block, sync, sink.block)
+                self.run_flowgraph(top, 20)
+                self.assertGreaterEqual(sync.frames(), 12 - SETTLED)
+                self.assertTrue(np.isfinite(sink.data).all())
+                # QPSK in noise: each symbol near a point.
+                error = np.abs(sink.data) ** 2 - 1
+                good = np.mean(error[: (12 - SETTLED) * 8100] ** 2)
+                self.assertLess(good, 3 * NOISE)
+
     def test_noise_is_no_frame_and_it_starts_anew(self):
         sync = dvbs2_frame_sync(*MODCOD)
         noise = gaussian((60000,))
