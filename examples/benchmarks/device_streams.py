@@ -12,8 +12,10 @@ import time
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
+from gnuradio.cudaphy.block_guard import guarded
 
 
+@guarded
 class idle_source(gr.sync_block):
     """Publishes items without touching them, once its buffer has been filled."""
 
@@ -33,6 +35,7 @@ class idle_source(gr.sync_block):
         return count or -1
 
 
+@guarded
 class packet_source(gr.sync_block):
     """A packet, and the next when `sink` has had it."""
 
@@ -57,6 +60,7 @@ class packet_source(gr.sync_block):
         return count
 
 
+@guarded
 class packet_sink(gr.sync_block):
     """Notes when each packet is complete."""
 

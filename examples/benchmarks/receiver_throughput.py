@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
+from gnuradio.cudaphy.block_guard import guarded
 
 ANTENNAS, RESOURCE_BLOCKS, SYMBOLS, PILOT_SYMBOLS = 4, 100, 14, [2, 3]
 TONES = 12 * RESOURCE_BLOCKS
@@ -51,6 +52,7 @@ def rate(arguments, slots, block, item):
     return arguments.slots / (time.perf_counter() - start)
 
 
+@guarded
 class slot_source(gr.sync_block):
     """A slot, and the next when `sink` has had its bits."""
 
@@ -74,6 +76,7 @@ class slot_source(gr.sync_block):
         return ITEMS
 
 
+@guarded
 class bit_sink(gr.sync_block):
     """Notes when each slot's bits are complete."""
 

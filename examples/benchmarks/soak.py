@@ -23,6 +23,7 @@ import link_tools  # noqa: E402
 import numpy as np  # noqa: E402
 import pmt  # noqa: E402
 from gnuradio import blocks, cudaphy, gr  # noqa: E402
+from gnuradio.cudaphy.block_guard import guarded, whole_number  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
 PACKET = "packet_len"
@@ -64,6 +65,7 @@ def check_memory(samples, first):
     return good
 
 
+@guarded
 class clock(gr.sync_block):
     """Notes when packets pass, by their number: a tap on a stream.
 
@@ -93,7 +95,7 @@ class clock(gr.sync_block):
             if self._expected is None:
                 self._ledger.enter(self._number, now)
             else:
-                self._ledger.leave(self._number, pmt.to_long(tag.value), now)
+                self._ledger.leave(self._number, whole_number(tag.value), now)
             self._number += 1
         return count
 

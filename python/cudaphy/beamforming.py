@@ -7,6 +7,7 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+from .block_guard import guarded
 from .mimo_channel_model import _whole
 
 
@@ -15,6 +16,7 @@ def _vectors(elements):
     return np.complex64 if elements == 1 else (np.complex64, elements)
 
 
+@guarded
 class array_covariance(gr.basic_block):
     """Sample covariance matrices of an antenna array, for Symmetric Inverse.
 
@@ -102,6 +104,7 @@ class array_covariance(gr.basic_block):
         return lower + diagonal + lower.conj().T
 
 
+@guarded
 class mvdr_weights(gr.decim_block):
     """Weights of the minimum-variance distortionless-response beamformer, from inverses of covariance matrices.
 
@@ -122,7 +125,7 @@ class mvdr_weights(gr.decim_block):
 
     def __init__(self, steering, length_tag_key="packet_len"):
         self._elements = len(steering)
-        self._key = length_tag_key
+        self._key = pmt.intern(length_tag_key)
         self.set_steering(steering)
         rows = [_vectors(self._elements)]
         gr.decim_block.__init__(self, "mvdr_weights", rows, rows, self._elements)
@@ -154,7 +157,7 @@ class mvdr_weights(gr.decim_block):
         out[:] = w
         first, last = self.nitems_read(0), self.nitems_read(0) + len(out) * n
         for tag in self.get_tags_in_range(0, first, last):
-            if pmt.symbol_to_string(tag.key) != self._key:
+            if not pmt.eqv(tag.key, self._key):
                 self.add_item_tag(0, tag.offset // n, tag.key, tag.value)
         return len(out)
 

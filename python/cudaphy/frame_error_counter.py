@@ -7,7 +7,10 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+from .block_guard import guarded, whole_number
 
+
+@guarded
 class frame_error_counter(gr.sync_block):
     """Compares decoded bits with those that were sent, frame by frame.
 
@@ -16,9 +19,10 @@ class frame_error_counter(gr.sync_block):
     its bits differs. A decoder in front must not drop frames (on_failure="mark").
 
     The tags that an LDPC decoder sets on the first bit of each frame are counted too:
-    `iterations` (pmt long) and `ldpc_ok` (pmt bool). Where a stream has length tags, each
+    `iterations` (a whole number) and `ldpc_ok` (pmt bool). Where a stream has length tags, each
     must stand on the first bit of a frame and be a whole number of frames: else the block
-    logs an error that gives both numbers, and ends the flowgraph.
+    logs an error that gives both numbers, and ends the flowgraph. Tags whose value is no whole
+    number (pmt long or uint64) are passed over.
 
     All counters may be read from any thread while the flowgraph runs; what they give is
     for whole frames. When the flowgraph stops, the block logs them.
@@ -49,7 +53,6 @@ class frame_error_counter(gr.sync_block):
         self._iterations_key = pmt.intern("iterations")
         self._ok_key = pmt.intern("ldpc_ok")
         self._lock = threading.Lock()
-        self._problem = ""
         self.reset()
         self.set_output_multiple(self._length)
 
@@ -103,24 +106,22 @@ class frame_error_counter(gr.sync_block):
         with self._lock:
             return self._not_ok
 
-    def problem(self):
-        """Why the block ended the flowgraph; empty if it did not."""
-        return self._problem
-
     def _wrong_length(self, port, items):
         """What is wrong with the length tags on the next items of a port; empty: nothing."""
         if self._length_key is None:
             return ""
         start = self.nitems_read(port)
         for tag in self.get_tags_in_window(port, 0, items, self._length_key):
-            length = pmt.to_python(tag.value)
+            length = whole_number(tag.value)
+            if length is None:
+                continue
             name = pmt.symbol_to_string(self._length_key)
             if (tag.offset - start) % self._length:
                 return (
                     f"the tag {name} on bit {tag.offset} of input {port} does not stand "
                     f"on the first bit of a frame of {self._length} bits"
                 )
-            if not isinstance(length, int) or length < 1 or length % self._length:
+            if length < 1 or length % self._length:
                 return (
                     f"the tag {name} on bit {tag.offset} of input {port} says {length} "
                     f"bits, which is no whole number of frames of {self._length} bits"
@@ -130,18 +131,16 @@ class frame_error_counter(gr.sync_block):
     def work(self, input_items, output_items):
         frames = min(map(len, input_items)) // self._length
         bits = frames * self._length
-        self._problem = self._wrong_length(0, bits) or self._wrong_length(1, bits)
-        if self._problem:
-            # An exception would end this block's thread and leave the others waiting.
-            gr.logger(self.alias()).error(f"{self._problem}: the flowgraph ends here")
-            return -1
+        problem = self._wrong_length(0, bits) or self._wrong_length(1, bits)
+        if problem:
+            return self.fail(problem)
         decoded, sent = (items[:bits].reshape(frames, -1) for items in input_items)
         wrong = np.count_nonzero(decoded != sent, axis=1)
         iterations = [
-            pmt.to_long(tag.value)
+            whole_number(tag.value)
             for tag in self.get_tags_in_window(0, 0, bits, self._iterations_key)
-            if pmt.is_integer(tag.value)
         ]
+        iterations = [number for number in iterations if number is not None]
         not_ok = [
             tag.offset
             for tag in self.get_tags_in_window(0, 0, bits, self._ok_key)

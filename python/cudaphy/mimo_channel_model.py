@@ -7,6 +7,7 @@ import threading
 import numpy as np
 from gnuradio import gr
 
+from .block_guard import guarded
 from .mimo_fixed_channel import impulse_responses
 
 
@@ -33,6 +34,7 @@ def _over_tones(impulse_response, tones):
     return h.astype(np.complex64)
 
 
+@guarded
 class mimo_channel_model(gr.sync_block):
     """Multipath Rayleigh fading between antennas, tone by tone, and white noise.
 

@@ -4,9 +4,11 @@
 import numpy as np
 from gnuradio import gr
 
+from .block_guard import guarded
 from .mimo_channel_model import _tap_amplitudes, _whole
 
 
+@guarded
 class mimo_multipath_channel(gr.sync_block):
     """Multipath Rayleigh fading between antennas, sample by sample.
 

@@ -64,7 +64,14 @@ class qa_frame_error_counter(unittest.TestCase):
                 tag(frame * LENGTH, "iterations", pmt.from_long(1 + frame % 2 * 9))
             )
             tags.append(tag(frame * LENGTH, "ldpc_ok", pmt.from_bool(frame % 4 != 0)))
-        for nonsense in (pmt.PMT_NIL, pmt.intern("many"), pmt.from_double(2.5)):
+        tags[0].value = pmt.from_uint64(1)
+        unconvertible = pmt.init_s8vector(3, [1, 2, 3])  # raises in pmt.to_python()
+        for nonsense in (
+            pmt.PMT_NIL,
+            pmt.intern("many"),
+            pmt.from_double(2.5),
+            unconvertible,
+        ):
             tags.append(tag(1, "iterations", nonsense))
             tags.append(tag(1, "ldpc_ok", nonsense))
         counter = count(self.decoded, self.sent, tags)
@@ -79,6 +86,19 @@ class qa_frame_error_counter(unittest.TestCase):
         ]
         counter = count(self.decoded, self.sent, tags, "packet_len")
         self.assertEqual((counter.frames(), counter.problem()), (400, ""))
+
+    def test_lengths_are_whole_numbers_of_any_type_and_others_are_passed_over(self):
+        values = [pmt.from_uint64(4 * LENGTH), pmt.init_s8vector(3, [1, 2, 3])]
+        values += [pmt.intern("7"), pmt.from_double(7), pmt.PMT_T, pmt.make_dict()]
+        tags = [tag(i * 4 * LENGTH, "packet_len", v) for i, v in enumerate(values)]
+        tags.append(tag(7, "packet_len", pmt.PMT_NIL))
+        counter = count(self.decoded, self.sent, tags, "packet_len")
+        self.assertEqual((counter.frames(), counter.problem()), (400, ""))
+        for value in (2**62, -LENGTH, 0):
+            wrong = [tag(0, "packet_len", pmt.from_long(value))]
+            counter = count(self.decoded, self.sent, wrong, "packet_len")
+            self.assertEqual(counter.frames(), 0)
+            self.assertIn(f"says {value} bits", counter.problem())
 
     def test_other_packets_end_the_flowgraph_with_both_numbers(self):
         for offset, length, complaint in (
