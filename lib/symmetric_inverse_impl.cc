@@ -10,6 +10,7 @@
 #include <gnuradio/buffer_reader.h>
 #include <gnuradio/cudaphy/kernels/symmetry.h>
 #include <gnuradio/io_signature.h>
+#include <iterator>
 
 namespace gr::cudaphy {
 namespace {
@@ -94,7 +95,7 @@ symmetric_inverse_impl<T>::symmetric_inverse_impl(
 template <typename T>
 bool symmetric_inverse_impl<T>::start()
 {
-    d_gathered = d_inverted = d_given = d_finished = 0;
+    d_gathered = d_inverted = d_given = d_begun = 0;
     d_tags.clear();
     d_problem.clear();
     d_packets.reset();
@@ -113,6 +114,9 @@ bool symmetric_inverse_impl<T>::stop()
     if (d_problem.empty() && d_gathered % d_order != 0) {
         d_logger->warn("the stream ended {} rows before its last matrix did",
                        d_order - d_gathered % d_order);
+    } else if (d_problem.empty() && d_packets && d_packets->frames_missing()) {
+        d_logger->warn("the stream ended {} matrices before its last packet did",
+                       d_packets->frames_missing());
     }
     return block::stop();
 }
@@ -163,18 +167,27 @@ template <typename T>
 int symmetric_inverse_impl<T>::gather(const T* rows, int count)
 {
     const uint64_t first = nitems_read(0);
+    const auto key = pmt::intern(d_key);
     int taken = 0;
     while (taken < count && d_gathered < d_most * d_order) {
         if (d_packets && d_gathered % d_order == 0) {
-            const auto read = [this](uint64_t item) {
+            const auto read = [&, this](uint64_t item) {
                 std::vector<tag_t> tags;
                 get_tags_in_range(tags, 0, item, item + 1);
                 packet_cutter::label found;
-                found.length = packet_length(tags, pmt::intern(d_key));
+                found.length = packet_length(tags, key);
                 return found;
             };
             if (d_packets->advance(first + taken, 1, read, d_problem) == 0) {
                 break;
+            }
+            if (const auto head = d_packets->next_head(d_begun++, 1)) {
+                tag_t length;
+                length.offset = first + taken;
+                length.key = key;
+                length.value = pmt::from_long(static_cast<long>(head->frames * d_order));
+                length.srcid = alias_pmt();
+                d_tags.push_back(length);
             }
         }
         const size_t left = d_order - d_gathered % d_order;
@@ -186,7 +199,10 @@ int symmetric_inverse_impl<T>::gather(const T* rows, int count)
     }
     std::vector<tag_t> tags;
     get_tags_in_range(tags, 0, first, first + taken);
-    d_tags.insert(d_tags.end(), tags.begin(), tags.end());
+    std::copy_if(tags.begin(),
+                 tags.end(),
+                 std::back_inserter(d_tags),
+                 [&](const tag_t& tag) { return !d_packets || !pmt::eqv(tag.key, key); });
     return taken;
 }
 
@@ -270,10 +286,6 @@ int symmetric_inverse_impl<T>::put_out(T* rows, int most)
     d_tags.erase(d_tags.begin(), later);
     d_given += some;
     if (d_given == d_inverted) {
-        d_finished += d_inverted / d_order;
-        while (d_packets && d_packets->next_head(d_finished, 0)) {
-            // Length tags go with the others; what has gone need not be remembered.
-        }
         std::copy(
             d_values + d_inverted * d_order, d_values + d_gathered * d_order, d_values);
         d_gathered -= d_inverted;

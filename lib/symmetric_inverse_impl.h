@@ -68,7 +68,7 @@ private:
     size_t d_given = 0;    //!< of these rows that have been
     std::vector<size_t> d_asymmetric; //!< of the matrices that are inverted
     std::vector<tag_t> d_tags;        //!< of rows that have not been put out
-    uint64_t d_finished = 0;          //!< matrices put out since start()
+    uint64_t d_begun = 0;             //!< matrices of packets, since start()
     std::optional<packet_cutter> d_packets;
     std::string d_problem;
     std::chrono::steady_clock::time_point d_last_told;
