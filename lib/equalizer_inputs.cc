@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "equalizer_inputs.h"
 #include "block_options.h"
+#include "runtime/pmt_number.h"
 #include <limits>
 
 namespace gr::cudaphy {
@@ -76,10 +77,11 @@ void equalizer_inputs::take_message()
 
 float noise_variance_of(const pmt::pmt_t& value)
 {
-    if (!pmt::is_real(value) && !pmt::is_integer(value)) {
+    const auto number = real_number(value);
+    if (!number) {
         throw std::invalid_argument("is no real number");
     }
-    return checked_noise_variance(static_cast<float>(pmt::to_double(value)));
+    return checked_noise_variance(static_cast<float>(*number));
 }
 
 } // namespace gr::cudaphy

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ldpc_code_choice.h"
+#include "runtime/pmt_number.h"
 #include <algorithm>
 
 namespace gr::cudaphy {
@@ -50,10 +51,9 @@ int ldpc_code_choice::named(const pmt::pmt_t& value, std::string& refusal) const
         if (found != d_index.end()) {
             return found->second;
         }
-    } else if (pmt::is_integer(value)) {
-        const auto index = pmt::to_long(value);
-        if (index >= 0 && index < static_cast<long>(d_codes.size())) {
-            return static_cast<int>(index);
+    } else if (const auto index = whole_number(value)) {
+        if (*index >= 0 && *index < static_cast<int64_t>(d_codes.size())) {
+            return static_cast<int>(*index);
         }
     }
     refusal = pmt::symbol_to_string(d_key) + " " + pmt::write_string(value) +

@@ -22,13 +22,8 @@ void check(bool good, const std::string& problem)
 
 std::optional<uint64_t> length_of(const tag_t& tag)
 {
-    if (pmt::is_integer(tag.value) && pmt::to_long(tag.value) > 0) {
-        return pmt::to_long(tag.value);
-    }
-    if (pmt::is_uint64(tag.value) && pmt::to_uint64(tag.value) > 0) {
-        return pmt::to_uint64(tag.value);
-    }
-    return std::nullopt;
+    const auto length = whole_number(tag.value);
+    return length && *length > 0 ? std::optional<uint64_t>(*length) : std::nullopt;
 }
 
 } // namespace

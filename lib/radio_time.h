@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "runtime/pmt_number.h"
 #include <cmath>
-#include <cstdint>
-#include <optional>
-#include <pmt/pmt.h>
 
 namespace gr::cudaphy {
 
@@ -14,11 +12,8 @@ inline bool is_usable_rate(double rate) { return rate >= 1e-3 && rate <= 1e12; }
 //! From the value of a tag rx_rate; none if it is no such rate.
 inline std::optional<double> radio_rate(const pmt::pmt_t& value)
 {
-    if (!pmt::is_real(value) && !pmt::is_integer(value)) {
-        return std::nullopt;
-    }
-    const double rate = pmt::to_double(value);
-    return is_usable_rate(rate) ? std::optional(rate) : std::nullopt;
+    const auto rate = real_number(value);
+    return rate && is_usable_rate(*rate) ? rate : std::nullopt;
 }
 
 //! A time as radios tell it: whole seconds, and a fraction of the next one.
@@ -33,18 +28,15 @@ struct radio_time {
             return std::nullopt;
         }
         const auto whole = pmt::tuple_ref(value, 0), part = pmt::tuple_ref(value, 1);
-        const bool unsigned_whole = pmt::is_uint64(whole);
-        if ((!unsigned_whole && !pmt::is_integer(whole)) || !pmt::is_real(part)) {
+        const auto seconds = whole_number(whole);
+        if (!seconds || *seconds < 0 || !pmt::is_real(part)) {
             return std::nullopt;
         }
         const double fraction = pmt::to_double(part);
-        if (!(fraction >= 0 && fraction < 1) ||
-            (!unsigned_whole && pmt::to_long(whole) < 0)) {
+        if (!(fraction >= 0 && fraction < 1)) {
             return std::nullopt;
         }
-        return radio_time{ unsigned_whole ? pmt::to_uint64(whole)
-                                          : static_cast<uint64_t>(pmt::to_long(whole)),
-                           fraction };
+        return radio_time{ static_cast<uint64_t>(*seconds), fraction };
     }
     pmt::pmt_t to_pmt() const
     {

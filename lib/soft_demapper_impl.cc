@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "soft_demapper_impl.h"
 #include "block_options.h"
+#include "runtime/pmt_number.h"
 #include <gnuradio/io_signature.h>
 
 namespace gr::cudaphy {
@@ -150,10 +151,11 @@ void soft_demapper_impl::take_noise_variance(const pmt::pmt_t& message)
 {
     const auto value = pmt::is_pair(message) ? pmt::cdr(message) : message;
     try {
-        if (!pmt::is_real(value) && !pmt::is_integer(value)) {
+        const auto number = real_number(value);
+        if (!number) {
             throw std::invalid_argument("a message at noise_variance is no number");
         }
-        set_noise_variance(static_cast<float>(pmt::to_double(value)));
+        set_noise_variance(static_cast<float>(*number));
     } catch (const std::exception& problem) {
         // Thrown on, it would end this block's thread.
         d_logger->warn("{}: it stays {}", problem.what(), noise_variance());

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace gr::cudaphy {
+namespace {
+
+//! Of a packet: what the items made from it come to is still a number.
+constexpr int64_t most_items = int64_t{ 1 } << 40;
+
+} // namespace
 
 bool packet_cutter::read_head(uint64_t item,
                               const label_reader& read,
@@ -20,13 +26,15 @@ bool packet_cutter::read_head(uint64_t item,
     }
     const auto length = *found.length;
     const int items = d_items[found.refusal.empty() ? found.kind : 0];
-    if (length <= 0 || (found.refusal.empty() && length % items != 0)) {
-        const auto wrong = "the packet at item " + std::to_string(item) +
-                           " of input 0 has " + std::to_string(length) +
-                           " items by its tag \"" + d_key +
-                           "\", which is no whole multiple of the " +
-                           std::to_string(items) + " items of one frame";
-        if (length <= 0 || d_items.size() == 1) {
+    if (length <= 0 || length > most_items ||
+        (found.refusal.empty() && length % items != 0)) {
+        const auto wrong =
+            "the packet at item " + std::to_string(item) + " of input 0 has " +
+            std::to_string(length) + " items by its tag \"" + d_key + "\", which is " +
+            (length > most_items ? "more than the 2^40 that a packet may have"
+                                 : "no whole multiple of the " + std::to_string(items) +
+                                       " items of one frame");
+        if (length <= 0 || length > most_items || d_items.size() == 1) {
             problem = wrong;
             return false;
         }
