@@ -72,6 +72,9 @@ class mimo_ofdm_transmitter(gr.hier_block2):
     symbol, `symbols` symbols, and `gap` samples of silence; each symbol has a cyclic prefix. Points of
     mean energy 1 make samples of mean energy 1 at each antenna.
 
+    Frames follow each other from the stream's first item on: tags length_tag_key of the input, which
+    belong to other packets, end here.
+
     Made of GNU Radio's blocks: OFDM carrier allocator, FFT, OFDM cyclic prefixer.
 
     Args:
@@ -114,7 +117,10 @@ class mimo_ofdm_transmitter(gr.hier_block2):
         shifts = ofdm_preamble_shifts(antennas, cyclic_prefix)
         turn = -2j * np.pi * (np.arange(fft_size) - fft_size // 2) / fft_size
         split = blocks.vector_to_streams(_ITEM, antennas)
-        self.connect(self, split)
+        # GNU Radio's blocks would take the input's length tags for their own packets'.
+        without = blocks.tag_gate(antennas * _ITEM, False)
+        without.set_single_key(length_tag_key)
+        self.connect(self, without, split)
         frame = (symbols + 1) * (fft_size + cyclic_prefix)
         scale = [1 / np.sqrt(len(tones))] * fft_size
         for a in range(antennas):
@@ -228,8 +234,16 @@ class mimo_ofdm_receiver_frontend(gr.hier_block2):
         for a in range(antennas):
             forward = fft.fft_vcc(fft_size, True, scale, True)
             forward.set_min_output_buffer(2 * symbols)
+            # It takes tags with the keys of packet length and carrier offset for its own orders; left
+            # empty, they are those of tags with an empty key.
             serializer = digital.ofdm_serializer_vcc(
-                fft_size, (tones,), length_tag_key, "", 0, "", True
+                fft_size,
+                (tones,),
+                length_tag_key,
+                length_tag_key,
+                0,
+                "mimo_ofdm_receiver_frontend takes no such order",
+                True,
             )
             serializer.set_min_output_buffer(2 * symbols * len(tones))
             self.connect((self, a), (self.synchronizer, a), forward, serializer)
