@@ -227,10 +227,15 @@ bool batch_block::start()
     }
     d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
     d_reaches_rings = false;
-    find_edges();
-    find_chain();
-    if (d_backend.where == backend::cuda) {
-        lock_rings();
+    try {
+        find_edges();
+        find_chain();
+        if (d_backend.where == backend::cuda) {
+            lock_rings();
+        }
+    } catch (const std::exception& problem) {
+        // Thrown on, it would leave all blocks waiting for this one's start.
+        fail(problem);
     }
     return block::start();
 }
