@@ -202,6 +202,11 @@ def trial(rng, name, backend, seconds):
             options[option] = value
     block, top = its.make(**options), gr.top_block()
     sources, kept = [], [block]
+    if its.outputs and hasattr(block, "output_multiple") and rng.random() < 0.3:
+        multiple = block.output_multiple()
+        block.set_min_output_buffer(int(rng.integers(1, 50000)))
+        if rng.random() < 0.5:
+            block.set_max_output_buffer(multiple * int(rng.choice([2, 5])))
     for port, good in enumerate(its.inputs):
         x = random_samples(rng, good)
         a_frame = max(1, len(good) // max(1, its.frames))
