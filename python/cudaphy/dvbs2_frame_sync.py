@@ -143,6 +143,7 @@ class dvbs2_frame_sync(gr.basic_block):
         best = int(np.argmax(metric))
         if metric[best] < 0.5:
             self._drop(PART)
+            self._tags = [*self._last_tags().items(), *self._tags]
             return True
         self._drop(best)
         self._locked = True
@@ -212,6 +213,12 @@ class dvbs2_frame_sync(gr.basic_block):
         self._buffer = np.concatenate((self._buffer, np.where(good, samples, 0)))
         self.consume(0, len(samples))
 
+    def _last_tags(self):
+        """Takes out the last of each name up to the buffer's head; those behind it stay."""
+        count = sum(tag.offset <= self._first for _, tag in self._tags)
+        last, self._tags = dict(self._tags[:count]), self._tags[count:]
+        return last
+
     def _torn(self):
         """Drops what lies before a gap, if one lies in the next frame."""
         while self._times and self._times[0] <= self._first:
@@ -255,10 +262,7 @@ class dvbs2_frame_sync(gr.basic_block):
         out[made : made + self._symbols] = data
         item = self.nitems_written(0) + made
         self.add_item_tag(0, item, self._key, pmt.from_long(self._symbols))
-        # The last of each name up to this frame's head; the buffer holds later frames' too.
-        count = sum(tag.offset <= self._first for _, tag in self._tags)
-        for tag in dict(self._tags[:count]).values():
+        for tag in self._last_tags().values():
             self.add_item_tag(0, item, tag.key, tag.value)
-        self._tags = self._tags[count:]
         self.message_port_pub(pmt.intern("noise_variance"), pmt.from_double(noise))
         self._frames += 1

@@ -134,6 +134,15 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
                 good = np.mean(error[: (12 - SETTLED) * 8100] ** 2)
                 self.assertLess(good, 3 * NOISE)
 
+    def test_tags_do_not_gather_while_it_searches(self):
+        noise = gaussian((200_000,))
+        tags = [tag(10 * i, "rx_freq", i) for i in range(20_000)]
+        sync, top = dvbs2_frame_sync(*MODCOD), gr.top_block()
+        sink = Sink("complex64")
+        top.connect(Source(noise, tags).block, sync, sink.block)
+        self.run_flowgraph(top)
+        self.assertLess(len(sync._tags), 5000)  # those of what the buffer holds
+
     def test_noise_is_no_frame_and_it_starts_anew(self):
         sync = dvbs2_frame_sync(*MODCOD)
         noise = gaussian((60000,))
