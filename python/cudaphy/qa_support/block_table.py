@@ -11,6 +11,7 @@ import tempfile
 from typing import Any, Callable
 
 import numpy as np
+import pmt
 from gnuradio import blocks, cudaphy, fec, gr
 from gnuradio.cudaphy.dvbs2_frame_sync import dvbs2_frame_sync, physical_frame
 
@@ -138,6 +139,14 @@ def _table():
             takes=("backend", "max_batch"),
             refuses=True,
         ),
+        "fdtd_channel with a plane": _block(
+            lambda **o: cudaphy.fdtd_channel(_scene(), [3, 5], 7, **o),
+            lambda: [gaussian((1000,)).real.astype("f4")],
+            lambda: [("float32", 0), ("float32", 2)],
+            frames=1000,
+            takes=("backend", "max_batch"),
+            refuses=True,
+        ),
         "frame_error_counter": _block(
             lambda **o: cudaphy.frame_error_counter(50, **o),
             lambda: [bits, bits],
@@ -161,6 +170,12 @@ def _table():
             lambda: [np.full(n * CODE.n, 4, "f4")],
             lambda: [("uint8", 0)],
             keys=(KEY, "ldpc_code"),
+            **batch,
+        ),
+        "ldpc_decoder that drops": _block(
+            lambda **o: cudaphy.ldpc_decoder(CODE, on_failure="drop", **o),
+            lambda: [np.full(n * CODE.n, 4, "f4")],
+            lambda: [("uint8", 0)],
             **batch,
         ),
         "ldpc_decoder_def": _block(
@@ -221,6 +236,31 @@ def _table():
             lambda **o: cudaphy.mimo_equalizer(2, 2, symbols=2, tones=3, **o),
             lambda: [gaussian((n * 6, 2)), _matrices(n * 3, 2)],
             lambda: [("complex64", 2), ("float32", 2)],
+            keys=(KEY, "channel", "noise_var"),
+            **batch,
+        ),
+        "mimo_equalizer told by messages": _block(
+            lambda **o: cudaphy.mimo_equalizer(
+                2,
+                2,
+                "mmse_irc",
+                symbols=2,
+                tones=3,
+                channel_from="message",
+                covariance_from="message",
+                **o,
+            ),
+            lambda: [gaussian((n * 6, 2))],
+            lambda: [("complex64", 2), ("float32", 2)],
+            **batch,
+        ),
+        "mimo_equalizer told by tags": _block(
+            lambda **o: cudaphy.mimo_equalizer(
+                2, 2, symbols=2, tones=3, channel_from="tag", **o
+            ),
+            lambda: [gaussian((n * 6, 2))],
+            lambda: [("complex64", 2), ("float32", 2)],
+            tags=[tag(0, "channel", pmt.init_c32vector(4, [1, 0.1j, 0.2, 1]))],
             keys=(KEY, "channel", "noise_var"),
             **batch,
         ),
