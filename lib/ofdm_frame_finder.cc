@@ -2,44 +2,16 @@
 #include "ofdm_frame_finder.h"
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
-#include <string>
 
 namespace gr::cudaphy {
 namespace {
 
 using complex = std::complex<double>;
 
-void check(const char* what, double value, double least, double most)
+const ofdm_frame_shape& checked(const ofdm_frame_shape& shape)
 {
-    if (!(value >= least && value <= most)) {
-        throw std::invalid_argument(
-            "ofdm_synchronizer: " + std::string(what) + " is " + std::to_string(value) +
-            ", allowed are " + std::to_string(least) + " to " + std::to_string(most));
-    }
-}
-
-const ofdm_frame_shape& checked(const ofdm_frame_shape& s)
-{
-    check("antennas", s.antennas, 1, 16);
-    check("fft_size", s.fft_size, 16, 65536);
-    check("fft_size modulo 2", s.fft_size % 2, 0, 0);
-    check("cyclic_prefix", s.cyclic_prefix, 1, s.fft_size / 2 - 1);
-    check("symbols", s.symbols, 2, 1024);
-    check("the number of the preamble's samples", s.preamble.size(), s.half(), s.half());
-    double energy = 0;
-    for (const auto& value : s.preamble) {
-        energy += std::norm(complex(value));
-    }
-    check("the preamble's energy", energy, 1e-30, 1e30);
-    check("the number of shifts", s.shifts.size(), 1, 64);
-    for (const int shift : s.shifts) {
-        check("a shift", shift, 0, s.cyclic_prefix);
-    }
-    check("advance", s.advance, 0, s.cyclic_prefix - 1);
-    check("most_offset", s.most_offset, 0, s.half());
-    check("threshold", s.threshold, 0, 0.999);
-    return s;
+    shape.check();
+    return shape;
 }
 
 //! In noise the metric exceeds x with probability (1 - x)^(n - 1), n = antennas · half a
@@ -53,11 +25,29 @@ double automatic_threshold(const ofdm_frame_shape& s)
 
 complex turned(double turns) { return std::polar(1.0, 2 * M_PI * turns); }
 
-//! A sum that is the real and imaginary part's own: no look after infinities.
+//! A product that is no look after infinities.
 complex product(complex a, complex b)
 {
     return { a.real() * b.real() - a.imag() * b.imag(),
              a.real() * b.imag() + a.imag() * b.real() };
+}
+
+//! Sums over windows as long as a piece, that begin at each place of `piece` and end in
+//! `next`, which follows it. Nothing is subtracted, so that no sum keeps the rounding of
+//! what has left it. They take the place of `piece`.
+template <typename T>
+void sum_windows(std::vector<T>& piece, const std::vector<T>& next)
+{
+    T sum{};
+    for (size_t i = piece.size(); i-- > 0;) {
+        sum += piece[i];
+        piece[i] = sum;
+    }
+    sum = T{};
+    for (size_t i = 1; i < piece.size(); ++i) {
+        sum += next[i - 1];
+        piece[i] += sum;
+    }
 }
 
 } // namespace
@@ -65,17 +55,25 @@ complex product(complex a, complex b)
 ofdm_frame_finder::ofdm_frame_finder(const ofdm_frame_shape& shape)
     : d_shape(checked(shape)),
       d_threshold(shape.threshold > 0 ? shape.threshold : automatic_threshold(shape)),
-      d_samples(shape.antennas)
+      d_filter(shape), d_samples(shape.antennas)
 {
+}
+
+void ofdm_frame_finder::restart()
+{
+    for (auto& samples : d_samples) {
+        samples.clear();
+    }
+    d_first = d_search = 0;
+    d_measured = -1;
+    d_detected = d_located = false;
+    d_false_alarms = 0;
 }
 
 void ofdm_frame_finder::append(const std::vector<const std::complex<float>*>& samples,
                                int count)
 {
     const size_t before = kept();
-    const size_t half = d_shape.half();
-    d_energy.resize(before + count);
-    d_repeated.resize(before + count);
     for (int r = 0; r < d_shape.antennas; ++r) {
         auto& to = d_samples[r];
         to.resize(before + count);
@@ -85,214 +83,184 @@ void ofdm_frame_finder::append(const std::vector<const std::complex<float>*>& sa
                 std::isfinite(value.real()) && std::isfinite(value.imag());
             to[before + i] = finite ? value : std::complex<float>(0);
         }
-        for (size_t i = before; i < to.size(); ++i) {
-            const complex here(to[i]);
-            d_energy[i] += std::norm(here);
-            if (i >= half) {
-                d_repeated[i - half] += product(std::conj(complex(to[i - half])), here);
-            }
-        }
     }
 }
 
 bool ofdm_frame_finder::next(ofdm_frame& found)
 {
-    for (;;) {
-        if (!d_located) {
-            // The samples of a frame given before may go now.
-            forget(std::min(d_search, end()));
-            if (!detect() || !locate()) {
-                if (d_detected || end() - d_search < 2 * d_shape.symbol()) {
-                    return false; // more samples are wanted
-                }
-                continue;
-            }
-            d_located = true;
+    while (!d_located) {
+        // The samples of a frame given before may go now.
+        forget(std::min(d_search, end()));
+        const int64_t ahead = d_shape.half() + 4 * d_shape.cyclic_prefix;
+        if (!detect() || end() < d_search + ahead + 2 * d_shape.fft_size) {
+            return false; // more samples are wanted
         }
-        const int64_t after = d_frame.window + d_shape.fft_size +
-                              int64_t(d_shape.symbols) * d_shape.symbol();
-        if (end() < after) {
+        d_located = locate();
+        d_detected = false;
+    }
+    const int64_t after =
+        d_frame.window + d_shape.fft_size + int64_t(d_shape.symbols) * d_shape.symbol();
+    if (end() < after) {
+        return false;
+    }
+    d_frame.carrier_offset = refined(d_frame.window, d_frame.carrier_offset);
+    found = d_frame;
+    d_located = false;
+    // The next preamble's prefix may begin where the window ends, and a plateau of the
+    // metric with it.
+    d_search = after - d_shape.cyclic_prefix + d_shape.advance;
+    return true;
+}
+
+ofdm_preamble_filter::samples ofdm_frame_finder::samples_from(int64_t at) const
+{
+    ofdm_preamble_filter::samples from;
+    for (const auto& each : d_samples) {
+        from.push_back(each.data() + (at - d_first));
+    }
+    return from;
+}
+
+//! Energies of half a symbol of samples, over the antennas,
+void ofdm_frame_finder::energies(int64_t at, std::vector<double>& to) const
+{
+    to.assign(d_shape.half(), 0);
+    for (const auto* x : samples_from(at)) {
+        for (size_t m = 0; m < to.size(); ++m) {
+            to[m] += std::norm(complex(x[m]));
+        }
+    }
+}
+
+//! and their products with those half a symbol later.
+void ofdm_frame_finder::products(int64_t at, std::vector<complex>& to) const
+{
+    const int half = d_shape.half();
+    to.assign(half, 0);
+    for (const auto* x : samples_from(at)) {
+        for (int m = 0; m < half; ++m) {
+            to[m] += product(std::conj(complex(x[m])), complex(x[m + half]));
+        }
+    }
+}
+
+//! The metric at half a symbol of places more; false if samples are lacking.
+bool ofdm_frame_finder::measure()
+{
+    const int half = d_shape.half();
+    if (d_measured < d_search) {
+        d_metrics.clear();
+        d_repeated.clear();
+        if (end() < d_search + 3 * half) {
             return false;
         }
-        d_frame.carrier_offset = refined(d_frame.window, d_frame.carrier_offset);
-        found = d_frame;
-        d_located = d_detected = false;
-        // The next preamble's prefix may begin where the window ends, and a plateau of
-        // the metric with it.
-        d_search = after - d_shape.cyclic_prefix + d_shape.advance;
-        d_exact = -1;
-        return true;
+        d_measured = d_search;
+        products(d_measured, d_products);
+        energies(d_measured, d_sums);
+        energies(d_measured + half, d_energies);
+        sum_windows(d_sums, d_energies);
     }
-}
-
-ofdm_frame_finder::metric ofdm_frame_finder::metric_at(int64_t at) const
-{
-    metric out{};
-    const size_t first = at - d_first;
-    const size_t half = d_shape.half();
-    for (size_t m = first; m < first + half; ++m) {
-        out.repeated += d_repeated[m];
-        out.energy += 0.5 * (d_energy[m] + d_energy[m + half]);
+    if (end() < d_measured + 3 * half) {
+        return false;
     }
-    return out;
-}
-
-//! The metric at the next sample.
-void ofdm_frame_finder::slide(int64_t at)
-{
-    const size_t first = at - d_first;
-    const size_t half = d_shape.half();
-    d_metric.repeated += d_repeated[first + half] - d_repeated[first];
-    d_metric.energy += 0.5 * (d_energy[first + 2 * half] - d_energy[first]);
+    std::vector<complex> later;
+    std::vector<double> latest;
+    products(d_measured + half, later);
+    energies(d_measured + 2 * half, latest);
+    sum_windows(d_products, later);
+    sum_windows(d_energies, latest);
+    for (int m = 0; m < half; ++m) {
+        const double energy = 0.5 * (d_sums[m] + d_energies[m]);
+        d_metrics.push_back(energy > 0 ? std::norm(d_products[m]) / (energy * energy)
+                                       : 0);
+    }
+    d_repeated.insert(d_repeated.end(), d_products.begin(), d_products.end());
+    d_products.swap(later);
+    d_sums.swap(d_energies);
+    d_energies.swap(latest);
+    d_measured += half;
+    return true;
 }
 
 //! Moves the search to where the metric passes the threshold.
 bool ofdm_frame_finder::detect()
 {
-    if (d_detected) {
-        return true;
-    }
-    for (; d_search + d_shape.fft_size + 1 < end(); ++d_search) {
-        // Differences gather rounding, and a burst's would stay: sum up anew now and
-        // then.
-        if (d_exact < 0 || d_search - d_exact >= 4096) {
-            d_metric = metric_at(d_search);
-            d_exact = d_search;
+    while (!d_detected) {
+        if (d_search >= d_measured && !measure()) {
+            return false;
         }
-        if (d_metric.value() > d_threshold && metric_at(d_search).value() > d_threshold) {
-            d_detected = true;
-            return true;
-        }
-        slide(d_search);
+        const auto from = d_metrics.end() - (d_measured - d_search);
+        const auto at = std::find_if(
+            from, d_metrics.end(), [this](double x) { return x > d_threshold; });
+        d_search += at - from;
+        d_detected = at != d_metrics.end();
     }
-    return false;
+    return true;
 }
 
-//! From a detection to the frame; false if samples are lacking (d_detected stays) or if
-//! there is none.
+//! Where from the search on, at most a rise of the metric and a plateau later, its mean
+//! over a prefix is largest; what the samples repeat there.
+int64_t ofdm_frame_finder::plateau(complex& repeated) const
+{
+    const int prefix = d_shape.cyclic_prefix;
+    const size_t first = d_metrics.size() - (d_measured - d_search);
+    const auto* metrics = d_metrics.data() + first;
+    double best = -1, mean = 0;
+    int64_t found = 0;
+    for (int64_t d = 0; d < d_shape.half() + 3 * prefix; ++d) {
+        mean += metrics[d];
+        if (d >= prefix) {
+            mean -= metrics[d - prefix];
+        }
+        if (d >= prefix - 1 && mean > best) {
+            best = mean;
+            found = d - (prefix - 1);
+        }
+    }
+    repeated = 0;
+    for (int64_t d = found; d < found + prefix; ++d) {
+        repeated += d_repeated[first + d];
+    }
+    return found;
+}
+
+//! From a detection to the frame; false if there is none. The samples are there.
 bool ofdm_frame_finder::locate()
 {
     const int prefix = d_shape.cyclic_prefix;
     const int half = d_shape.half();
     // The metric rises over half a symbol to a plateau that is as long as the prefix.
-    const int64_t span = half + 2 * prefix;
-    if (end() < d_search + span + 2 * prefix + 2 * d_shape.fft_size) {
-        return false;
+    while (d_measured < d_search + half + 3 * prefix) {
+        measure();
     }
-    // The plateau is where the metric's mean over a prefix is largest.
-    std::vector<metric> metrics;
-    d_metric = metric_at(d_search);
-    for (int64_t d = 0; d < span + prefix; ++d) {
-        metrics.push_back(d_metric);
-        slide(d_search + d);
-    }
-    d_exact = -1;
-    double best = -1, mean = 0;
-    int64_t plateau = 0;
-    complex repeated = 0;
-    for (int64_t d = 0; d < int64_t(metrics.size()); ++d) {
-        mean += metrics[d].value();
-        if (d >= prefix) {
-            mean -= metrics[d - prefix].value();
+    complex repeated;
+    const int64_t flat = plateau(repeated);
+    const int64_t begin = d_search + flat;
+    // What is no preamble has in a window of the matched filter that part of its energy;
+    // a preamble all, less the noise's.
+    const double chance = std::min(0.9, double(d_shape.window()) / half);
+    const double enough = 0.5 * (1 + chance);
+    // Half a symbol: two spacings a turn.
+    const auto like =
+        d_filter.compare(samples_from(begin + prefix / 2), std::arg(repeated) / M_PI);
+    int64_t passed = std::max<int64_t>(flat + prefix, half / 2);
+    if (like.quality > 0.5 * (chance + enough)) {
+        const int64_t first = std::max(d_first, begin + d_filter.earliest());
+        const int64_t after = std::min(begin + d_filter.latest() + d_shape.window(),
+                                       end() - d_shape.fft_size);
+        const int64_t place =
+            first +
+            d_filter.find(samples_from(first), static_cast<int>(after - first), like);
+        d_frame = { place - d_shape.advance, like.offset };
+        if (d_frame.window >= d_first &&
+            d_filter.quality(samples_from(place), like.offset) >= enough) {
+            return true;
         }
-        if (d >= prefix - 1 && mean > best) {
-            best = mean;
-            plateau = d - (prefix - 1);
-        }
+        passed = std::max<int64_t>(passed, half);
     }
-    for (int64_t d = plateau; d < plateau + prefix; ++d) {
-        repeated += metrics[d].repeated;
-    }
-    const double fraction =
-        std::arg(repeated) / M_PI; // half a symbol: two spacings a turn
-    match found;
-    const int most = int(std::floor((d_shape.most_offset + 1) / 2));
-    for (int g = -most; g <= most; ++g) {
-        if (std::abs(fraction + 2 * g) > d_shape.most_offset + 0.5) {
-            continue;
-        }
-        const auto one = matched(d_search + plateau + prefix, fraction + 2 * g);
-        if (one.quality > found.quality) {
-            found = one;
-        }
-    }
-    // What is no preamble has in a window of the matched filter, as long as the prefix,
-    // that part of its energy; a preamble all, less the noise's.
-    const double chance = std::min(
-        0.9,
-        double(prefix + *std::max_element(d_shape.shifts.begin(), d_shape.shifts.end())) /
-            half);
-    if (found.quality < 0.5 * (1 + chance)) {
-        ++d_false_alarms;
-        d_detected = false;
-        d_search += plateau + prefix;
-        return false;
-    }
-    d_frame = { found.window - d_shape.advance, found.offset };
-    if (d_frame.window < d_first) {
-        d_detected = false;
-        d_search += plateau + prefix;
-        return false;
-    }
-    return true;
-}
-
-//! The matched filter for windows that begin within a prefix of `around`.
-ofdm_frame_finder::match ofdm_frame_finder::matched(int64_t around, double offset) const
-{
-    const int half = d_shape.half();
-    const int prefix = d_shape.cyclic_prefix;
-    const int last_shift =
-        *std::max_element(d_shape.shifts.begin(), d_shape.shifts.end());
-    const int64_t first = std::max(d_first, around - prefix);
-    const int places = int(around + 2 * prefix + last_shift - first);
-    double known = 0;
-    for (const auto& value : d_shape.preamble) {
-        known += std::norm(complex(value));
-    }
-    // Both halves, without the offset, laid over each other.
-    std::vector<complex> folded(places + half);
-    std::vector<double> energy(places), total(places);
-    for (int r = 0; r < d_shape.antennas; ++r) {
-        for (int m = 0; m < places + half; ++m) {
-            const complex a =
-                product(sample(r, first + m), turned(-offset * m / d_shape.fft_size));
-            const complex b = product(sample(r, first + m + half),
-                                      turned(-offset * (m + half) / d_shape.fft_size));
-            folded[m] = 0.5 * (a + b);
-        }
-        double running = 0;
-        for (int m = 0; m < half; ++m) {
-            running += std::norm(folded[m]);
-        }
-        for (int d = 0; d < places; ++d) {
-            total[d] += running;
-            running += std::norm(folded[d + half]) - std::norm(folded[d]);
-            complex sum = 0;
-            for (int m = 0; m < half; ++m) {
-                sum += product(std::conj(complex(d_shape.preamble[m])), folded[d + m]);
-            }
-            energy[d] += std::norm(sum) / known;
-        }
-    }
-    match out;
-    out.offset = offset;
-    double most = -1;
-    for (int d = 0; d + prefix + last_shift <= places; ++d) {
-        double sum = 0, all = 0;
-        for (int l = 0; l < prefix + last_shift; ++l) {
-            // Earlier places weigh more, so that the window begins with the first path
-            // where the channel is shorter than the prefix.
-            sum += energy[d + l] * (1 - 0.75 * l / (prefix + last_shift));
-            all += energy[d + l];
-        }
-        if (sum > most) {
-            most = sum;
-            out.window = first + d;
-            out.quality = total[d] > 0 ? all / total[d] : 0;
-        }
-    }
-    return out;
+    ++d_false_alarms;
+    d_search += passed;
+    return false;
 }
 
 //! The offset by what cyclic prefixes repeat after a symbol, over the frame; of each
@@ -344,9 +312,13 @@ void ofdm_frame_finder::forget(int64_t before)
     for (auto& samples : d_samples) {
         samples.erase(samples.begin(), samples.begin() + count);
     }
-    d_energy.erase(d_energy.begin(), d_energy.begin() + count);
-    d_repeated.erase(d_repeated.begin(), d_repeated.begin() + count);
     d_first += count;
+    const auto unread = std::max<int64_t>(0, d_measured - d_search);
+    const auto passed = int64_t(d_metrics.size()) - unread;
+    if (passed > 0) {
+        d_metrics.erase(d_metrics.begin(), d_metrics.begin() + passed);
+        d_repeated.erase(d_repeated.begin(), d_repeated.begin() + passed);
+    }
 }
 
 } // namespace gr::cudaphy

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "ofdm_preamble_filter.h"
 #include <complex>
 #include <cstdint>
 #include <vector>
 
 namespace gr::cudaphy {
-
-struct ofdm_frame_shape {
-    int antennas, fft_size, cyclic_prefix, symbols;
-    std::vector<std::complex<float>> preamble; //!< half a symbol
-    std::vector<int> shifts;
-    int advance;
-    double most_offset, threshold;
-
-    int half() const { return fft_size / 2; }
-    int symbol() const { return fft_size + cyclic_prefix; }
-    int64_t frame() const { return int64_t(symbols + 1) * symbol(); }
-};
 
 //! A frame found: where its preamble's FFT window begins, and its carrier offset.
 struct ofdm_frame {
@@ -27,13 +16,20 @@ struct ofdm_frame {
 
 /*!
  * \brief Finds frames in the samples of several antennas; see ofdm_synchronizer.h for
- * how. Knows nothing of GNU Radio. Keeps the samples that it may still need.
+ * how. Knows nothing of GNU Radio's streams. Keeps the samples that it may still need.
+ *
+ * Whatever comes, a sample costs a bounded number of operations: the metric is summed up
+ * without subtractions, and what repeats without end is compared with the preamble once
+ * in a quarter of a symbol, or once in a prefix where that is longer.
  */
 class ofdm_frame_finder
 {
 public:
     //! \throws std::invalid_argument if something is out of range
     explicit ofdm_frame_finder(const ofdm_frame_shape& shape);
+
+    //! Forgets all samples. What is appended next is sample 0.
+    void restart();
 
     //! Appends samples of each antenna.
     void append(const std::vector<const std::complex<float>*>& samples, int count);
@@ -60,45 +56,38 @@ public:
 private:
     using complex = std::complex<double>;
 
-    struct metric {
-        complex repeated;
-        double energy; //!< mean of both halves
-        double value() const
-        {
-            return energy > 0 ? std::norm(repeated) / (energy * energy) : 0;
-        }
-    };
-    //! The matched filter's answer to one hypothesis of the carrier offset.
-    struct match {
-        double quality = 0; //!< part of the energy that is the known preamble
-        int64_t window = 0;
-        double offset = 0;
-    };
-
     int64_t end() const { return d_first + int64_t(kept()); }
     complex sample(int antenna, int64_t at) const
     {
         return complex(d_samples[antenna][at - d_first]);
     }
+    ofdm_preamble_filter::samples samples_from(int64_t at) const;
+    bool measure();
+    void energies(int64_t at, std::vector<double>& to) const;
+    void products(int64_t at, std::vector<complex>& to) const;
     bool detect();
-    metric metric_at(int64_t at) const;
-    void slide(int64_t at);
+    int64_t plateau(complex& repeated) const;
     bool locate();
-    match matched(int64_t around, double offset) const;
     double refined(int64_t window, double offset) const;
     void forget(int64_t before);
 
     const ofdm_frame_shape d_shape;
     const double d_threshold;
+    ofdm_preamble_filter d_filter;
     std::vector<std::vector<std::complex<float>>> d_samples; //!< of each antenna
-    //! Of each sample, over the antennas: its energy, and its product with the sample
-    //! half a symbol later.
-    std::vector<double> d_energy;
-    std::vector<complex> d_repeated;
     int64_t d_first = 0;  //!< of the stream: the first sample kept
     int64_t d_search = 0; //!< where the metric is looked at next
-    metric d_metric{};    //!< there, kept up by differences
-    int64_t d_exact = -1; //!< where it was last summed up anew
+
+    // The metric, from d_search or before on to d_measured, and the sums that it is made
+    // of: the samples' products with those half a symbol later.
+    std::vector<double> d_metrics;
+    std::vector<complex> d_repeated;
+    int64_t d_measured = -1; //!< -1: to be begun anew
+    // Of the half symbol that comes next: products; energies half a symbol later; and
+    // energies summed up over half a symbol.
+    std::vector<complex> d_products;
+    std::vector<double> d_energies, d_sums;
+
     bool d_detected = false;
     ofdm_frame d_frame{};
     bool d_located = false;

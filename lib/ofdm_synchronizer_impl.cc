@@ -16,7 +16,7 @@ constexpr double tolerance = 2; // samples that a time may be off
 //! The shape's own checks, before GNU Radio is asked for ports of an impossible width.
 const ofdm_frame_shape& checked(const ofdm_frame_shape& shape)
 {
-    ofdm_frame_finder{ shape };
+    shape.check();
     return shape;
 }
 
@@ -62,7 +62,7 @@ ofdm_synchronizer_impl::ofdm_synchronizer_impl(const ofdm_frame_shape& shape,
               shape.antennas, shape.antennas, sizeof(gr_complex) * shape.fft_size)),
       d_shape(shape),
       d_length_key(length_tag_key.empty() ? pmt::pmt_t() : pmt::mp(length_tag_key)),
-      d_sample_rate(sample_rate)
+      d_sample_rate(sample_rate), d_finder(shape)
 {
     set_tag_propagation_policy(TPP_DONT);
     // A whole frame, for blocks after it that take packets.
@@ -71,7 +71,7 @@ ofdm_synchronizer_impl::ofdm_synchronizer_impl(const ofdm_frame_shape& shape,
 
 bool ofdm_synchronizer_impl::start()
 {
-    d_finder.emplace(d_shape);
+    d_finder.restart();
     d_started = nitems_read(0);
     d_symbol = -1;
     d_tags.clear();
@@ -119,7 +119,7 @@ int ofdm_synchronizer_impl::general_work(int noutput_items,
         }
         tag_symbol(item);
         for (int r = 0; r < d_shape.antennas; ++r) {
-            d_finder->symbol(d_frame, d_symbol, r, static_cast<gr_complex*>(out[r]));
+            d_finder.symbol(d_frame, d_symbol, r, static_cast<gr_complex*>(out[r]));
         }
         ++done;
         if (++d_symbol == d_shape.symbols) {
@@ -141,21 +141,26 @@ void ofdm_synchronizer_impl::take(const gr_vector_int& ninput_items,
         samples.push_back(static_cast<const gr_complex*>(each));
     }
     keep_tags(count);
-    d_finder->append(samples, count);
+    d_finder.append(samples, count);
     consume_each(count);
     look_for_frame();
     if (d_symbol < 0) {
-        const uint64_t first = d_started + d_finder->first_kept();
+        const uint64_t first = d_started + d_finder.first_kept();
         while (!d_tags.empty() && d_tags.front().offset < first) {
             d_tags.pop_front();
+        }
+        // A frame's prefix may have gone; of the times before it, the last one counts.
+        const uint64_t prefix = d_shape.cyclic_prefix;
+        while (d_clocks.size() > 1 && d_clocks[1].sample + prefix <= first) {
+            d_clocks.pop_front();
         }
     }
 }
 
 void ofdm_synchronizer_impl::look_for_frame()
 {
-    d_symbol = d_finder->next(d_frame) ? 0 : -1;
-    d_false_alarms = d_alarms_before + d_finder->false_alarms();
+    d_symbol = d_finder.next(d_frame) ? 0 : -1;
+    d_false_alarms = d_alarms_before + d_finder.false_alarms();
 }
 
 //! Samples up to where the radio left some out, up to `count`; where that is the next
@@ -198,12 +203,12 @@ bool ofdm_synchronizer_impl::is_gap(const clock& now) const
 
 void ofdm_synchronizer_impl::begin_anew()
 {
-    d_torn += d_finder->within_frame();
+    d_torn += d_finder.within_frame();
     d_logger->warn("samples are missing before sample {}; frames torn so far: {}",
                    nitems_read(0),
                    d_torn.load());
-    d_alarms_before += d_finder->false_alarms();
-    d_finder.emplace(d_shape);
+    d_alarms_before += d_finder.false_alarms();
+    d_finder.restart();
     d_started = nitems_read(0);
 }
 

@@ -53,7 +53,7 @@ private:
     const pmt::pmt_t d_length_key; //!< none where empty
     const double d_sample_rate;
 
-    std::optional<ofdm_frame_finder> d_finder;
+    ofdm_frame_finder d_finder;
     uint64_t d_started = 0; //!< sample of the input that is the finder's first
     ofdm_frame d_frame{};
     int d_symbol = -1; //!< of the frame that is put out next; -1: there is none
@@ -62,7 +62,7 @@ private:
     std::deque<clock> d_clocks;    //!< that lie after what was put out
     std::optional<clock> d_latest; //!< that was looked at for a gap
     double d_rate = 0;
-    uint64_t d_alarms_before = 0; //!< of finders before this one
+    uint64_t d_alarms_before = 0; //!< of those before the finder's first sample
     std::atomic<uint64_t> d_frames{ 0 }, d_false_alarms{ 0 }, d_torn{ 0 };
     std::atomic<double> d_offset{ 0 };
 };

@@ -37,7 +37,10 @@ namespace gr::cudaphy {
  *
  * A frame whose end does not come is not put out. A sample that is not finite counts as
  * 0. Samples of the stream are looked at as they come, in bounded memory; frames may
- * follow each other without a gap.
+ * follow each other without a gap. Whatever comes, a sample takes a bounded time: a
+ * carrier, a DC offset or any other wave whose metric passes all the time is compared
+ * with the preamble, by Fourier transforms, every quarter of a symbol, or every prefix
+ * if that is longer. Frames beside it are found.
  *
  * Tags on the first vector of a frame, on every output: the length tag (`symbols`);
  * `carrier_offset`, a double, in tone spacings; `frame_start`, a uint64: the sample of
