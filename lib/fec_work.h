@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/sizes.h"
 #include <algorithm>
-#include <stdexcept>
-#include <string>
+#include <gnuradio/cudaphy/kernels/ldpc_code.h>
 
 namespace gr::cudaphy {
 
@@ -16,13 +16,18 @@ struct fec_work<void (Coder::*)(Input, void*)> {
     using input = Input;
 };
 
+constexpr int most_fec_items = 1 << 26; //!< of a frame that a FEC object takes or makes
+
 //! \throws std::invalid_argument
-inline int checked_fec_batch(int batch)
+inline int checked_fec_batch(int batch, const kernels::ldpc_code& code)
 {
     if (batch < 1 || batch > 65536) {
         throw std::invalid_argument("batch " + std::to_string(batch) +
                                     " is not in 1 to 65536 codewords");
     }
+    checked_product("batch times the bits of a codeword of " + code.name(),
+                    most_fec_items,
+                    { batch, code.n() });
     return batch;
 }
 
@@ -34,11 +39,13 @@ inline int checked_fec_batch(int batch)
  * that it may come out one too small: 901 where 902 are meant. It is told then that the
  * frame is not whole, and asks for the sizes of input and output instead of taking its
  * own number for the room that the bits need. Nothing is thrown here: the tagged decoder
- * also asks about the size of its largest packet.
+ * also asks about the size of its largest packet. A frame of more than most_fec_items is
+ * cut short, and not whole.
  */
 struct fec_frame {
-    fec_frame(unsigned bits, int k)
-        : words((bits + (k > 2)) / k), whole(words > 0 && bits == words * k)
+    fec_frame(unsigned bits, int k, int n)
+        : words(std::min<uint64_t>((uint64_t{ bits } + (k > 2)) / k, most_fec_items / n)),
+          whole(words > 0 && bits == words * k)
     {
     }
     unsigned words; //!< 0: less than one

@@ -36,7 +36,7 @@ public:
 
     bool set_frame_size(unsigned bits) override
     {
-        const fec_frame frame(bits, d_code->k());
+        const fec_frame frame(bits, d_code->k(), d_code->n());
         d_too_short = frame.words == 0;
         d_batch = std::max(1u, frame.words);
         return frame.whole;
@@ -126,7 +126,7 @@ ldpc_decoder_def::sptr ldpc_decoder_def::make(kernels::ldpc_code::sptr code,
     return std::make_shared<ldpc_decoder_def_impl>(
         choice,
         fixed.parameters(),
-        checked_fec_batch(batch),
+        checked_fec_batch(batch, *code),
         resolve(backend_from_name(backend), device),
         last ? last_columns(*code) : std::vector<int>{});
 }

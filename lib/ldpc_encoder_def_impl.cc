@@ -26,10 +26,10 @@ public:
 
     bool set_frame_size(unsigned bits) override
     {
-        const unsigned k = d_code->k();
+        const unsigned k = d_code->k(), most = most_fec_items / d_code->n();
         d_too_short = bits < k;
-        d_batch = std::max(1u, bits / k);
-        return !d_too_short && bits % k == 0;
+        d_batch = std::clamp(bits / k, 1u, std::max(1u, most));
+        return !d_too_short && bits % k == 0 && bits / k <= most;
     }
 
     void generic_work(fec_work<decltype(&generic_encoder::generic_work)>::input in,
@@ -63,9 +63,10 @@ ldpc_encoder_def::sptr ldpc_encoder_def::make(kernels::ldpc_code::sptr code,
                                               const std::string& backend,
                                               int device)
 {
+    const ldpc_code_choice choice(code, {}, "");
     return std::make_shared<ldpc_encoder_def_impl>(
-        ldpc_code_choice(code, {}, ""),
-        checked_fec_batch(batch),
+        choice,
+        checked_fec_batch(batch, *code),
         resolve(backend_from_name(backend), device));
 }
 

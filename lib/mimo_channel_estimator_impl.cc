@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "mimo_channel_estimator_impl.h"
+#include "kernels/common/sizes.h"
 #include <gnuradio/io_signature.h>
 
 namespace gr::cudaphy {
 namespace {
 
 using parameters = kernels::channel_estimator::parameters;
-
-//! The kernel's own checks, before GNU Radio is asked for ports of an impossible width.
-const parameters& checked(const parameters& p)
-{
-    kernels::channel_estimator::make(p, backend::reference);
-    return p;
-}
 
 int pilot_symbols(const parameters& p)
 {
@@ -21,6 +15,21 @@ int pilot_symbols(const parameters& p)
 }
 //! Estimates of a slot.
 int times(const parameters& p) { return p.times.empty() ? 1 : int(p.times.size()); }
+
+//! The kernel's own checks, before GNU Radio is asked for ports of an impossible width.
+const parameters& checked(const parameters& p)
+{
+    kernels::channel_estimator::make(p, backend::reference);
+    const int64_t vector = sizeof(complex64) * p.receive_antennas;
+    checked_product("mimo_channel_estimator: pilot symbols * tones * bytes of a vector",
+                    1 << 28,
+                    { pilot_symbols(p), p.tones, vector });
+    checked_product("mimo_channel_estimator: times * tones * bytes of a matrix",
+                    1 << 28,
+                    { times(p), p.tones, vector * p.layers });
+    return p;
+}
+
 size_t vector_bytes(const parameters& p)
 {
     return sizeof(complex64) * p.receive_antennas;

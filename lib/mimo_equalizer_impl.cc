@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "mimo_equalizer_impl.h"
 #include "block_options.h"
+#include "kernels/common/sizes.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/io_signature.h>
@@ -14,6 +15,10 @@ using parameters = kernels::equalizer::parameters;
 const parameters& checked(const parameters& p)
 {
     kernels::equalizer::make(p, backend::reference);
+    checked_product(
+        "mimo_equalizer: symbols * tones * bytes of a received vector",
+        1 << 28,
+        { p.symbols, p.tones, int64_t(sizeof(complex64)) * p.receive_antennas });
     return p;
 }
 

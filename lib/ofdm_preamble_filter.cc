@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ofdm_preamble_filter.h"
+#include "kernels/common/sizes.h"
 #include <algorithm>
 #include <cmath>
 #include <fftw3.h>
@@ -133,6 +134,10 @@ void ofdm_frame_shape::check() const
     check_range("advance", advance, 0, cyclic_prefix - 1);
     check_range("most_offset", most_offset, 0, half());
     check_range("threshold", threshold, 0, 0.999);
+    checked_product("ofdm_synchronizer: antennas * (symbols + 1) * (fft_size + "
+                    "cyclic_prefix)",
+                    1 << 26,
+                    { antennas, symbols + 1, symbol() });
 }
 
 ofdm_preamble_filter::ofdm_preamble_filter(const ofdm_frame_shape& shape)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "symmetric_inverse_impl.h"
+#include "kernels/common/sizes.h"
 #include "matrix_items.h"
 #include "runtime/length_tag.h"
 #include "runtime/page_lock.h"
@@ -17,12 +18,17 @@ namespace {
 
 constexpr int max_order = 32768;
 constexpr size_t batch_bytes = size_t{ 16 } << 20; // what max_batch = 0 comes to
-constexpr std::chrono::seconds quiet{ 5 };         // between two words on progress
+constexpr int64_t most_bytes = int64_t{ 64 } << 30;
+constexpr std::chrono::seconds quiet{ 5 }; // between two words on progress
 
 int matrices_at_once(int wanted, int order, size_t element_bytes)
 {
     const size_t matrix = element_bytes * order * order;
     if (wanted > 0) {
+        checked_product(
+            "symmetric_inverse: max_batch * order * order * bytes of an element",
+            most_bytes,
+            { wanted, order, order, int64_t(element_bytes) });
         return wanted;
     }
     return static_cast<int>(std::clamp<size_t>(batch_bytes / matrix, 1, 4096));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/sizes.h"
 #include "runtime/batch_slot.h"
 #include "runtime/ring_size.h"
 #include <algorithm>
@@ -10,6 +11,8 @@
 namespace gr::cudaphy {
 
 namespace {
+
+constexpr int64_t most_bytes = 1 << 28; // that a port has in a batch
 
 size_t frame_bytes(const std::vector<batch_port>& ports)
 {
@@ -74,18 +77,44 @@ batch_block::batch_block(const batch_options& options,
             }
         }
     }
-    batch_kind only{ {},
-                     {},
-                     options.max_batch
-                         ? options.max_batch
-                         : default_batch(d_backend.where, d_inputs, d_outputs) };
+    batch_kind only{ {}, {}, options.max_batch };
     for (const auto& port : d_inputs) {
         only.in.push_back(port.items);
     }
     for (const auto& port : d_outputs) {
         only.out.push_back(port.items);
     }
+    const int most = most_frames(only);
+    if (!only.max_batch) {
+        only.max_batch = default_batch(d_backend.where, d_inputs, d_outputs);
+    }
+    only.max_batch = std::min(only.max_batch, most);
     d_kinds.push_back(only);
+}
+
+//! How many frames a batch may hold, so that no port's part of it, nor the status words,
+//! is too large. \throws std::invalid_argument if a single frame is
+int batch_block::most_frames(const batch_kind& kind) const
+{
+    int64_t most = most_bytes;
+    const auto fit = [&](const std::string& what, int64_t items, int64_t item_bytes) {
+        const auto bytes = checked_product(name() + ": " + what + " times their bytes",
+                                           most_bytes,
+                                           { items, item_bytes });
+        most = std::min(most, most_bytes / std::max<int64_t>(1, bytes));
+    };
+    for (size_t p = 0; p < d_inputs.size(); ++p) {
+        fit("a frame's items at input " + std::to_string(p),
+            kind.in[p],
+            d_inputs[p].item_bytes);
+    }
+    for (size_t p = 0; p < d_outputs.size(); ++p) {
+        fit("a frame's items at output " + std::to_string(p),
+            kind.out[p],
+            d_outputs[p].item_bytes);
+    }
+    fit("a frame's status words", d_status_words, sizeof(int));
+    return static_cast<int>(most);
 }
 
 batch_block::~batch_block() = default;
@@ -97,6 +126,7 @@ void batch_block::add_kind(const batch_kind& kind)
                                     "are told apart packet by packet");
     }
     d_kinds.push_back(kind);
+    d_kinds.back().max_batch = std::min(kind.max_batch, most_frames(kind));
 }
 
 void batch_block::make_jobs()

@@ -27,7 +27,8 @@ struct batch_options {
     std::string backend = "auto";
     int device = 0;
     int max_batch = 0; //!< frames in one launch; 0: as many as make about 1 MiB, inputs
-                       //!< and outputs together, on a GPU 6 MiB of the larger of both
+                       //!< and outputs together, on a GPU 6 MiB of the larger of both;
+                       //!< more than 256 MiB of a port are never in a launch
     double max_latency =
         0; //!< seconds that a frame may wait for a fuller batch; 0: none does
 };
@@ -292,6 +293,7 @@ private:
     void report_all(const flight& done, const kept_frames& kept_before);
     void lock_rings();
     void find_edges();
+    int most_frames(const batch_kind& kind) const;
     std::string memory_problem(size_t frames) const;
     bool is_timed();
     bool shares_memory_with(const batch_block& other) const;

@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 
 namespace gr::cudaphy::kernels {
+namespace {
+
+// Beyond these the coefficients leave a float's range.
+constexpr double least_spacing = 1e-15, most_spacing = 1e15; // m
+
+} // namespace
 
 fdtd_axis::fdtd_axis(const std::string& name,
                      int64_t count,
@@ -25,9 +32,11 @@ fdtd_axis::fdtd_axis(const std::string& name,
                                     std::to_string(cells) + " cells");
     }
     for (const double d : given) {
-        if (!(d > 0) || !std::isfinite(d)) {
-            throw std::invalid_argument("fdtd_grid: a spacing of " + std::to_string(d) +
-                                        " m along " + name + ", must be above 0");
+        if (!(d >= least_spacing && d <= most_spacing)) {
+            std::ostringstream text;
+            text << "fdtd_grid: a spacing of " << d << " m along " << name
+                 << ", must be from " << least_spacing << " to " << most_spacing;
+            throw std::invalid_argument(text.str());
         }
     }
     if ((low == fdtd_boundary::periodic) != (high == fdtd_boundary::periodic)) {
@@ -110,7 +119,7 @@ void fdtd_axis::absorb(const std::string& name, const fdtd_absorber& a, double t
     if (!active || !(below || above)) {
         return;
     }
-    if (a.thickness * (below + above) >= cells) {
+    if (a.thickness >= cells || a.thickness * (below + above) >= cells) {
         throw std::invalid_argument("fdtd_grid: absorbing layers of " +
                                     std::to_string(a.thickness) +
                                     " cells leave nothing of the " +

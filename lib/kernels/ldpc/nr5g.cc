@@ -7,6 +7,7 @@ namespace gr::cudaphy::kernels::nr5g {
 namespace {
 
 constexpr int most_payload = 1 << 26; // fifty times the longest transport block
+constexpr int most_blocks = 1 << 15;
 
 void require(bool holds, const std::string& problem)
 {
@@ -127,8 +128,9 @@ std::vector<int> coded_lengths(int coded, int layers, int modulation_order, int 
                 modulation_order == 6 || modulation_order == 8 || modulation_order == 10,
             "the modulation order is 1, 2, 4, 6, 8 or 10, not " +
                 std::to_string(modulation_order));
-    require(blocks >= 1,
-            "a transport block has 1 code block or more, not " + std::to_string(blocks));
+    require(blocks >= 1 && blocks <= most_blocks,
+            "a transport block has 1 to " + std::to_string(most_blocks) +
+                " code blocks, not " + std::to_string(blocks));
     const int unit = layers * modulation_order;
     require(coded >= 0 && coded % unit == 0,
             std::to_string(coded) + " coded bits are no multiple of " +

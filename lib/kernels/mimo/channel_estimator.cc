@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/sizes.h"
 #include "kernels/mimo/channel_estimator_makers.h"
 #include "kernels/mimo/channel_filter.h"
 #include <cmath>
@@ -126,9 +127,17 @@ void check(const channel_estimator::parameters& p)
     check_range("layers", p.layers, 1, 16);
     check_range("tones", p.tones, 1, 65536);
     check_pilots(p);
+    const auto pilot_symbols =
+        int64_t(p.pilots.size()) / p.layers / (p.pilots_by_tone ? p.tones : 1);
+    checked_product("channel_estimator: pilot symbols * tones * receive_antennas",
+                    1 << 30,
+                    { pilot_symbols, p.tones, p.receive_antennas });
+    checked_product(
+        "channel_estimator: times * tones * receive_antennas * layers",
+        1 << 30,
+        { std::max<int64_t>(1, p.times.size()), p.tones, p.receive_antennas, p.layers });
     if (!tone_by_tone(p)) {
-        check_filter(p,
-                     int(p.pilots.size() / p.layers / (p.pilots_by_tone ? p.tones : 1)));
+        check_filter(p, static_cast<int>(pilot_symbols));
     } else if (p.pilots.size() / p.layers == size_t(p.layers) && p.tones < 3) {
         refuse("tones is " + std::to_string(p.tones) +
                ", allowed are 3 to 65536 where there are as many pilot symbols as layers "
@@ -299,6 +308,8 @@ std::vector<complex64> orthogonal_pilots(int pilot_symbols, int layers)
                                     ", allowed are 1 to the number of pilot symbols, " +
                                     std::to_string(pilot_symbols));
     }
+    checked_product(
+        "orthogonal_pilots: pilot_symbols * layers", 1 << 22, { pilot_symbols, layers });
     std::vector<complex64> out;
     for (int64_t s = 0; s < pilot_symbols; ++s) {
         for (int64_t t = 0; t < layers; ++t) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
+#include "kernels/common/sizes.h"
 #include "kernels/mimo/equalizer_makers.h"
 #include <algorithm>
 
@@ -62,6 +63,9 @@ std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, i
     check_range("layers", p.layers, 1, p.receive_antennas);
     check_range("symbols", p.symbols, 1, 65536);
     check_range("tones", p.tones, 1, 65536);
+    checked_product("equalizer: symbols * tones * receive_antennas",
+                    1 << 30,
+                    { p.symbols, p.tones, p.receive_antennas });
     if (p.method < detector::zero_forcing || p.method > detector::max_ratio) {
         throw std::invalid_argument(
             "equalizer: method is " + std::to_string(static_cast<int>(p.method)) +

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/sizes.h"
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/pilot_pattern.h>
 #include <numeric>
@@ -123,6 +124,11 @@ pilot_pattern comb_pilots(int symbols, int layers, int tones)
 pilot_pattern block_pilots(int symbols, int layers, int tones)
 {
     check("block_pilots: tones", tones, 1, 65536);
+    check("block_pilots: layers", layers, 1, 16);
+    check("block_pilots: symbols", symbols, layers, 65536);
+    checked_product("block_pilots: symbols * tones * layers",
+                    1 << 22, // what estimators take
+                    { symbols, tones, layers });
     const auto codes = orthogonal_pilots(symbols, layers);
     auto out = silent(symbols, tones, layers, symbols);
     const auto bits = pseudo_random_bits(1, tones);

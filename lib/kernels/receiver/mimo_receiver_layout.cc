@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/receiver/mimo_receiver_layout.h"
+#include "kernels/common/sizes.h"
 #include "kernels/ldpc/ldpc_schedule.h"
 #include <algorithm>
 
@@ -56,10 +57,17 @@ void check(const mimo_receiver::parameters& p)
         refuse("points has " + std::to_string(p.points.bits) +
                " bits, allowed are 1 to 10");
     }
-    const size_t most = size_t{ 1 } << 30; // so that what is of a slot fits an int
-    if (size_t(p.symbols) * e.tones * e.layers * p.points.bits > most) {
-        refuse("symbols * tones * layers * bits of a point are more than 2^30");
-    }
+    // So that what is of a slot fits an int.
+    checked_product("mimo_receiver: symbols * tones * receive_antennas",
+                    1 << 30,
+                    { p.symbols, e.tones, e.receive_antennas });
+    checked_product("mimo_receiver: symbols * tones * layers * bits of a point",
+                    1 << 30,
+                    { p.symbols, e.tones, e.layers, p.points.bits });
+    checked_product(
+        "mimo_receiver: times * tones * receive_antennas * layers",
+        1 << 30,
+        { std::max<int64_t>(1, e.times.size()), e.tones, e.receive_antennas, e.layers });
     if (!p.code) {
         refuse("code is null");
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "estimator_arguments.h"
 #include "ldpc_arguments.h"
+#include <algorithm>
+#include <climits>
 #include <gnuradio/cudaphy/mimo_receiver.h>
 
 namespace gr::cudaphy::bindings {
@@ -96,10 +98,14 @@ py::dict receive(const numpy_array<complex64>& received,
                  const py::kwargs& more)
 {
     keywords left(more);
-    const auto p = receiver_parameters(static_cast<int>(received.shape(3)),
+    // What leaves an int is refused as too large, not cut.
+    const auto size_of = [&](int axis) {
+        return static_cast<int>(std::min<py::ssize_t>(received.shape(axis), INT_MAX));
+    };
+    const auto p = receiver_parameters(size_of(3),
                                        layers,
-                                       static_cast<int>(received.shape(2)),
-                                       static_cast<int>(received.shape(1)),
+                                       size_of(2),
+                                       size_of(1),
                                        pilots,
                                        pilot_symbols,
                                        constellation,
