@@ -39,49 +39,45 @@ ldpc_code_choice::ldpc_code_choice(kernels::ldpc_code::sptr first,
         throw std::invalid_argument(
             "code_tag_key is empty: with several codes, packets need it to name theirs");
     }
+    d_none.reason = tag_key + " names no code of this block, which has 0 to " +
+                    std::to_string(d_codes.size() - 1);
+    for (size_t i = 0; i < d_codes.size(); ++i) {
+        for (const auto& [name, index] : d_index) {
+            if (index == static_cast<int>(i)) {
+                d_none.reason += ", " + name;
+            }
+        }
+    }
 }
 
-int ldpc_code_choice::named(const pmt::pmt_t& value, std::string& refusal) const
+int ldpc_code_choice::named(const pmt::pmt_t& value) const
 {
     if (!value || pmt::is_null(value)) {
         return 0;
     }
     if (pmt::is_symbol(value)) {
         const auto found = d_index.find(pmt::symbol_to_string(value));
-        if (found != d_index.end()) {
-            return found->second;
-        }
-    } else if (const auto index = whole_number(value)) {
-        if (*index >= 0 && *index < static_cast<int64_t>(d_codes.size())) {
-            return static_cast<int>(*index);
-        }
+        return found == d_index.end() ? -1 : found->second;
     }
-    refusal = pmt::symbol_to_string(d_key) + " " + pmt::write_string(value) +
-              " names no code of this block, which has 0 to " +
-              std::to_string(d_codes.size() - 1);
-    for (size_t i = 0; i < d_codes.size(); ++i) {
-        for (const auto& [name, index] : d_index) {
-            if (index == static_cast<int>(i)) {
-                refusal += ", " + name;
-            }
-        }
-    }
-    return -1;
+    const auto index = whole_number(value);
+    return index && *index >= 0 && *index < static_cast<int64_t>(d_codes.size())
+               ? static_cast<int>(*index)
+               : -1;
 }
 
-int ldpc_code_choice::named(const std::vector<tag_t>& head, std::string& refusal) const
+int ldpc_code_choice::named(const std::vector<tag_t>& head) const
 {
     for (const auto& tag : head) {
         if (pmt::eqv(tag.key, d_key)) {
-            return named(tag.value, refusal);
+            return named(tag.value);
         }
     }
     return 0;
 }
 
-int ldpc_code_choice::named_in(const pmt::pmt_t& metadata, std::string& refusal) const
+int ldpc_code_choice::named_in(const pmt::pmt_t& metadata) const
 {
-    return named(pmt::dict_ref(metadata, d_key, pmt::PMT_NIL), refusal);
+    return named(pmt::dict_ref(metadata, d_key, pmt::PMT_NIL));
 }
 
 int ldpc_code_choice::batch(int max_batch, int index) const
@@ -98,14 +94,23 @@ const ldpc_block_options& checked_block(const ldpc_block_options& options)
     return options;
 }
 
-pmt::pmt_t refused_packet(const std::vector<tag_t>& head, const std::string& reason)
+pmt::pmt_t refused_packet(const std::vector<tag_t>& head,
+                          const ldpc_code_choice& codes,
+                          uint64_t items,
+                          const std::function<int(const kernels::ldpc_code&)>& a_word)
 {
     auto metadata = pmt::make_dict();
     for (const auto& tag : head) {
         metadata = pmt::dict_add(metadata, tag.key, tag.value);
     }
-    metadata = pmt::dict_add(metadata, pmt::mp("reason"), pmt::intern(reason));
-    return pmt::cons(metadata, pmt::init_u8vector(0, std::vector<uint8_t>{}));
+    const int code = codes.named(head);
+    const auto refusal =
+        code < 0 ? codes.none_named()
+                 : packet_refusal{ "the packet's length is no whole number of words",
+                                   static_cast<int64_t>(items),
+                                   a_word(*codes.all()[code]) };
+    return pmt::cons(refusal.add_to(metadata),
+                     pmt::init_u8vector(0, std::vector<uint8_t>{}));
 }
 
 } // namespace gr::cudaphy

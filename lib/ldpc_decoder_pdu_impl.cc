@@ -90,31 +90,30 @@ private:
         return *place;
     }
 
-    std::string examine(request& one) const override
+    packet_refusal examine(request& one) const override
     {
-        std::string refusal;
         const auto& vector = one.vector;
-        const int code = d_codes.named_in(one.metadata, refusal);
+        const int code = d_codes.named_in(one.metadata);
         if (code < 0) {
-            return refusal;
+            return d_codes.none_named();
         }
         auto type = number::float32;
         if (pmt::is_s8vector(vector) || pmt::is_u8vector(vector)) {
             type = number::int8;
         } else if (!pmt::is_f32vector(vector)) {
-            return "the PDU holds neither f32 nor s8 nor u8 items";
+            return { "the PDU holds neither f32 nor s8 nor u8 items" };
         }
         const auto items = pmt::length(vector);
         const int n = d_codes.all()[code]->n();
         if (items == 0 || items % n != 0) {
-            return "the PDU has " + std::to_string(items) +
-                   " LLRs, which is no whole number of codewords of " +
-                   std::to_string(n) + " bits";
+            return { "the PDU's LLRs are no whole number of codewords",
+                     static_cast<int64_t>(items),
+                     n };
         }
         one.kind = kind_of(type);
         one.frames = items / n;
         one.most = d_codes.batch(d_options.max_batch, code);
-        return "";
+        return {};
     }
 
     //! Where a PDU's words stand.
@@ -134,8 +133,7 @@ private:
         std::vector<ldpc_mixed_on_host::group> groups;
         std::vector<int> group_of(d_codes.all().size(), -1), codes;
         for (const auto& part : parts) {
-            std::string refusal; // examine() has found none
-            codes.push_back(d_codes.named_in(part.metadata, refusal));
+            codes.push_back(d_codes.named_in(part.metadata));
             auto& at = group_of[codes.back()];
             if (at < 0) {
                 at = static_cast<int>(groups.size());

@@ -123,16 +123,22 @@ std::unique_ptr<mixed_batch_job> ldpc_encoder_impl::make_mixed_job(queue& line)
 
 int ldpc_encoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const
 {
-    return d_codes.named(head, refusal);
+    const int code = d_codes.named(head);
+    refusal = code < 0 ? d_codes.none_named().reason : "";
+    return code;
 }
 
 void ldpc_encoder_impl::refuse(const std::vector<tag_t>& head,
-                               uint64_t,
+                               uint64_t items,
                                const std::string& reason)
 {
     ++d_refused;
     warn_sometimes("a packet is passed over: " + reason);
-    message_port_pub(pmt::mp("fail"), refused_packet(head, reason));
+    message_port_pub(
+        pmt::mp("fail"),
+        refused_packet(head, d_codes, items, [this](const kernels::ldpc_code& code) {
+            return input_bytes(code, d_parameters);
+        }));
 }
 
 } // namespace gr::cudaphy

@@ -58,27 +58,26 @@ private:
         return bytes_of(d_codes.all()[code]->k(), d_parameters.packed_input);
     }
 
-    std::string examine(request& one) const override
+    packet_refusal examine(request& one) const override
     {
-        std::string refusal;
         const auto& vector = one.vector;
-        const int code = d_codes.named_in(one.metadata, refusal);
+        const int code = d_codes.named_in(one.metadata);
         if (code < 0) {
-            return refusal;
+            return d_codes.none_named();
         }
         if (!pmt::is_u8vector(vector)) {
-            return "the PDU holds no u8 items";
+            return { "the PDU holds no u8 items" };
         }
         const auto items = pmt::length(vector);
         if (items == 0 || items % input_bytes(code) != 0) {
-            return "the PDU has " + std::to_string(items) +
-                   " bytes, which is no whole number of information words of " +
-                   std::to_string(input_bytes(code)) + " bytes";
+            return { "the PDU's bytes are no whole number of information words",
+                     static_cast<int64_t>(items),
+                     input_bytes(code) };
         }
         one.kind = code;
         one.frames = items / input_bytes(code);
         one.most = d_codes.batch(d_max_batch, code);
-        return "";
+        return {};
     }
 
     void process(const pdu_batch& batch, int code) override

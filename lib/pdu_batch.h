@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "packet_refusal.h"
 #include <cstring>
-#include <pmt/pmt.h>
-#include <string>
 #include <vector>
 
 namespace gr::cudaphy {
@@ -64,35 +63,26 @@ private:
 inline bool take_apart(const pmt::pmt_t& pdu,
                        pmt::pmt_t& metadata,
                        pmt::pmt_t& vector,
-                       std::string& refusal)
+                       packet_refusal& refusal)
 {
     metadata = pmt::make_dict();
     vector = pmt::PMT_NIL;
     if (!pmt::is_pair(pdu) || pmt::is_dict(pdu)) {
-        refusal = "the message is no PDU, a pair of metadata and a vector";
+        refusal.reason = "the message is no PDU, a pair of metadata and a vector";
         return false;
     }
     vector = pmt::cdr(pdu);
     if (pmt::is_dict(pmt::car(pdu))) {
         metadata = pmt::car(pdu);
     } else if (!pmt::is_null(pmt::car(pdu))) {
-        refusal = "the PDU's metadata is no dictionary";
+        refusal.reason = "the PDU's metadata is no dictionary";
         return false;
     }
     if (!pmt::is_uniform_vector(vector)) {
-        refusal = "the PDU holds no uniform vector";
+        refusal.reason = "the PDU holds no uniform vector";
         return false;
     }
     return true;
-}
-
-//! The PDU as it came, with the reason why it is not processed.
-inline pmt::pmt_t refused_pdu(const pmt::pmt_t& metadata,
-                              const pmt::pmt_t& vector,
-                              const std::string& reason)
-{
-    return pmt::cons(pmt::dict_add(metadata, pmt::mp("reason"), pmt::intern(reason)),
-                     vector);
 }
 
 } // namespace gr::cudaphy

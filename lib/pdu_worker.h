@@ -39,8 +39,8 @@ protected:
         d_counters.register_at_control_port(d_block.alias());
     }
 
-    //! Fills in the rest of a request; why it can't be processed, or nothing.
-    virtual std::string examine(request&) const = 0;
+    //! Fills in the rest of a request; why it can't be processed, if it can't.
+    virtual packet_refusal examine(request&) const = 0;
     virtual void process(const pdu_batch& batch, int kind) = 0;
     //! What was waiting is lost.
     virtual void report(const std::string& problem) = 0;
@@ -49,15 +49,15 @@ protected:
     {
         try {
             request one;
-            std::string refusal;
+            packet_refusal refusal;
             if (take_apart(pdu, one.metadata, one.vector, refusal)) {
                 refusal = examine(one);
             }
-            if (!refusal.empty()) {
+            if (!refusal.reason.empty()) {
                 finish();
                 ++d_refused;
-                d_block.message_port_pub(d_fail,
-                                         refused_pdu(one.metadata, one.vector, refusal));
+                d_block.message_port_pub(
+                    d_fail, pmt::cons(refusal.add_to(one.metadata), one.vector));
             } else {
                 if (one.kind != d_kind || d_waiting.frames() + one.frames > one.most) {
                     finish();

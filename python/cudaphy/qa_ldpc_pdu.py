@@ -166,10 +166,16 @@ class qa_ldpc_pdu(FlowgraphCase):
         self.assertEqual([m.get("n") for m, _ in got["ok"]], [0, None])
         np.testing.assert_array_equal(got["ok"][1][1], info[1])
         reasons = [metadata["reason"] for metadata, _ in got["fail"]]
-        texts = ("none names no code", "647 LLRs", "0 LLRs", "neither f32 nor s8 nor u8")
-        texts += ("7 names no code", "no PDU", "no uniform vector")
+        unknown, length = "names no code", "no whole number of codewords"
+        texts = (unknown, length, length, "neither f32 nor s8 nor u8")
+        texts += (unknown, "no PDU", "no uniform vector")
         for reason, text in zip(reasons, texts):
             self.assertIn(text, reason)
+        names = [metadata.get("ldpc_code") for metadata, _ in got["fail"]]
+        self.assertEqual([names[0], names[4]], ["none", 7])
+        lengths = [(m.get("received"), m.get("expected")) for m, _ in got["fail"]]
+        self.assertEqual(lengths[1:3], [(647, 648), (0, 648)])
+        self.assertEqual(set(lengths[:1] + lengths[3:]), {(None, None)})
         self.assertEqual(len(reasons), len(texts))
         np.testing.assert_array_equal(got["fail"][1][1], llr[0][:-1])
         self.assertEqual(block.refused_packets(), len(texts))
@@ -220,9 +226,46 @@ class qa_ldpc_pdu(FlowgraphCase):
                 for (_, vector), words in zip(got["pdus"], expected):
                     np.testing.assert_array_equal(vector, words)
                 reasons = [m["reason"] for m, _ in got["fail"]]
-                self.assertIn("5 bytes", reasons[0])
+                self.assertIn("no whole number of information words", reasons[0])
+                wanted = 41 if packed_in else 324  # 324 bits
+                lengths = [got["fail"][0][0][key] for key in ("received", "expected")]
+                self.assertEqual(lengths, [5, wanted])
                 self.assertIn("u8", reasons[1])
                 self.assertEqual(block.refused_packets(), 2)
+
+    def test_refusals_that_differ_do_not_fill_the_memory(self):
+        """PMT symbols are never freed: 20,000 texts of their own would be 4 MB."""
+
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * 4096
+
+        def post(block, first, count):
+            for number in range(first, first + count):
+                vector = np.ones(number % 600 + 1, "uint8")
+                message = pdu(vector, ldpc_code=number + 10 if number % 2 else 0)
+                block.to_basic_block()._post(pmt.intern("pdus"), message)
+            ends = time.monotonic() + 60
+            while block.refused_packets() < first + count and time.monotonic() < ends:
+                time.sleep(0.001)
+            self.assertEqual(block.refused_packets(), first + count)
+
+        for make in (cudaphy.ldpc_decoder_pdu, cudaphy.ldpc_encoder_pdu):
+            block = make(LONG, backend=BACKEND)
+            top = gr.top_block()
+            never = blocks.message_strobe(pmt.PMT_NIL, 1000000)
+            top.msg_connect(never, "strobe", block, "pdus")
+            top.start()
+            try:
+                for first in range(0, 4000, 500):
+                    post(block, first, 500)
+                before = resident()
+                for first in range(4000, 24000, 500):
+                    post(block, first, 500)
+                self.assertLess(resident() - before, 2 << 20)
+            finally:
+                top.stop()
+                top.wait()
 
     def test_refuses_parameters_out_of_range(self):
         for make in (cudaphy.ldpc_decoder_pdu, cudaphy.ldpc_encoder_pdu):

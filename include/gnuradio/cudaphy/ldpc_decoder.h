@@ -26,7 +26,9 @@ namespace gr::cudaphy {
  * and the room for a batch go, in one launch where the codes' sizes allow
  * (kernels::ldpc_mixed_decoder), and leave in order. A packet whose tag names no code, or
  * whose length is no whole number of its codewords, is passed over: message port `fail`
- * gets a PDU, its metadata the packet's tags and `reason` (a symbol).
+ * gets a PDU, its metadata the packet's tags and `reason` (a symbol, one of a few), and,
+ * where the length is wrong, `received` and `expected` (longs: the packet's items, those
+ * of a word).
  */
 class CUDAPHY_API ldpc_decoder : virtual public gr::block
 {

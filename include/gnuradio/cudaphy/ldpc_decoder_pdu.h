@@ -21,7 +21,9 @@ namespace gr::cudaphy {
  * took), `ldpc_ok` (bool) and, where it held NaN, `nan_llrs` (long: how many; each is an
  * erasure), and on `fail` also `frame_errors` (long: words that failed)
  * and `reason` (symbol). What can't be decoded (no code of that name, no whole number of
- * codewords, another type of vector) goes to `fail` as it came, with `reason` alone.
+ * codewords, another type of vector) goes to `fail` as it came, with `reason`, one of a
+ * few symbols, and, where the length is wrong, `received` and `expected` (longs: the
+ * vector's items, those of a codeword).
  * With soft_output, `soft` gives f32 vectors, the LLR of each bit after decoding.
  */
 class CUDAPHY_API ldpc_decoder_pdu : virtual public gr::block

@@ -18,7 +18,9 @@ namespace gr::cudaphy {
  * its first item, which goes on to the decoder. Packets are encoded together whatever
  * their codes, in one launch a code. A packet whose tag names no code, or
  * whose length is no whole number of its words, is passed over: message port `fail` gets
- * a PDU, its metadata the packet's tags and `reason` (a symbol).
+ * a PDU, its metadata the packet's tags and `reason` (a symbol, one of a few), and, where
+ * the length is wrong, `received` and `expected` (longs: the packet's items, those of a
+ * word).
  */
 class CUDAPHY_API ldpc_encoder : virtual public gr::block
 {

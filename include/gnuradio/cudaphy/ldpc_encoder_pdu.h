@@ -14,7 +14,8 @@ namespace gr::cudaphy {
  * bits a byte. The metadata may name the PDU's code (ldpc_block_options). Out, `pdus`: a
  * u8 vector of codewords with the metadata as it came. What can't be encoded (no code of
  * that name, no whole number of words) goes to `fail` as it came, with `reason` (symbol)
- * in its metadata.
+ * in its metadata, one of a few, and, where the length is wrong, `received` and
+ * `expected` (longs: the vector's items, those of a word).
  */
 class CUDAPHY_API ldpc_encoder_pdu : virtual public gr::block
 {

@@ -24,7 +24,7 @@ void bind_ldpc_pdu(py::module& m)
 {
     block_class<ldpc_encoder_pdu>(m, "ldpc_encoder_pdu", R"(LDPC encoder of PDUs.
 
-Message port pdus in: u8 vectors of k bits a word, one a byte, or packed_input eight, the first one highest; pdus out: u8 vectors of n bits a codeword, or packed_output; the metadata as it came. Port fail: a PDU that can't be encoded, as it came, with `reason` in its metadata.
+Message port pdus in: u8 vectors of k bits a word, one a byte, or packed_input eight, the first one highest; pdus out: u8 vectors of n bits a codeword, or packed_output; the metadata as it came. Port fail: a PDU that can't be encoded, as it came, with `reason` in its metadata, one of a few symbols, and, where the length is wrong, `received` and `expected` (longs: its items, and those of a word).
 
 By name: packed_input, packed_output, backend="auto", device=0, max_batch=0 (codewords in one launch at most, 0: automatic), codes and code_tag_key="ldpc_code": further codes, a dict name -> ldpc_code, or a list; the metadata names the PDU's code under code_tag_key: a symbol, or a number, 0 for `code`, 1 for the first of codes.
 
@@ -47,7 +47,7 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
 
     block_class<ldpc_decoder_pdu>(m, "ldpc_decoder_pdu", R"(LDPC decoder of PDUs.
 
-Message port pdus in: vectors of n LLRs a codeword (docs/conventions.md), f32, or s8, or u8 whose bytes are int8 LLRs. Port ok: u8 vectors of bits, with `iterations` (long: the most that a word took), `ldpc_ok` (bool) and, where it held NaN, `nan_llrs` (long: how many) added to the metadata; port fail: the same where a codeword failed, with `frame_errors` (long) and `reason`; and PDUs that can't be decoded, as they came, with `reason`. With soft_output, port soft: f32 vectors, the LLR of each bit after decoding.
+Message port pdus in: vectors of n LLRs a codeword (docs/conventions.md), f32, or s8, or u8 whose bytes are int8 LLRs. Port ok: u8 vectors of bits, with `iterations` (long: the most that a word took), `ldpc_ok` (bool) and, where it held NaN, `nan_llrs` (long: how many) added to the metadata; port fail: the same where a codeword failed, with `frame_errors` (long) and `reason`; and PDUs that can't be decoded, as they came, with `reason`, one of a few symbols, and, where the length is wrong, `received` and `expected` (longs: its items, and those of a codeword). With soft_output, port soft: f32 vectors, the LLR of each bit after decoding.
 
 By name: max_iterations, scale, early_stop, output, llr_positive, algorithm, offset, schedule, arithmetic, llr_steps, llr_scale, packed, stop_crc as of ldpc_decoder; soft_output=False, backend="auto", device=0, max_batch=0 (codewords in one launch at most, 0: automatic), codes and code_tag_key="ldpc_code": further codes, a dict name -> ldpc_code, or a list; the metadata names the PDU's code under code_tag_key: a symbol, or a number, 0 for `code`, 1 for the first of codes.
 
