@@ -115,7 +115,7 @@ class error_rate_simulation:
 
     The constructor's parameters are those of simulate_error_rate() that describe the link and where
     it is simulated; run() takes the others. Attributes: code, bits_per_symbol, seed,
-    backend, and batch, the words of a slice.
+    backend, and batch, the words of a slice. Threads may share one, and run() side by side.
     """
 
     def __init__(

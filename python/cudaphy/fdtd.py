@@ -6,7 +6,7 @@ import collections
 import numpy as np
 
 from . import cudaphy_python as _native
-from .fdtd_simulation import fdtd_simulation
+from .fdtd_simulation import fdtd_simulation, in_turn
 
 port = collections.namedtuple("port", "source probe")
 port.__doc__ = """A port of a simulation: the numbers of its source (None where it is not driven) and of its probe."""
@@ -38,6 +38,7 @@ class fdtd(fdtd_simulation):
 
     Raises ValueError for what is out of range, a time step beyond the stable limit or too many cells; RuntimeError
     (at the first step) if the matrices do not fit the memory, with the number of cells that do.
+    Threads may share one: their calls follow each other, in any order.
     Source: "Implementation of Matrix-Type FDTD Algorithm on a Graphics Accelerator".
     """
 
@@ -116,6 +117,7 @@ class fdtd(fdtd_simulation):
         lambda self: tuple(self._grid.components), doc="Names of the fields kept."
     )
 
+    @in_turn
     def add_box(
         self,
         low,
@@ -141,6 +143,7 @@ class fdtd(fdtd_simulation):
             replace,
         )
 
+    @in_turn
     def add_cells(
         self,
         mask=None,
@@ -177,12 +180,14 @@ class fdtd(fdtd_simulation):
             replace,
         )
 
+    @in_turn
     def add_conductor(self, low, high):
         """A perfect conductor without volume along all edges between two corners, low <= corner <= high: a sheet, or
         a wire, whose radius is about a fifth of a cell."""
         self._check_open()
         self._grid.add_conductor(self._place(low), self._place(high))
 
+    @in_turn
     def add_source(self, cell, component, kind="soft"):
         """A source at a field.
 
@@ -194,12 +199,14 @@ class fdtd(fdtd_simulation):
         self._sources = self._grid.add_source(component, self._place(cell), kind) + 1
         return self._sources - 1
 
+    @in_turn
     def add_probe(self, cell, component):
         """Reads a field, V/m or A/m, after each time step. Returns the probe's number."""
         self._check_open()
         self._probes = self._grid.add_probe(component, self._place(cell)) + 1
         return self._probes - 1
 
+    @in_turn
     def add_current_probe(self, cell, component):
         """Reads the current in amperes through the loop of H around an edge (component ex, ey or ez), that of a wire
         along it; half a time step later than E. Returns the probe's number."""
@@ -207,6 +214,7 @@ class fdtd(fdtd_simulation):
         self._probes = self._grid.add_current_probe(component, self._place(cell)) + 1
         return self._probes - 1
 
+    @in_turn
     def add_port(self, cell, component, resistance=50.0, driven=True):
         """A generator with internal resistance (ohms) in an edge; its source is in volts, its probe the voltage
         at the edge, both counted along the axis. driven=False: a resistor only. Returns a port (source, probe).
@@ -216,6 +224,7 @@ class fdtd(fdtd_simulation):
             self._grid.add_port(component, self._place(cell), resistance, driven)
         )
 
+    @in_turn
     def add_dipole(self, cell, component="ez", length=1, resistance=50.0, driven=True):
         """A thin wire along the component, length cells (odd), with a port in the middle one. Returns the port."""
         self._check_open()
@@ -242,16 +251,19 @@ class fdtd(fdtd_simulation):
         shape = [n for a, n in enumerate(self._grid.shape) if a != axis]
         return elements.reshape(shape)
 
+    @in_turn
     def plane(self, component, axis="z", position=0):
         """A component's values in a plane across an axis, as they are now: (other axes). In two dimensions the plane
         across z is the whole grid."""
         return self._ready().gather(self.plane_elements(component, axis, position))
 
+    @in_turn
     def field(self, component):
         """All values of a component as they are now, of the grid's shape (a high face of "pmc" adds one)."""
         first, shape = self._run_of(component)
         return self._ready().get(first, int(np.prod(shape))).reshape(shape)
 
+    @in_turn
     def set_field(self, component, values):
         """Sets all values of a component; values: as field() returns them."""
         first, shape = self._run_of(component)
@@ -292,6 +304,7 @@ class fdtd_matrices(fdtd_simulation):
         lambda self: self._system.time_step, doc="Seconds; 0 if not known."
     )
 
+    @in_turn
     def add_source(self, element, field="e", kind="soft", coefficient=1.0):
         """Excites an element of "e" or "h": adds coefficient times the excitation ("soft"), or sets the element
         to it ("hard"). Returns the source's number."""
@@ -303,6 +316,7 @@ class fdtd_matrices(fdtd_simulation):
         self._sources += 1
         return self._sources - 1
 
+    @in_turn
     def add_probe(self, element, field="e", coefficient=1.0):
         """Reads coefficient times an element of "e" or "h" after each time step. Returns the probe's number."""
         self._check_open()
@@ -310,11 +324,13 @@ class fdtd_matrices(fdtd_simulation):
         self._probes += 1
         return self._probes - 1
 
+    @in_turn
     def field(self, field):
         """All of "e" or "h" as it is now."""
         first = self._elements["e"] if self._known(field) == "h" else 0
         return self._ready().get(first, self._elements[field])
 
+    @in_turn
     def set_field(self, field, values):
         """Sets all of "e" or "h"."""
         first = self._elements["e"] if self._known(field) == "h" else 0

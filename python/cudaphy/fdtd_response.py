@@ -45,7 +45,7 @@ def _record(sim, source, probes, pulse, settle_db, max_steps, progress):
             warnings.warn(
                 f"the response has not died away by {settle_db} dB within {max_steps} steps; "
                 "it is cut off there",
-                stacklevel=4,
+                stacklevel=5,
             )
             break
         seen.append(

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What every finite-difference time-domain simulation has: time steps, and how far they are."""
 
+import functools
 import sys
+import threading
 import time
 
 import numpy as np
@@ -10,8 +12,22 @@ from . import cudaphy_python as _native
 from .fdtd_response import frequency_response, impulse_response
 
 
+def in_turn(method):
+    """A method during which other threads' calls on the same simulation wait."""
+
+    @functools.wraps(method)
+    def alone(self, *values, **options):
+        with self._turn:
+            return method(self, *values, **options)
+
+    return alone
+
+
 class fdtd_simulation:
-    """Fields that are stepped through time; made by fdtd() and fdtd.from_matrices()."""
+    """Fields that are stepped through time; made by fdtd() and fdtd.from_matrices().
+
+    Threads may share one: their calls follow each other, in any order.
+    """
 
     _CALL_SECONDS = 0.2  # of work handed to the stepper at a time
     _CALL_STEPS = 4096
@@ -24,6 +40,7 @@ class fdtd_simulation:
         self._stepper = self._made = None
         self._sources = self._probes = self._steps_done = 0
         self._call = 64
+        self._turn = threading.RLock()
 
     @property
     def dtype(self):
@@ -50,6 +67,7 @@ class fdtd_simulation:
         return self._steps_done
 
     @property
+    @in_turn
     def system(self):
         """The scheme as matrices, an fdtd_system_float32 or _float64: what the block fdtd_channel takes.
 
@@ -61,6 +79,7 @@ class fdtd_simulation:
                 self._made._add_probe(0, 1)  # a stepper counts its steps by one of them
         return self._made
 
+    @in_turn
     def matrices(self):
         """The scheme as scipy.sparse has it, for spmv(), other solvers or a file.
 
@@ -88,6 +107,7 @@ class fdtd_simulation:
         """The backend in use: "cuda", "cpu" or "reference"."""
         return self._ready().backend
 
+    @in_turn
     def step(self, excitation=None, steps=None, progress=False):
         """Goes on by some time steps.
 
@@ -138,14 +158,16 @@ class fdtd_simulation:
             bar.end()
         return out
 
+    @in_turn
     def reset(self):
         """All fields are zero again, and time too."""
         self._ready().reset()
         self._steps_done = 0
 
-    frequency_response = frequency_response
-    impulse_response = impulse_response
+    frequency_response = in_turn(frequency_response)
+    impulse_response = in_turn(impulse_response)
 
+    @in_turn
     def _ready(self):
         if self._stepper is None:
             make = getattr(_native, "_fdtd_stepper_" + self._dtype.name)

@@ -178,6 +178,7 @@ class transport_block:
     layers: 1..4. modulation_order: 1, 2, 4, 6, 8 or 10 bits a symbol. limited_buffer: N_ref, 0 for none.
     max_iterations, scale (None: the code's own), llr_positive: as in ldpc_decode.
     llr: "float32" or "int8", the type that decode takes and that the soft buffer has.
+    Threads may share one, and one soft buffer with it: their calls follow each other.
     Raises ValueError, BackendUnavailable. .segmentation describes the blocks.
     """
 

@@ -134,6 +134,7 @@ class sparse_product:
     block: bcrs: rows and columns of a block, 1..8.
     Every format gives the same bits on the CPU and on a GPU (ccs on a GPU excepted): a row's sum takes A's
     entries with columns ascending, one fused multiply-add each. Where A has no entry, x has no part in y.
+    Threads may share one: their products follow each other.
     Raises ValueError for a wrong parameter, an index out of range, or a format that does not suit the matrix;
     BackendUnavailable.
     Source: matrix-form FDTD on a graphics accelerator, which compares the formats.

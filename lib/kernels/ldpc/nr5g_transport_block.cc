@@ -50,6 +50,7 @@ void transport_block_encoder::encode(view<const uint8_t> payload,
                                      const transmission& how,
                                      view<uint8_t> coded)
 {
+    const std::lock_guard<std::mutex> turn(d_turn);
     const auto& of = d_segmentation;
     const auto matcher = make_matcher(of, d_limited_buffer, how);
     const auto each = lengths(of, coded.size(), how);
@@ -101,6 +102,7 @@ rate_matcher transport_block_decoder::matcher(const transmission& how) const
 
 void transport_block_decoder::clear()
 {
+    const std::lock_guard<std::mutex> turn(d_turn);
     const size_t size = size_t(d_segmentation.blocks) * d_soft_bits;
     if (d_parameters.decoding.llr == number::float32) {
         d_soft.assign(size, 0);
@@ -134,6 +136,7 @@ transport_block_decoder::decode_any(view<const T> llr,
                                     const transmission& how,
                                     view<uint8_t> payload)
 {
+    const std::lock_guard<std::mutex> turn(d_turn);
     require(payload.size() == size_t(d_segmentation.payload),
             "payload has " + std::to_string(payload.size()) +
                 " bits, the transport block " + std::to_string(d_segmentation.payload));

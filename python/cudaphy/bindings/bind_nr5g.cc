@@ -241,7 +241,10 @@ cudaphy.nr5g.segmentation(payload, base_graph) makes it.)")
                 int payload) {
                  return decoded(decoder, llr, { layers, order, version }, payload);
              })
-        .def("clear", &transport_block_decoder::clear);
+        // A decode() that runs takes the interpreter's lock when it ends.
+        .def("clear",
+             &transport_block_decoder::clear,
+             py::call_guard<py::gil_scoped_release>());
 }
 
 } // namespace gr::cudaphy::bindings

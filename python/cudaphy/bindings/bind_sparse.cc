@@ -2,6 +2,7 @@
 #include "arrays.h"
 #include <gnuradio/cudaphy/kernels/sparse_product.h>
 #include <gnuradio/cudaphy/sparse_matvec.h>
+#include <mutex>
 
 namespace gr::cudaphy::bindings {
 namespace {
@@ -63,6 +64,7 @@ public:
             to = there;
         }
         py::gil_scoped_release others_may_run;
+        const std::lock_guard<std::mutex> turn(d_turn);
         d_product->run(from, to, *d_queue);
         if (there.size()) {
             d_queue->copy_out(host.data(), there.data(), host.size() * sizeof(T));
@@ -73,6 +75,7 @@ public:
 private:
     std::unique_ptr<queue> d_queue;
     std::unique_ptr<kernels::sparse_product<T>> d_product;
+    std::mutex d_turn; //!< of threads that share it
 };
 
 template <typename T>

@@ -4,6 +4,7 @@
 #include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
 #include <gnuradio/cudaphy/kernels/nr5g.h>
 #include <map>
+#include <mutex>
 
 namespace gr::cudaphy::kernels::nr5g {
 
@@ -17,6 +18,8 @@ struct transmission {
 /*!
  * \brief Encodes transport blocks of 5G NR: CRCs, segmentation, LDPC codes, rate matching
  * and concatenation (3GPP TS 38.212, sections 6.2 and 7.2).
+ *
+ * Threads may share one: their calls follow each other.
  */
 class CUDAPHY_API transport_block_encoder
 {
@@ -40,6 +43,7 @@ private:
     int d_limited_buffer;
     std::unique_ptr<queue> d_queue;
     std::map<int, std::unique_ptr<ldpc_encoder>> d_encoders; // by rows
+    std::mutex d_turn;
 };
 
 /*!
@@ -53,6 +57,9 @@ private:
  *
  * The CRC of zeros is zero, and bits of which nothing is known decide 0: a block of zeros
  * passes only if it is what the parity checks make of the LLRs, and some LLR is not 0.
+ *
+ * Threads may share one: their calls follow each other, and so all add to one soft
+ * buffer.
  */
 class CUDAPHY_API transport_block_decoder
 {
@@ -123,6 +130,7 @@ private:
     std::vector<int8_t> d_soft_int8;
     std::vector<uint8_t> d_bits; // (C, K')
     std::vector<int> d_passed;   // (C)
+    std::mutex d_turn;
 };
 
 } // namespace gr::cudaphy::kernels::nr5g
