@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "last_columns.h"
+#include <algorithm>
+#include <numeric>
 
 namespace gr::cudaphy {
 
@@ -11,36 +13,43 @@ std::vector<int> last_columns(const kernels::ldpc_code& code)
             "info_bits \"last\" is not offered for the code " + code.name() +
             ", which leaves columns out or is too long: \"code\"");
     }
-    const size_t words = (n + 63) / 64;
-    std::vector<std::vector<uint64_t>> rows(checks, std::vector<uint64_t>(words, 0));
+    // Row by row, as gr-fec does: what earlier rows determine is taken out, the first
+    // column in the order so far that is left becomes this row's parity bit, and changes
+    // places with the column that stood where the parity bits end.
+    const size_t words = (static_cast<size_t>(n) + 63) / 64;
+    std::vector<int> order(n);
+    std::iota(order.begin(), order.end(), 0);
+    std::vector<std::vector<uint64_t>> reduced; // reduced[i] determines order[i]
     for (int r = 0; r < checks; ++r) {
+        std::vector<uint64_t> row(words);
+        const auto has = [&row](int c) { return row[c / 64] >> c % 64 & 1; };
         for (int e = code.row_start()[r]; e < code.row_start()[r + 1]; ++e) {
-            rows[r][code.columns()[e] / 64] |= uint64_t{ 1 } << code.columns()[e] % 64;
+            row[code.columns()[e] / 64] |= uint64_t{ 1 } << code.columns()[e] % 64;
         }
-    }
-    std::vector<int> left;
-    size_t rank = 0;
-    for (int c = 0; c < n; ++c) {
-        const auto has = [&](size_t r) { return rows[r][c / 64] >> c % 64 & 1; };
-        size_t pivot = rank;
-        while (pivot < rows.size() && !has(pivot)) {
-            ++pivot;
-        }
-        if (pivot == rows.size()) {
-            left.push_back(c);
-            continue;
-        }
-        std::swap(rows[rank], rows[pivot]);
-        for (size_t r = rank + 1; r < rows.size(); ++r) {
-            if (has(r)) {
-                for (size_t w = c / 64; w < words; ++w) {
-                    rows[r][w] ^= rows[rank][w];
+        for (size_t i = 0; i < reduced.size(); ++i) {
+            if (has(order[i])) {
+                for (size_t w = 0; w < words; ++w) {
+                    row[w] ^= reduced[i][w];
                 }
             }
         }
-        ++rank;
+        const auto end = order.begin() + static_cast<ptrdiff_t>(reduced.size());
+        const auto pivot = std::find_if(end, order.end(), has);
+        if (pivot != order.end()) {
+            std::iter_swap(end, pivot);
+            reduced.push_back(std::move(row));
+        }
     }
-    return left;
+    return { order.begin() + static_cast<ptrdiff_t>(reduced.size()), order.end() };
+}
+
+bool in_last_columns(const std::string& info_bits)
+{
+    if (info_bits != "code" && info_bits != "last") {
+        throw std::invalid_argument("info_bits \"" + info_bits +
+                                    "\" is neither \"code\" nor \"last\"");
+    }
+    return info_bits == "last";
 }
 
 } // namespace gr::cudaphy

@@ -112,11 +112,7 @@ ldpc_decoder_def::sptr ldpc_decoder_def::make(kernels::ldpc_code::sptr code,
                                               int device,
                                               const std::string& info_bits)
 {
-    if (info_bits != "code" && info_bits != "last") {
-        throw std::invalid_argument("info_bits \"" + info_bits +
-                                    "\" is neither \"code\" nor \"last\"");
-    }
-    const bool last = info_bits == "last";
+    const bool last = in_last_columns(info_bits);
     const ldpc_code_choice choice(code, {}, "");
     auto fixed = decoding;
     fixed.type = "float";

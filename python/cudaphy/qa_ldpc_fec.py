@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The coder objects ldpc_encoder_def and ldpc_decoder_def in GNU Radio's FEC blocks."""
 
+import tempfile
 import time
 from pathlib import Path
 
@@ -174,6 +175,98 @@ class qa_ldpc_fec(FlowgraphCase):
             tried += 1
         self.assertGreater(tried, 5)
 
+    def coded(self, coder, info):
+        """The words of an encoder object."""
+        sink = self.through(fec.encoder(coder, 1, 1), [info.ravel()], [("uint8", 0)])[0]
+        return sink.data.reshape(len(info), -1)
+
+    def decoded(self, coder, llr):
+        """The information words of a decoder object."""
+        sink = self.through(fec.decoder(coder, 4, 1), [llr.ravel()], [("uint8", 0)])[0]
+        return sink.data.reshape(len(llr), -1)
+
+    def check_both_ways(self, code, path, n0, count):
+        """GNU Radio's encoder with this module's decoder, and the other way round."""
+        info = np.random.default_rng(code.n).integers(0, 2, (count, code.k))
+        info = info.astype("uint8")
+        words = self.coded(fec.ldpc_encoder.make(path), info)
+        llr = received(words, n0)
+        got = self.decoded(decoder(code, info_bits="last"), llr)
+        np.testing.assert_array_equal(got, info)
+        own = self.coded(encoder(code, info_bits="last", batch=3), info)
+        np.testing.assert_array_equal(own, words)
+        got = self.decoded(fec.ldpc_decoder.make(path, 0.5, 50), llr)
+        np.testing.assert_array_equal(got, info)
+
+    def test_information_bits_stand_where_gnu_radio_has_them_for_any_alist(self):
+        random, dependent = np.random.default_rng(32), 0
+        matrices = [np.array([[1, 1, 1, 0, 1], [0, 0, 0, 1, 1]])]
+        while len(matrices) < 200:
+            checks, n = sorted(random.integers(1, 16, 2))
+            h = (random.random((checks, n)) < random.choice([0.2, 0.4, 0.6])).astype(int)
+            if checks > 2 and len(matrices) % 3 == 0:
+                h[random.integers(checks)] = (h[0] + h[1]) % 2
+            if h.any(1).all():
+                matrices.append(h)
+        with tempfile.TemporaryDirectory() as folder:
+            for h in matrices:
+                try:
+                    code = cudaphy.ldpc_code.from_parity_check(h)
+                except ValueError:  # it leaves no information bits
+                    continue
+                path = f"{folder}/{len(h)}.alist"
+                code.to_alist(path)
+                code = cudaphy.ldpc_code.from_alist(path)
+                lasts = np.sort(code.transmitted[-code.k :])
+                with self.subTest(h=h.tolist()):
+                    info = np.eye(code.k, dtype="uint8")
+                    words = self.coded(fec.ldpc_encoder.make(path), info)
+                    dependent += (words[:, lasts] != info).any()
+                    got = self.decoded(
+                        decoder(code, info_bits="last"), received(words, 1e-3)
+                    )
+                    np.testing.assert_array_equal(got, info)
+                    own = self.coded(encoder(code, info_bits="last"), info)
+                    np.testing.assert_array_equal(own, words)
+        self.assertGreater(dependent, 50)
+
+    def test_both_ways_with_gnu_radio_over_noise_where_the_last_columns_depend(self):
+        random = np.random.default_rng(10)
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/dependent.alist"
+            for n in (60, 240):
+                h = np.zeros((n // 2, n), int)
+                for column in h.T:
+                    column[random.choice(n // 2, 3, replace=False)] = 1
+                h[:, random.integers(n // 2, size=n // 5)] = 0  # no pivots there
+                h[3] = h[4] ^ h[5]
+                cudaphy.ldpc_code.from_parity_check(h[h.any(1)]).to_alist(path)
+                code = cudaphy.ldpc_code.from_alist(path)
+                self.check_both_ways(code, path, 0.05, 9)
+
+    def test_parity_matrix_encoder_has_the_last_and_generator_matrix_the_first_bits(self):
+        path = str(ALISTS / "n_0300_k_0152_gap_03.alist")
+        code = cudaphy.ldpc_code.from_alist(path)
+        info = np.random.default_rng(1).integers(0, 2, (8, code.k)).astype("uint8")
+        theirs = fec.ldpc_par_mtrx_encoder.make_H(fec.ldpc_H_matrix(path, 3))
+        words = self.coded(theirs, info)
+        own = self.coded(encoder(code, info_bits="last"), info)
+        np.testing.assert_array_equal(own, words)
+        # G = [I P] as an alist file; H = [P' I].
+        path = str(ALISTS / "n_0100_k_0058_gen_matrix.alist")
+        g = cudaphy.ldpc_code.from_alist(path).parity_check().toarray()
+        h = np.hstack([g[:, 58:].T, np.eye(42, dtype="uint8")])
+        code = cudaphy.ldpc_code.from_parity_check(h)
+        info = np.random.default_rng(2).integers(0, 2, (8, code.k)).astype("uint8")
+        theirs = fec.ldpc_gen_mtrx_encoder.make(fec.ldpc_G_matrix(path))
+        np.testing.assert_array_equal(self.coded(theirs, info), made(code, 8, 2)[1])
+
+    def test_codes_that_gnu_radio_can_not_encode_are_refused_with_its_columns(self):
+        code = cudaphy.ldpc_code("nr5g", base_graph=2, lifting_size=4, rows=8)
+        for make in (encoder, decoder):
+            with self.assert_refuses("info_bits", "leaves columns out"):
+                make(code, info_bits="last")
+
     def test_options_reach_the_decoder(self):
         _, words = made(WIFI, 5)
         noise = np.random.default_rng(1).standard_normal(words.shape)
@@ -200,8 +293,8 @@ class qa_ldpc_fec(FlowgraphCase):
                     make(WIFI, batch=batch)
             with self.assertRaises((ValueError, TypeError)):
                 make(None)
-        with self.assert_refuses("info_bits", "code", "last"):
-            decoder(WIFI, info_bits="first")
+            with self.assert_refuses("info_bits", "code", "last"):
+                make(WIFI, info_bits="first")
         with self.assert_refuses("1001"):
             decoder(WIFI, max_iterations=1001)
         with self.assertRaisesRegex(TypeError, "llr_positive"):

@@ -30,8 +30,9 @@ public:
      * \param backend  "auto", "cuda", "cpu" or "reference"
      * \param device   index of the GPU
      * \param info_bits "code": the information bits stand where the code has them;
-     * "last": in the last columns that leave the others independent, where GNU Radio's
-     * own LDPC encoder puts them for the same alist file
+     * "last": where GNU Radio's own LDPC encoder puts them for the same alist file, the
+     * last columns if the others are independent. "last" is not offered for codes that
+     * leave columns out or whose H has more than 2^28 entries
      * \throws std::invalid_argument, backend_unavailable
      */
     static sptr make(kernels::ldpc_code::sptr code,

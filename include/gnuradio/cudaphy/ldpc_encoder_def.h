@@ -21,11 +21,15 @@ public:
 
     //! \param batch words a call where no frame size is set, 1..65536. A stream's last
     //! words, fewer than these, are not encoded.
+    //! \param info_bits "code": the information bits stand where the code has them;
+    //! "last": where GNU Radio's own LDPC encoder and decoder have them, as of
+    //! ldpc_decoder_def
     //! \throws std::invalid_argument, backend_unavailable
     static sptr make(kernels::ldpc_code::sptr code,
                      int batch = 1,
                      const std::string& backend = "auto",
-                     int device = 0);
+                     int device = 0,
+                     const std::string& info_bits = "code");
 
     virtual std::string backend() const = 0; //!< in use: "cuda", "cpu" or "reference"
 
