@@ -33,7 +33,7 @@ class fdtd_simulation:
     _CALL_STEPS = 4096
 
     def __init__(self, dtype, format, backend, device):
-        self._dtype = np.dtype(dtype)
+        self._dtype = np.dtype(dtype).newbyteorder("=")
         if self._dtype.name not in ("float32", "float64"):
             raise ValueError(f"dtype is {dtype}, must be float32 or float64")
         self._format, self._backend, self._device = format, backend, device

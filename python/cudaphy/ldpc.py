@@ -4,6 +4,7 @@
 import numpy as np
 
 from . import cudaphy_python as _native
+from .numpy_arguments import bit_array, real_array
 
 _TYPES = {"float32": "float", "float16": "float16", "int8": "int8"}
 
@@ -25,9 +26,10 @@ def ldpc_encode(
 
     code: an ldpc_code. bits: (..., k), 0 or 1; packed_input: (..., ceil(k / 8)), eight bits a byte,
     the first one highest. Returns codewords (..., n), or with packed_output (..., ceil(n / 8)), uint8.
-    Raises ValueError for a wrong shape, BackendUnavailable.
+    Raises ValueError for a wrong shape or a bit that is neither 0 nor 1, TypeError for items that are no
+    real numbers, BackendUnavailable.
     """
-    bits = np.asarray(bits, np.uint8)
+    bits = bit_array(bits, "bits", packed_input)
     words = _native._ldpc_encode(
         code,
         _rows(bits, _bytes(code.k, packed_input), "bits"),
@@ -64,8 +66,8 @@ def ldpc_decode(
     code: an ldpc_code. llr: (..., n), float32, float16 or int8 as they come, all else as float32;
     positive for the bit llr_positive (docs/conventions.md).
     algorithm: "normalized_min_sum", "offset_min_sum" or "sum_product".
-    scale: a fixed factor of normalised min-sum, above 0 to 1; None rises from the code's own,
-    default_scale (docs/conventions.md). offset: of offset min-sum, in units of the LLR, 0 to 1e4.
+    scale: a fixed factor of normalised min-sum, above 0 to 1; None: the code's own, default_scale,
+    about which it rises where default_scale_rises says so (docs/conventions.md). offset: of offset min-sum, in units of the LLR, 0 to 1e4.
     schedule: "layered" or "flooding".
     arithmetic: "float32", "int8" (layered normalised min-sum only), or "auto": int8 for int8 LLRs
     where it is offered, else float32. llr_steps: steps of int8 arithmetic in a unit of LLR, for
@@ -83,12 +85,10 @@ def ldpc_decode(
     int32; ok (...), bool: every telling parity check holds, or stop_crc, and the information bits are
     no zeros of which one is unknown (LLR 0 after decoding). With soft a fourth: the LLRs of the bits
     after decoding, float32 (..., k or n), in units of llr.
-    Raises ValueError for a wrong shape or parameter, or a combination that is not offered;
-    BackendUnavailable.
+    Raises ValueError for a wrong shape or parameter, or a combination that is not offered; TypeError for
+    LLRs that are no real numbers; BackendUnavailable.
     """
-    llr = np.asarray(llr)
-    if llr.dtype.name not in _TYPES:
-        llr = llr.astype(np.float32)
+    llr = real_array(llr, "llr", np.float32, np.float16, np.int8)
     lead = llr.shape[:-1]
     rows = np.ascontiguousarray(_rows(llr, code.n, "llr"))
     results = _native._ldpc_decode(

@@ -4,11 +4,12 @@
 import numpy as np
 
 from . import cudaphy_python as _native
+from .numpy_arguments import number_array
 
 
-def _in_kind_of_kernels(a):
+def _in_kind_of_kernels(a, name="a"):
     """An array, in the one of the kernels' four kinds that numpy combines it with float32 to."""
-    a = np.asarray(a)
+    a = number_array(a, name)
     kind = np.result_type(a.dtype, np.float32)
     if kind.itemsize > (16 if kind.kind == "c" else 8):  # beyond double precision
         kind = np.dtype("complex128" if kind.kind == "c" else "float64")
@@ -136,7 +137,7 @@ def solve_triangular(
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     Source: triangular inversion by one warp in n + 1 rounds of blocks (Shanghai Biren, 2023).
     """
-    l, b = np.asarray(l), np.asarray(b)  # noqa: E741
+    l, b = number_array(l, "l"), number_array(b, "b")  # noqa: E741
     if l.ndim < 2 or l.shape[-1] != l.shape[-2]:
         raise ValueError(f"l has shape {l.shape}; expected (..., N, N)")
     order = l.shape[-1]

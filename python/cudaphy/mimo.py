@@ -4,6 +4,7 @@
 import numpy as np
 
 from . import cudaphy_python as _native
+from .numpy_arguments import number_array, real_array
 
 
 def estimate_channel(
@@ -43,12 +44,12 @@ def estimate_channel(
     Raises ValueError for shapes that do not fit or what is out of range, BackendUnavailable. More in
     kernels/channel_estimator.h.
     """
-    received = np.asarray(received)
+    received = number_array(received, "received")
     pattern = pilots
     if isinstance(pilots, _native.pilot_pattern):
         shape = (pilots.symbols, pilots.tones, pilots.layers)
     else:
-        pattern = np.asarray(pilots)
+        pattern = number_array(pilots, "pilots")
         shape = pattern.shape
     if (
         len(shape) not in (2, 3)
@@ -107,7 +108,7 @@ def equalize(
     (and x = 0) where the channel, the noise variance or the covariance can't be used.
     Raises ValueError for shapes that do not fit, BackendUnavailable.
     """
-    y, h = np.asarray(y), np.asarray(h)
+    y, h = number_array(y, "y"), number_array(h, "h")
     if y.ndim < 1 or h.ndim < 2 or y.shape[-1] != h.shape[-2]:
         raise ValueError(
             f"y has shape {y.shape}, h {h.shape}; expected (..., Nr) and (..., Nr, Nt)"
@@ -117,9 +118,10 @@ def equalize(
     if (noise_var is None) != (covariance is not None):
         raise ValueError("give either noise_var or a covariance, and None for noise_var")
     if covariance is None:
-        item, variance = (), np.asarray(noise_var, np.float32)
+        item, variance = (), real_array(noise_var, "noise_var", np.float32)
     else:
-        item, variance = (antennas, antennas), np.asarray(covariance)
+        item = (antennas, antennas)
+        variance = number_array(covariance, "covariance")
         if variance.shape[-2:] != item:
             raise ValueError(
                 f"covariance has shape {variance.shape}; expected (..., {antennas}, {antennas})"
@@ -174,7 +176,8 @@ def demap(
     (docs/conventions.md). 0 where the noise variance is not finite and positive.
     Raises ValueError for an unknown name, BackendUnavailable.
     """
-    x, n = np.asarray(x), np.asarray(n, np.float32)
+    x, n = number_array(x, "x"), real_array(n, "n", np.float32)
+    wanted = np.dtype(dtype)
     if isinstance(constellation, str):
         constellation = _native.constellation(constellation)
     if n.ndim:
@@ -185,12 +188,12 @@ def demap(
         constellation,
         max_log,
         llr_positive,
-        np.dtype(dtype).name,
+        wanted.name,
         llr_steps,
         backend,
         device,
-    ).view(dtype)
-    return llr.reshape(x.shape + (constellation.bits,))
+    ).view(wanted.newbyteorder("="))
+    return llr.astype(wanted, copy=False).reshape(x.shape + (constellation.bits,))
 
 
 def receive_slots(
@@ -223,7 +226,7 @@ def receive_slots(
     Raises ValueError for shapes that do not fit or what is out of range, BackendUnavailable. More in
     kernels/mimo_receiver.h.
     """
-    received = np.asarray(received)
+    received = number_array(received, "received")
     if received.ndim < 3:
         raise ValueError(
             f"received has shape {received.shape}; expected (..., symbols, tones, Nr)"

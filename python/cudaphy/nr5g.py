@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Transport blocks of 5G NR (3GPP TS 38.212): CRCs, segmentation, rate matching, HARQ.
 
-Bits are uint8 of value 0 or 1. transport_block does it all; the functions are its steps. The code
+Bits are uint8 of value 0 or 1; others raise ValueError, items that are no real numbers TypeError. transport_block does it all; the functions are its steps. The code
 itself is ldpc_code("nr5g", ...), or segmentation(...).code(rows).
 """
 
 import numpy as np
 
 from . import cudaphy_python as _native
+from .numpy_arguments import bit_array, real_array
 
 
 def _rows(array, what):
@@ -19,7 +20,7 @@ def _rows(array, what):
 
 
 def _bits(bits, what="bits"):
-    return _rows(np.asarray(bits, np.uint8), what)
+    return _rows(bit_array(bits, what), what)
 
 
 def _flat(array, what):
@@ -73,12 +74,12 @@ def segment(bits, how):
 
     bits: (A,). how: a segmentation. Returns the code's information words, uint8 (C, K').
     """
-    return _native._nr5g_segment(how, _flat(np.asarray(bits, np.uint8), "bits"))
+    return _native._nr5g_segment(how, _flat(bit_array(bits, "bits"), "bits"))
 
 
 def desegment(blocks, how):
     """The inverse of segment. blocks: (C, K'). Returns bits (A,) and whether the CRC holds."""
-    return _native._nr5g_desegment(how, np.asarray(blocks, np.uint8))
+    return _native._nr5g_desegment(how, bit_array(blocks, "blocks"))
 
 
 def coded_lengths(coded, blocks, layers=1, modulation_order=2):
@@ -145,9 +146,9 @@ def rate_recover(
     whole circular buffer without fillers, whose first n places are the LLRs of a codeword of
     ldpc_code("nr5g", ...). int8 saturates at -128 and 127; NaN counts as 0. Raises ValueError.
     """
-    llr = np.asarray(llr)
-    dtype = np.int8 if llr.dtype == np.int8 else np.float32
-    rows, lead = _rows(llr.astype(dtype, copy=False), "llr")
+    llr = real_array(llr, "llr", np.float32, np.int8)
+    dtype = llr.dtype
+    rows, lead = _rows(llr, "llr")
     matcher = _matcher(
         base_graph,
         lifting_size,
@@ -161,13 +162,13 @@ def rate_recover(
         out = np.zeros(shape, dtype)
     else:
         soft = np.asarray(soft)
-        if soft.shape != shape or soft.dtype != dtype:
+        if soft.shape != shape or soft.dtype.newbyteorder("=") != dtype:
             raise ValueError(
-                f"soft is {soft.dtype} {soft.shape}; expected {np.dtype(dtype)} {shape}"
+                f"soft is {soft.dtype} {soft.shape}; expected {dtype} {shape}"
             )
-        out = np.array(soft, order="C")
+        out = np.array(soft, dtype, order="C")
     flat = out.reshape((rows.shape[0], matcher.soft_bits))
-    (matcher.recover_int8 if dtype is np.int8 else matcher.recover)(rows, flat)
+    (matcher.recover_int8 if dtype == np.int8 else matcher.recover)(rows, flat)
     return out
 
 
@@ -227,7 +228,7 @@ class transport_block:
         bits: (A,). coded: G, a multiple of layers times modulation_order. Returns uint8 (G,).
         """
         return self._encoder.encode(
-            _flat(np.asarray(bits, np.uint8), "bits"),
+            _flat(bit_array(bits, "bits"), "bits"),
             coded,
             self.layers,
             self.modulation_order,
@@ -241,7 +242,7 @@ class transport_block:
         block's CRC and every block's hold; iterations, int32 (C,), 0 for a block that had passed before;
         block_ok, bool (C,). Call clear() before another transport block.
         """
-        llr = np.asarray(llr)
+        llr = real_array(llr, "llr", np.float32, np.int8)
         if self._int8 and llr.dtype != np.int8:
             raise ValueError(f"llr is {llr.dtype}, expected int8")
         how = (

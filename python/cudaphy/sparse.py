@@ -151,6 +151,7 @@ class sparse_product:
     ):
         given, a = a, _matrix(a)
         kind = _kind(_kind_of_entries(given, a)) if dtype is None else np.dtype(dtype)
+        kind = kind.newbyteorder("=")
         if kind.name not in _PRODUCTS:
             raise ValueError(f"dtype {kind} is none of {', '.join(_PRODUCTS)}")
         if not np.can_cast(a.dtype, kind, "same_kind"):

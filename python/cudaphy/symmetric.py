@@ -5,6 +5,7 @@ import numpy as np
 
 from . import cudaphy_python as _native
 from .linalg import _in_kind_of_kernels
+from .numpy_arguments import number_array, real_array
 
 _KINDS = ("float32", "float64", "complex64", "complex128")
 _INVERSE = {kind: getattr(_native, f"_symmetric_inverse_{kind}") for kind in _KINDS}
@@ -87,7 +88,7 @@ def update_inverse(x, v, d=1, forgetting=1.0, backend="auto", device=0):
     singular to its kind's precision; -1 where something is not finite. There x is as it was.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     """
-    x, v = np.asarray(x), np.asarray(v)
+    x, v = number_array(x, "x"), number_array(v, "v")
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ValueError(f"x has shape {x.shape}; expected (..., n, n)")
     order, batch = x.shape[-1], x.shape[:-2]
@@ -101,7 +102,7 @@ def update_inverse(x, v, d=1, forgetting=1.0, backend="auto", device=0):
     rank = v.shape[-1]
     try:
         v = np.broadcast_to(v.astype(x.dtype), batch + (order, rank))
-        d = np.broadcast_to(np.asarray(d, x.real.dtype), batch + (rank,))
+        d = np.broadcast_to(real_array(d, "d", x.real.dtype), batch + (rank,))
     except ValueError as problem:
         raise ValueError(
             f"v {v.shape} and d {np.shape(d)} do not fit x {x.shape}"

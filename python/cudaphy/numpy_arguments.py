@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the functions on numpy arrays take: arrays of numbers, in this machine's byte order."""
+
+import numpy as np
+
+_REAL, _NUMBERS = "biuf", "biufc"
+
+
+def _array(values, name):
+    try:
+        return np.asarray(values)
+    except ValueError as problem:  # rows of different lengths
+        raise ValueError(f"{name} is no array: {problem}") from None
+
+
+def _of_kind(values, name, kinds, wanted):
+    array = _array(values, name)
+    if array.dtype.kind not in kinds:
+        shown = "complex" if array.dtype.kind == "c" else f"{array.dtype.type.__name__}"
+        raise TypeError(f"{name} has items of type {shown}; expected {wanted}")
+    return array
+
+
+def real_array(values, name, *dtypes):
+    """An array of real numbers: as it is where it has one of the types, else converted to the first one.
+
+    Raises TypeError that names the argument for complex numbers, objects, text and times.
+    """
+    array = _of_kind(values, name, _REAL, "real numbers")
+    native = array.dtype.newbyteorder("=")
+    return array.astype(native if native in dtypes else dtypes[0], copy=False)
+
+
+def number_array(values, name):
+    """An array of real or complex numbers, of its own type. Raises TypeError as real_array does."""
+    array = _of_kind(values, name, _NUMBERS, "numbers")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def bit_array(values, name, packed=False):
+    """Bits as uint8; packed: eight a byte.
+
+    Raises TypeError as real_array does, ValueError where an item is neither 0 nor 1 (packed: no byte).
+    """
+    array = _of_kind(values, name, _REAL, "bytes" if packed else "bits, 0 or 1")
+    if packed and array.dtype == np.uint8 or array.dtype == np.bool_ or not array.size:
+        return array.astype(np.uint8, copy=False)
+    if array.dtype == np.uint8:
+        wrong = array.max() > 1
+    else:
+        most = 255 if packed else 1
+        wrong = not ((array >= 0) & (array <= most) & (array == np.floor(array))).all()
+    if wrong:
+        raise ValueError(
+            f"{name} has items that are no bytes, 0 to 255"
+            if packed
+            else f"{name} has items other than 0 and 1"
+        )
+    return array.astype(np.uint8, copy=False)
