@@ -4,7 +4,9 @@
 import dataclasses
 import functools
 import math
+import os
 import shlex
+import stat
 import tempfile
 import time
 from pathlib import Path
@@ -36,8 +38,11 @@ def code_from_text(text):
     """
     kind, _, path = text.partition(":")
     if kind in FILES:
+        # A pipe or a device could block, or have no end.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ValueError(f"{path} is no regular file")
         with open(path, "rb"):
-            pass  # says so itself where there is none
+            pass  # says so itself where it can't be read
         return getattr(_native.ldpc_code, FILES[kind])(path)
     try:
         family, *words = shlex.split(text) or [""]

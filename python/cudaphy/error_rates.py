@@ -141,14 +141,15 @@ class error_rate_simulation:
                 raise ValueError(f"{name} {value} is not a whole number of at least 1")
         for name in sorted(set(_OURS) & set(decoder)):
             raise ValueError(f"a simulation leaves no choice of the decoder's {name}")
-        content = None
-        if isinstance(code, str) and code.partition(":")[0] in FILES:
-            content = Path(code.partition(":")[2]).read_bytes()
-        elif not isinstance(code, str) and scheduler is not None:
+        if not isinstance(code, str) and scheduler is not None:
             raise ValueError(
                 "with a scheduler, a code is given as text, not as an object"
             )
         self.code = code_from_text(code) if isinstance(code, str) else code
+        content = None
+        if isinstance(code, str) and code.partition(":")[0] in FILES:
+            # It has been read as a code, which has a limit.
+            content = Path(code.partition(":")[2]).read_bytes()
         self.bits_per_symbol = constellation_of(constellation).bits
         # A cluster's machines choose for themselves.
         here = _native.resolve_backend("auto" if scheduler else backend, device)[0]

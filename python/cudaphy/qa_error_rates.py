@@ -3,6 +3,7 @@
 """Simulated error rates, and what they are held against."""
 
 import math
+import os
 import pickle
 import re
 import tempfile
@@ -118,6 +119,16 @@ class qa_code_from_text(unittest.TestCase):
         for kind in ("alist", "qc"):
             with self.assertRaises(OSError):
                 cudaphy.code_from_text(f"{kind}:/nowhere/at/all")
+
+    def test_files_that_have_no_end_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = str(Path(folder, "pipe"))
+            os.mkfifo(pipe)
+            for path in ("/dev/zero", pipe, folder):
+                for kind in ("alist", "qc"):
+                    for read in (cudaphy.code_from_text, cudaphy.error_rate_simulation):
+                        with self.assertRaisesRegex(ValueError, "regular file"):
+                            read(f"{kind}:{path}")
 
     def test_every_listed_code_exists(self):
         families = {line.split()[0] for line in error_rate_names.list_codes()}
