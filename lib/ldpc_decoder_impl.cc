@@ -105,20 +105,26 @@ void count_nan(const batch& work,
     }
 }
 
+using hint = std::shared_ptr<ldpc_boundary_hint>;
+
 class decoder_job : public batch_job
 {
 public:
     decoder_job(kernels::ldpc_code::sptr code,
                 const parameters& p,
                 bool soft,
+                const hint& looks,
                 const queue& line)
-        : d_code(code), d_parameters(p), d_soft(soft),
+        : d_code(code), d_parameters(p), d_soft(soft), d_hint(looks),
           d_kernel(kernels::ldpc_decoder::make(code, p, line.where(), line.device()))
     {
     }
     void run(const batch& work, queue& line) override
     {
         const auto views = views_of(work, *d_code, d_parameters, d_soft);
+        if (line.where() != backend::cuda) {
+            d_hint->look(views.llr, *d_code);
+        }
         d_kernel->run(views.llr, views.out, line);
         count_nan(work, *d_code, d_parameters, line);
     }
@@ -127,6 +133,7 @@ private:
     const kernels::ldpc_code::sptr d_code;
     const parameters d_parameters;
     const bool d_soft;
+    const hint d_hint;
     std::unique_ptr<kernels::ldpc_decoder> d_kernel;
 };
 
@@ -136,8 +143,9 @@ public:
     mixed_decoder_job(const std::vector<kernels::ldpc_code::sptr>& codes,
                       const parameters& p,
                       bool soft,
+                      const hint& looks,
                       const queue& line)
-        : d_codes(codes), d_parameters(p), d_soft(soft),
+        : d_codes(codes), d_parameters(p), d_soft(soft), d_hint(looks),
           d_kernel(
               kernels::ldpc_mixed_decoder::make(codes, p, line.where(), line.device()))
     {
@@ -148,6 +156,9 @@ public:
         for (const auto& [kind, work] : parts) {
             const auto views = views_of(work, *d_codes[kind], d_parameters, d_soft);
             all.push_back({ kind, views.llr, views.out });
+            if (line.where() != backend::cuda) {
+                d_hint->look(views.llr, *d_codes[kind]);
+            }
         }
         d_kernel->run(all, line);
         for (const auto& [kind, work] : parts) {
@@ -159,6 +170,7 @@ private:
     const std::vector<kernels::ldpc_code::sptr> d_codes;
     const parameters d_parameters;
     const bool d_soft;
+    const hint d_hint;
     std::unique_ptr<kernels::ldpc_mixed_decoder> d_kernel;
 };
 
@@ -219,7 +231,8 @@ ldpc_decoder_impl::ldpc_decoder_impl(const ldpc_code_choice& codes,
                   output_ports(codes.first(), p, output.soft),
                   2 + counts_nan(p)),
       d_codes(codes), d_parameters(p), d_drops(checked_drop(output.on_failure)),
-      d_soft(output.soft), d_tags(output.word_tags, p.max_iterations)
+      d_soft(output.soft), d_tags(output.word_tags, p.max_iterations),
+      d_hint(std::make_shared<ldpc_boundary_hint>(p))
 {
     message_port_register_out(pmt::mp("fail"));
     for (size_t i = 1; i < codes.all().size(); ++i) {
@@ -247,12 +260,14 @@ bool ldpc_decoder_impl::start()
 
 std::unique_ptr<batch_job> ldpc_decoder_impl::make_job(queue& line)
 {
-    return std::make_unique<decoder_job>(d_codes.all()[0], d_parameters, d_soft, line);
+    return std::make_unique<decoder_job>(
+        d_codes.all()[0], d_parameters, d_soft, d_hint, line);
 }
 
 std::unique_ptr<mixed_batch_job> ldpc_decoder_impl::make_mixed_job(queue& line)
 {
-    return std::make_unique<mixed_decoder_job>(d_codes.all(), d_parameters, d_soft, line);
+    return std::make_unique<mixed_decoder_job>(
+        d_codes.all(), d_parameters, d_soft, d_hint, line);
 }
 
 int ldpc_decoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const
@@ -287,6 +302,9 @@ void ldpc_decoder_impl::report(const batch_status& status, int frame, uint64_t i
     ++d_frames;
     d_iterations += iterations;
     d_frame_errors += !ok;
+    if (d_hint->due(ok)) {
+        d_logger->warn(ldpc_boundary_hint::text());
+    }
     const int nan_llrs = counts_nan(d_parameters) ? nan_llrs_of(status, frame) : 0;
     d_nan_llrs += nan_llrs;
     if (keeps(status, frame)) {

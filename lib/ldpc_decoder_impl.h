@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "ldpc_boundary_hint.h"
 #include "ldpc_code_choice.h"
 #include "ldpc_word_tags.h"
 #include "runtime/batch_block.h"
@@ -40,6 +41,8 @@ private:
     const kernels::ldpc_decoder::parameters d_parameters;
     const bool d_drops, d_soft;
     ldpc_word_tags d_tags;
+    //! Also of the jobs, which look at LLRs that are not on a GPU.
+    const std::shared_ptr<ldpc_boundary_hint> d_hint;
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 },
         d_nan_llrs{ 0 }, d_refused{ 0 };
 };
