@@ -32,3 +32,15 @@ from .sparse import read_matrix_market, sparse_matvec  # noqa: F401
 from .sparse import sparse_product, spmv  # noqa: F401
 from .sigmf_blocks import sigmf_sink, sigmf_source  # noqa: F401
 from .packet_numbers import packet_loss_counter, packet_numberer  # noqa: F401
+
+# The names above but for modules; dir() and "import *" give these alone.
+_MODULE = type(nr5g)
+__all__ = ["nr5g"] + [
+    name
+    for name, thing in globals().items()
+    if name == "__version__" or not (name.startswith("_") or isinstance(thing, _MODULE))
+]
+
+
+def __dir__():
+    return sorted(__all__)

@@ -65,7 +65,7 @@ def code_from_text(text):
         return uncoded(n)
     try:
         return _native.ldpc_code(family, **arguments)
-    except (TypeError, RuntimeError) as problem:  # an argument of another type
+    except (TypeError, ValueError, RuntimeError) as problem:
         raise ValueError(f'code "{text}": {problem}') from None
 
 

@@ -66,8 +66,8 @@ def ldpc_decode(
     code: an ldpc_code. llr: (..., n), float32, float16 or int8 as they come, all else as float32;
     positive for the bit llr_positive (docs/conventions.md).
     algorithm: "normalized_min_sum", "offset_min_sum" or "sum_product".
-    scale: a fixed factor of normalised min-sum, above 0 to 1; None: the code's own, default_scale,
-    about which it rises where default_scale_rises says so (docs/conventions.md). offset: of offset min-sum, in units of the LLR, 0 to 1e4.
+    scale: a fixed factor of normalised min-sum, above 0 to 1; None rises about the code's own,
+    default_scale (docs/conventions.md). offset: of offset min-sum, in units of the LLR, 0 to 1e4.
     schedule: "layered" or "flooding".
     arithmetic: "float32", "int8" (layered normalised min-sum only), or "auto": int8 for int8 LLRs
     where it is offered, else float32. llr_steps: steps of int8 arithmetic in a unit of LLR, for
@@ -119,3 +119,65 @@ def ldpc_decode(
         ok.reshape(lead).astype(bool),
     )
     return found + (values.reshape(lead + values.shape[1:]),) if soft else found
+
+
+def companion_code(
+    family,
+    n,
+    wifi_rate,
+    frame,
+    dvbs2_rate,
+    dvbs2x_frame,
+    dvbs2x_normal_rate,
+    dvbs2x_medium_rate,
+    dvbs2x_short_rate,
+    dvbt2_rate,
+    base_graph,
+    lifting_size,
+    rows,
+    fillers,
+    ccsds_family,
+    ar4ja_k,
+    ar4ja_rate,
+    tc_k,
+    c2_k,
+    wimax_n,
+    wimax_rate,
+    regular_n,
+    column_weight,
+    row_weight,
+    file,
+):
+    """The code that GNU Radio Companion's block LDPC Code stands for, from the block's parameters."""
+    if family in ("alist", "qc"):
+        code = _native.ldpc_code
+        return code.from_alist(file) if family == "alist" else code.from_qc(file)
+    dvbs2x_rates = {"normal": dvbs2x_normal_rate, "medium": dvbs2x_medium_rate}
+    ks = {"ar4ja": ar4ja_k, "tc": tc_k}
+    arguments = {
+        "wifi": {"n": n, "rate": wifi_rate},
+        "dvbs2": {"frame": frame, "rate": dvbs2_rate},
+        "dvbs2x": {
+            "frame": dvbs2x_frame,
+            "rate": dvbs2x_rates.get(dvbs2x_frame, dvbs2x_short_rate),
+        },
+        "dvbt2": {"frame": frame, "rate": dvbt2_rate},
+        "nr5g": {
+            "base_graph": base_graph,
+            "lifting_size": lifting_size,
+            "rows": rows,
+            "fillers": fillers,
+        },
+        "ccsds": {
+            "family": ccsds_family,
+            "k": ks.get(ccsds_family, c2_k),
+            "rate": ar4ja_rate if ccsds_family == "ar4ja" else "",
+        },
+        "wimax": {"n": wimax_n, "rate": wimax_rate},
+        "regular": {
+            "n": regular_n,
+            "column_weight": column_weight,
+            "row_weight": row_weight,
+        },
+    }
+    return _native.ldpc_code(family, **arguments.get(family, {}))

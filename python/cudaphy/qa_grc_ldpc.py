@@ -126,6 +126,57 @@ class qa_grc_ldpc(unittest.TestCase):
                     ):
                         flowgraph.make()
 
+    def test_one_wrong_value_in_ldpc_code_is_one_message_that_says_what_is_wrong(self):
+        for family, parameters, part in (
+            ("wifi", {"n": "100"}, "648, 1296 or 1944, not 100"),
+            ("wifi", {"wifi_rate": "0.5"}, "rate"),
+            ("dvbs2", {"frame": "long"}, "normal"),
+            ("dvbs2", {"frame": "short", "dvbs2_rate": '"9/10"'}, "9/10"),
+            ("dvbs2x", {"dvbs2x_frame": "huge"}, "medium"),
+            ("dvbs2x", {"dvbs2x_normal_rate": '"1/5"'}, "13/45"),
+            ("dvbt2", {"dvbt2_rate": '"7/9"'}, "1/2"),
+            ("nr5g", {"rows": "99"}, "4 to 46 rows"),
+            ("nr5g", {"lifting_size": "17"}, "lifting size"),
+            ("ccsds", {"ccsds_family": "turbo"}, "ar4ja"),
+            ("ccsds", {"ar4ja_k": "1000"}, "16384"),
+            ("wimax", {"wimax_n": "600"}, "576"),
+            ("regular", {"row_weight": "2"}, "heavier"),
+            ("alist", {"file": "/nowhere"}, "/nowhere"),
+            ("qc", {}, "path"),
+        ):
+            code = {"family": family, **parameters}
+            with self.subTest(code=code):
+                (error,) = Flowgraph(None, {}, code).errors()
+                self.assertIn(part, error.splitlines()[-1])
+
+    def test_the_program_makes_the_code_that_other_parameters_see(self):
+        for family in (
+            "wifi",
+            "dvbs2",
+            "dvbt2",
+            "nr5g",
+            "wimax",
+            "ten_gbase_t",
+            "regular",
+        ):
+            self.check_code({"family": family})
+        for frame in ("normal", "medium", "short"):
+            self.check_code({"family": "dvbs2x", "dvbs2x_frame": f'"{frame}"'})
+        for kind in ("ar4ja", "tc", "c2"):
+            self.check_code({"family": "ccsds", "ccsds_family": f'"{kind}"'})
+        with tempfile.TemporaryDirectory() as folder:
+            path, code = Path(folder, "file"), cudaphy.ldpc_code("regular")
+            for family in ("alist", "qc"):
+                getattr(code, f"to_{family}")(str(path))
+                self.check_code({"family": family, "file": str(path)})
+
+    def check_code(self, parameters):
+        graph, names = Flowgraph(None, {}, parameters), {}
+        self.assertEqual(graph.errors(), [])
+        make = graph.code.templates.render("var_make").replace("self.code = ", "")
+        exec(f"from gnuradio import cudaphy\n{make}", names)
+        self.assertEqual(graph.graph.evaluate("code"), names["code"], parameters)
+
     def test_ports_follow_the_parameters(self):
         def ports(kind, **parameters):
             block = self.tried(kind, parameters).block

@@ -15,7 +15,7 @@ namespace gr::cudaphy {
  */
 struct CUDAPHY_API ldpc_decoder_options {
     int max_iterations = 20; //!< 1..1000
-    float scale = 0;         //!< fixed factor of min-sum; 0: rising from the code's own
+    float scale = 0;         //!< fixed factor of min-sum; 0: rising about the code's own
     bool early_stop = true;  //!< stop each codeword as soon as it is decoded
     std::string output = "info"; //!< "info": the k information bits; "codeword": all n
     int llr_positive = 0;        //!< the bit that a positive LLR means

@@ -43,11 +43,19 @@ public:
     {
         add_words(row, other, from, d_words);
     }
-    //! As add(), but in the columns 0..last alone, and perhaps a few more.
-    void add_up_to(size_t last, size_t row, const bit_matrix& other, size_t from)
+    //! As add(), but in the first `words` words of columns alone.
+    void add_words(size_t row, const bit_matrix& other, size_t from, size_t words)
     {
-        add_words(row, other, from, last / 64 + 1);
+        uint64_t* sum = d_bits.data() + row * d_words;
+        const uint64_t* added = other.d_bits.data() + from * d_words;
+        for (size_t w = 0; w < words; ++w) {
+            sum[w] ^= added[w];
+        }
     }
+
+    //! A row's columns, 64 a word.
+    uint64_t* words(size_t row) { return d_bits.data() + row * d_words; }
+    const uint64_t* words(size_t row) const { return d_bits.data() + row * d_words; }
 
     //! The sum of the products of row `row` and row `with` of `other`, which has as many
     //! columns.
@@ -64,15 +72,6 @@ public:
     }
 
 private:
-    void add_words(size_t row, const bit_matrix& other, size_t from, size_t words)
-    {
-        uint64_t* sum = d_bits.data() + row * d_words;
-        const uint64_t* added = other.d_bits.data() + from * d_words;
-        for (size_t w = 0; w < words; ++w) {
-            sum[w] ^= added[w];
-        }
-    }
-
     size_t d_rows = 0, d_words = 0;
     std::vector<uint64_t> d_bits;
 };

@@ -7,42 +7,9 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-[[noreturn]] void refuse(const ldpc_code_description& code, const std::string& why)
+[[noreturn]] void refuse(const std::string& code, const std::string& why)
 {
-    throw std::invalid_argument(code.name + ": " + why);
-}
-
-void check(const ldpc_code_description& code)
-{
-    const int rows = static_cast<int>(code.row_start.size()) - 1;
-    if (code.n < 1 || rows < 1) {
-        refuse(code,
-               "a parity-check matrix needs at least one row and one column, this one "
-               "has " +
-                   std::to_string(rows) + " rows and " + std::to_string(code.n) +
-                   " columns");
-    }
-    for (int r = 0; r < rows; ++r) {
-        const int first = code.row_start[r];
-        const int last = code.row_start[r + 1];
-        if (first == last) {
-            refuse(code, "row " + std::to_string(r) + " has no ones");
-        }
-        for (int e = first; e < last; ++e) {
-            const int column = code.columns[e];
-            if (column < 0 || column >= code.n) {
-                refuse(code,
-                       "row " + std::to_string(r) + " has a one in column " +
-                           std::to_string(column) + ", columns go from 0 to " +
-                           std::to_string(code.n - 1));
-            }
-            if (e > first && column == code.columns[e - 1]) {
-                refuse(code,
-                       "row " + std::to_string(r) + " names column " +
-                           std::to_string(column) + " twice");
-            }
-        }
-    }
+    throw std::invalid_argument(code + ": " + why);
 }
 
 //! The columns of `all` that are not among `some`; both ascend.
@@ -115,6 +82,41 @@ std::vector<char> telling_checks(const ldpc_code_description& code,
 
 } // namespace
 
+void require_matrix(const std::string& name,
+                    int n,
+                    const std::vector<int>& row_start,
+                    const std::vector<int>& columns)
+{
+    const int rows = static_cast<int>(row_start.size()) - 1;
+    if (n < 1 || rows < 1) {
+        refuse(name,
+               "a parity-check matrix needs at least one row and one column, this one "
+               "has " +
+                   std::to_string(rows) + " rows and " + std::to_string(n) + " columns");
+    }
+    for (int r = 0; r < rows; ++r) {
+        const int first = row_start[r];
+        const int last = row_start[r + 1];
+        if (first == last) {
+            refuse(name, "row " + std::to_string(r) + " has no ones");
+        }
+        for (int e = first; e < last; ++e) {
+            const int column = columns[e];
+            if (column < 0 || column >= n) {
+                refuse(name,
+                       "row " + std::to_string(r) + " has a one in column " +
+                           std::to_string(column) + ", columns go from 0 to " +
+                           std::to_string(n - 1));
+            }
+            if (e > first && column == columns[e - 1]) {
+                refuse(name,
+                       "row " + std::to_string(r) + " names column " +
+                           std::to_string(column) + " twice");
+            }
+        }
+    }
+}
+
 void ldpc_code_description::add_row(std::vector<int> row)
 {
     std::sort(row.begin(), row.end());
@@ -149,17 +151,20 @@ void ldpc_code_description::add_rows_of_circulants()
 
 void ldpc_code_description::visit_block_rows(const std::vector<int>& order)
 {
-    const auto in_order = std::move(circulants.all);
+    auto& all = circulants.all;
+    std::vector<int> place(order.size());
+    for (size_t r = 0; r < order.size(); ++r) {
+        place[order[r]] = static_cast<int>(r);
+    }
+    for (auto& circulant : all) {
+        circulant.row = place[circulant.row];
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return a.row < b.row;
+    });
     const auto rows = std::move(groups);
-    circulants.all = {};
     groups = {};
     for (size_t r = 0; r < order.size(); ++r) {
-        for (auto circulant : in_order) {
-            if (circulant.row == order[r]) {
-                circulant.row = static_cast<int>(r);
-                circulants.all.push_back(circulant);
-            }
-        }
         groups.push_back(rows[order[r]]);
         circulants.checks.insert(
             circulants.checks.end(), groups[r].begin(), groups[r].end());
@@ -168,7 +173,7 @@ void ldpc_code_description::visit_block_rows(const std::vector<int>& order)
 
 ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
 {
-    check(from);
+    require_matrix(from.name, from.n, from.row_start, from.columns);
     const int rows = static_cast<int>(from.row_start.size()) - 1;
     if (from.groups.empty()) {
         from.groups.emplace_back(rows);
@@ -183,9 +188,14 @@ ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
     }
     code->d_info = without(code->d_info, from.shortened);
     if (code->d_info.empty()) {
-        refuse(from, "the matrix leaves no information bits: its rank is n");
+        refuse(from.name,
+               "the matrix leaves no information bits: its rank is n" +
+                   std::string(rows > from.n ? "; with more rows than columns it looks "
+                                               "transposed"
+                                             : ""));
     }
-    code->d_layers = independent_layers(from, from.groups);
+    code->d_layers = from.layers.empty() ? independent_layers(from, from.groups)
+                                         : std::move(from.layers);
     code->d_telling = telling_checks(from, code->d_info);
     code->d_name = std::move(from.name);
     code->d_variables = from.n;
@@ -202,7 +212,8 @@ ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
     code->d_circulants = std::move(from.circulants);
     code->d_row_start = std::move(from.row_start);
     code->d_columns = std::move(from.columns);
-    code->d_scale = from.scale;
+    code->d_factor = from.factor.factor;
+    code->d_closes = from.factor.closes;
     return code;
 }
 

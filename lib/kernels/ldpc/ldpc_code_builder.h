@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/ldpc/ldpc_default_factors.h"
 #include <gnuradio/cudaphy/kernels/ldpc_code.h>
 
 namespace gr::cudaphy::kernels {
@@ -17,12 +18,18 @@ struct ldpc_code_description {
     //! The first k bits carry the information and H has full rank. False: found by
     //! elimination.
     bool systematic = false;
-    float scale = 0.75f;
+    ldpc_default_factor factor = default_factor("file");
     //! Columns that are not transmitted, ascending, and not all of them. Shortened ones
     //! carry no information.
     std::vector<int> punctured, shortened;
+    //! As ldpc_code has them; empty: found in the groups.
+    std::vector<std::vector<int>> layers;
     //! Where the code is quasi-cyclic; describes the same H as the rows.
     ldpc_circulants circulants;
+
+    static constexpr int64_t eliminated_at_all = int64_t{ 1 } << 31; // 256 MiB
+    //! Bits of the dense matrix that finding the rank may take.
+    int64_t most_eliminated = eliminated_at_all;
 
     //! Appends a check; sorts its columns.
     void add_row(std::vector<int> row);
@@ -43,9 +50,16 @@ class ldpc_code_builder
 public:
     //! \throws std::invalid_argument for a description that is no code: no columns or
     //! checks, a check without bits, a column out of range or named twice in a check, no
-    //! information bits, or a matrix too large for elimination.
+    //! information bits, or a matrix too large for elimination (most_eliminated).
     static ldpc_code::sptr build(ldpc_code_description description);
 };
+
+//! \throws std::invalid_argument for no columns or checks, a check without bits, a column
+//! out of range or named twice in a check.
+void require_matrix(const std::string& name,
+                    int n,
+                    const std::vector<int>& row_start,
+                    const std::vector<int>& columns);
 
 //! Layers of mutually independent checks, first fit: a check takes the first layer that
 //! shares none of its bits. Groups stay apart from one another.
@@ -55,7 +69,7 @@ independent_layers(const ldpc_code_description&,
 
 //! The columns that are neither shortened nor among the rightmost independent ones of the
 //! others, as many as the rank of H without its shortened columns. \throws
-//! std::invalid_argument where what no substitution solves exceeds 2^31 bits.
+//! std::invalid_argument where what no substitution solves exceeds most_eliminated bits.
 std::vector<int> free_columns(const ldpc_code_description&);
 
 } // namespace gr::cudaphy::kernels

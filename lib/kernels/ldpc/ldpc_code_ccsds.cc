@@ -21,11 +21,10 @@ ldpc_code::sptr ar4ja(int k, const std::string& rate)
         const char* rate;
         int blocks;       // of the information
         int first_column; // of ar4ja_blocks
-        float scale;
     };
-    static constexpr geometry rates[] = { { "1/2", 2, 6, .75f },
-                                          { "2/3", 4, 4, .75f },
-                                          { "4/5", 8, 0, .75f } };
+    static constexpr geometry rates[] = { { "1/2", 2, 6 },
+                                          { "2/3", 4, 4 },
+                                          { "4/5", 8, 0 } };
     if (k != 1024 && k != 4096 && k != 16384) {
         refuse("AR4JA", "1024, 4096 or 16384", k);
     }
@@ -42,7 +41,7 @@ ldpc_code::sptr ar4ja(int k, const std::string& rate)
     code.name = "ccsds ar4ja " + std::to_string(k) + " " + rate;
     code.n = k + 3 * m;
     code.systematic = true;
-    code.scale = chosen.scale;
+    code.factor = default_factor("ccsds ar4ja", rate);
     // The last M columns are not sent.
     code.punctured.resize(m);
     std::iota(code.punctured.begin(), code.punctured.end(), code.n - m);
@@ -77,7 +76,6 @@ ldpc_code_description of_circulants(const ldpc_tables::circulant_code& table)
 {
     ldpc_code_description code;
     code.n = table.block_columns * table.lifting_size;
-    code.scale = table.scale;
     auto& blocks = code.circulants;
     blocks.lifting_size = table.lifting_size;
     blocks.block_rows = table.block_rows;
@@ -97,6 +95,7 @@ ldpc_code::sptr telecommand(int k)
     auto code =
         of_circulants(k == 64 ? ldpc_tables::ccsds_tc_128 : ldpc_tables::ccsds_tc_512);
     code.name = "ccsds tc " + std::to_string(k);
+    code.factor = default_factor("ccsds tc", std::to_string(k));
     code.systematic = true;
     return ldpc_code_builder::build(std::move(code));
 }
@@ -108,6 +107,7 @@ ldpc_code::sptr near_earth(int k)
     }
     auto code = of_circulants(ldpc_tables::ccsds_c2);
     code.name = "ccsds c2 " + std::to_string(k);
+    code.factor = default_factor("ccsds c2");
     code.shortened.resize(7154 - k);
     std::iota(code.shortened.begin(), code.shortened.end(), 0);
     return ldpc_code_builder::build(std::move(code));

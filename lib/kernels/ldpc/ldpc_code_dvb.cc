@@ -81,7 +81,10 @@ ldpc_code::sptr build(const ldpc_tables::dvb_code& table, const std::string& fam
     code.name = family + " " + table.frame + " " + table.rate;
     code.n = table.n;
     code.systematic = true;
-    code.scale = table.scale;
+    const auto* own = find_default_factor(family + " " + table.frame, table.rate);
+    // Most of T2's codes are those of S2.
+    code.factor =
+        own ? *own : default_factor(std::string("dvbs2 ") + table.frame, table.rate);
     for (int r = 0; r < m; ++r) {
         if (r > 0) {
             rows[r].push_back(table.k + r - 1);

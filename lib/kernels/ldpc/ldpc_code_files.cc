@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/ldpc_code_builder.h"
-#include <algorithm>
-#include <cctype>
+#include "kernels/ldpc/ldpc_code_reader.h"
+#include <filesystem>
 #include <fstream>
-#include <istream>
 #include <numeric>
-#include <string_view>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -13,190 +11,12 @@ namespace {
 // What a file may ask for; the longest code in use, CCSDS's and DVB's, stay far below.
 constexpr int64_t largest_n = int64_t{ 1 } << 20;
 constexpr int64_t most_edges = int64_t{ 1 } << 24;
-constexpr size_t largest_file = size_t{ 1 } << 29;
 //! Columns and ones that a byte of a quasi-cyclic file may stand for: a block of lifting
 //! size z takes two bytes or more, and the largest z in use is 2048 (CCSDS).
 constexpr int64_t most_a_byte = 4096;
-
-/*!
- * Reads whole numbers between blanks. Lines count from 1; '#' starts a comment.
- * Everything that a file can get wrong ends in a code_file_error with the file's name and
- * the line.
- */
-class number_reader
-{
-public:
-    number_reader(std::istream& text, std::string name) : d_name(std::move(name))
-    {
-        char piece[1 << 16];
-        while (text.read(piece, sizeof(piece)), text.gcount() > 0) {
-            d_text.append(piece, static_cast<size_t>(text.gcount()));
-            if (d_text.size() > largest_file) {
-                fail("a file of at most 512 MiB, this one is longer");
-            }
-        }
-        if (text.bad()) {
-            fail("a readable file");
-        }
-    }
-
-    [[noreturn]] void fail(const std::string& expected) const
-    {
-        throw code_file_error(d_name + ":" + std::to_string(d_line) + ": expected " +
-                              expected);
-    }
-
-    //! What stands up to the next blank; expected() says what is wanted there.
-    template <typename Expected>
-    std::string_view token(Expected expected)
-    {
-        skip_blanks();
-        if (d_at == d_text.size()) {
-            fail(expected() + ", found the end of the file");
-        }
-        const size_t first = d_at;
-        while (d_at < d_text.size() && !blank(d_text[d_at]) && d_text[d_at] != '#') {
-            ++d_at;
-        }
-        return std::string_view(d_text).substr(first, d_at - first);
-    }
-
-    [[noreturn]] void fail(const std::string& expected, std::string_view found) const
-    {
-        // Printable and short, whatever the file holds.
-        std::string shown(found.substr(0, 24));
-        std::replace_if(
-            shown.begin(), shown.end(), [](char c) { return c < 32 || c > 126; }, '?');
-        fail(expected + ", found \"" + shown + "\"");
-    }
-
-    //! The next number, which must lie in lowest..highest; `what` says what it is.
-    int64_t next(int64_t lowest, int64_t highest, const std::string& what)
-    {
-        const auto expected = [&] { return in_range(lowest, highest, what); };
-        const auto found = token(expected);
-        int64_t value = 0;
-        if (!parse(found, value) || value < lowest || value > highest) {
-            fail(expected(), found);
-        }
-        return value;
-    }
-
-    //! The numbers of an entry such as "3/45", each in 0..highest and none twice; none
-    //! for "-1".
-    std::vector<int> next_shifts(int64_t highest, const std::string& what)
-    {
-        const auto expected = [&] { return in_range(-1, highest, what); };
-        const auto found = token(expected);
-        std::vector<int> all;
-        if (found == "-1") {
-            return all;
-        }
-        for (size_t at = 0; at <= found.size();) {
-            const size_t end = std::min(found.find('/', at), found.size());
-            int64_t value = 0;
-            if (!parse(found.substr(at, end - at), value) || value < 0 ||
-                value > highest) {
-                fail(expected(), found);
-            }
-            all.push_back(static_cast<int>(value));
-            at = end + 1;
-        }
-        std::sort(all.begin(), all.end());
-        if (std::adjacent_find(all.begin(), all.end()) != all.end()) {
-            fail(what + " to name each shift once", found);
-        }
-        return all;
-    }
-
-    //! Columns such as "7" or "0-767", first and last one, each in 0..highest.
-    static bool parse_range(std::string_view found, int64_t highest, int64_t range[2])
-    {
-        const size_t dash = found.find('-');
-        const auto from = found.substr(0, dash);
-        const auto to = dash == found.npos ? from : found.substr(dash + 1);
-        return parse(from, range[0]) && parse(to, range[1]) && range[0] >= 0 &&
-               range[0] <= range[1] && range[1] <= highest;
-    }
-
-    //! Whether only blanks and comments are left on this line.
-    bool line_ends()
-    {
-        skip_blanks_in_line();
-        return d_at == d_text.size() || d_text[d_at] == '\n';
-    }
-
-    bool ends()
-    {
-        skip_blanks();
-        return d_at == d_text.size();
-    }
-
-    //! Zeros that fill the last list.
-    void skip_zeros()
-    {
-        while (!ends() && d_text[d_at] == '0' &&
-               (d_at + 1 == d_text.size() || blank(d_text[d_at + 1]) ||
-                d_text[d_at + 1] == '#')) {
-            ++d_at;
-        }
-    }
-
-    int64_t bytes_left() const { return static_cast<int64_t>(d_text.size() - d_at); }
-    int64_t bytes() const { return static_cast<int64_t>(d_text.size()); }
-
-private:
-    static std::string in_range(int64_t lowest, int64_t highest, const std::string& what)
-    {
-        return what + ", " + std::to_string(lowest) + " to " + std::to_string(highest);
-    }
-
-    static bool blank(char c) { return std::isspace(static_cast<unsigned char>(c)); }
-
-    void skip_blanks_in_line()
-    {
-        while (d_at < d_text.size() && d_text[d_at] != '\n') {
-            if (d_text[d_at] == '#') {
-                d_at = std::min(d_text.find('\n', d_at), d_text.size());
-            } else if (blank(d_text[d_at])) {
-                ++d_at;
-            } else {
-                break;
-            }
-        }
-    }
-
-    void skip_blanks()
-    {
-        while (skip_blanks_in_line(), d_at < d_text.size() && d_text[d_at] == '\n') {
-            ++d_at;
-            ++d_line;
-        }
-    }
-
-    //! A whole number of at most 18 digits.
-    static bool parse(std::string_view text, int64_t& value)
-    {
-        const bool negative = !text.empty() && text[0] == '-';
-        text.remove_prefix(negative);
-        if (text.empty() || text.size() > 18) {
-            return false;
-        }
-        value = 0;
-        for (const char digit : text) {
-            if (digit < '0' || digit > '9') {
-                return false;
-            }
-            value = 10 * value + (digit - '0');
-        }
-        value = negative ? -value : value;
-        return true;
-    }
-
-    std::string d_name, d_text;
-    size_t d_at = 0;
-    int64_t d_line = 1;
-};
+//! Bits that elimination may take for a byte of such a file: CCSDS AR4JA with 16384
+//! information bits and rate 1/2 takes 1.3e6.
+constexpr int64_t eliminated_a_byte = int64_t{ 1 } << 21;
 
 //! What is wrong with the matrix as a whole is told as an error of the file.
 ldpc_code::sptr build(ldpc_code_description&& description)
@@ -210,6 +30,15 @@ ldpc_code::sptr build(ldpc_code_description&& description)
 
 std::ifstream open(const std::string& path)
 {
+    if (path.empty()) {
+        throw code_file_error("expected the path of a file, found none");
+    }
+    // A device or a pipe might have no end.
+    std::error_code none;
+    if (std::filesystem::exists(path, none) &&
+        !std::filesystem::is_regular_file(path, none)) {
+        throw code_file_error(path + ": expected a regular file");
+    }
     std::ifstream file(path, std::ios::binary);
     if (!file) {
         throw code_file_error(path + ": expected a readable file");
@@ -262,6 +91,9 @@ void lines_behind(number_reader& in,
                   std::vector<int>* visited = nullptr)
 {
     std::vector<char> columns(code.n), rows(code.circulants.block_rows);
+    for (const int column : code.punctured) {
+        columns[column] = 1;
+    }
     std::vector<int>* list = nullptr;
     while (!in.ends()) {
         const bool of_rows = list && list == visited;
@@ -315,6 +147,33 @@ void lines_behind(number_reader& in,
     std::sort(code.shortened.begin(), code.shortened.end());
 }
 
+//! A line of ones and zeros behind a quasi-cyclic matrix, each for the same number of
+//! columns: zeros for punctured ones.
+void sent_columns(number_reader& in, ldpc_code_description& code)
+{
+    std::vector<char> sent;
+    const std::string what =
+        "\"punctured\" or \"shortened\" columns, \"visited\" block rows, or a line of "
+        "1 for sent and 0 for punctured columns behind the matrix";
+    do {
+        sent.push_back(in.next(0, 1, what) == 1);
+    } while (!in.line_ends());
+    const int count = static_cast<int>(sent.size());
+    if (code.n % count != 0) {
+        in.fail("as many ones and zeros as block columns, or another number that "
+                "divides " +
+                std::to_string(code.n) + " columns, found " + std::to_string(count));
+    }
+    if (std::count(sent.begin(), sent.end(), 1) == 0) {
+        in.fail("at least one column that is sent");
+    }
+    for (int c = 0; c < code.n; ++c) {
+        if (!sent[c / (code.n / count)]) {
+            code.punctured.push_back(c);
+        }
+    }
+}
+
 } // namespace
 
 ldpc_code::sptr ldpc_code::from_alist(const std::string& path)
@@ -334,6 +193,9 @@ ldpc_code::sptr ldpc_code::parse_alist(std::istream& text, const std::string& na
     number_reader in(text, name);
     const auto n = in.next(1, largest_n, "the number of columns");
     const auto m = in.next(1, largest_n, "the number of rows");
+    if (m > n) {
+        in.hint(", in a matrix with more rows than columns, which looks transposed");
+    }
     // A number and a blank take two bytes, so a file can't announce more than it holds.
     if (n + m > in.bytes_left()) {
         in.fail("weights of " + std::to_string(n) + " columns and " + std::to_string(m) +
@@ -440,8 +302,12 @@ ldpc_code::sptr ldpc_code::parse_qc(std::istream& text, const std::string& name)
                     in_file(most_ones < most_edges));
         }
     }
+    if (!in.ends() && in.digit_next()) {
+        sent_columns(in, code);
+    }
     std::vector<int> visited;
     lines_behind(in, code, &visited);
+    code.most_eliminated = std::min(code.most_eliminated, eliminated_a_byte * in.bytes());
     code.add_rows_of_circulants();
     if (!visited.empty()) {
         code.visit_block_rows(visited);

@@ -7,8 +7,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-using graph = ldpc_tables::nr5g_graph;
-
 void require(bool valid, const std::string& what, int value)
 {
     if (!valid) {
@@ -17,15 +15,21 @@ void require(bool valid, const std::string& what, int value)
     }
 }
 
-float scale(const graph& of, int rows)
+//! Between numbers of rows in the table it is interpolated.
+ldpc_default_factor factor(const std::string& graph_name, int rows)
 {
-    const auto* above =
-        std::find_if(of.first_factor, of.last_factor, [rows](const graph::factor& f) {
-            return f.rows >= rows;
-        });
-    const auto* below = above->rows == rows ? above : above - 1;
-    const int step = std::max(1, above->rows - below->rows);
-    return below->scale + (above->scale - below->scale) * (rows - below->rows) / step;
+    const std::string family = "nr5g " + graph_name + ", rows";
+    const auto at = [&](int r) { return find_default_factor(family, std::to_string(r)); };
+    int below = rows, above = rows;
+    while (!at(below)) {
+        --below;
+    }
+    while (!at(above)) {
+        ++above;
+    }
+    const float first = at(below)->factor, last = at(above)->factor;
+    const int step = std::max(1, above - below);
+    return { first + (last - first) * (rows - below) / step, at(below)->closes };
 }
 
 // Layered decoding in the order of the base graph begins with the densest rows, all but
@@ -72,7 +76,7 @@ ldpc_code::sptr ldpc_code::nr5g(int base_graph, int lifting_size, int rows, int 
     }
     code.n = (table.systematic + rows) * z;
     code.systematic = true;
-    code.scale = scale(table, rows);
+    code.factor = factor(graph_name, rows);
     auto& blocks = code.circulants;
     blocks.lifting_size = z;
     blocks.block_rows = rows;

@@ -182,9 +182,7 @@ ldpc_code::sptr ldpc_code::regular(int n, int column_weight, int row_weight)
     code.name = "regular " + std::to_string(n) + " (" + std::to_string(column_weight) +
                 ", " + std::to_string(row_weight) + ")";
     code.n = n;
-    // (1024, 512) at 1.8 dB and 20 iterations: .75 fails 8.0e-2 of the frames, .8125
-    // 6.9e-2, .875 8.9e-2.
-    code.scale = .8125f;
+    code.factor = default_factor("regular, column weight", std::to_string(column_weight));
     code.circulants = grown.circulants();
     code.add_rows_of_circulants();
     return ldpc_code_builder::build(std::move(code));

@@ -34,7 +34,7 @@ ldpc_code::sptr build(const ldpc_tables::staircase_code& table,
     code.name = family + " " + std::to_string(n) + " " + table.rate;
     code.n = n;
     code.systematic = true;
-    code.scale = table.scale;
+    code.factor = default_factor(family, table.rate);
     auto& blocks = code.circulants;
     blocks.lifting_size = n / block_columns;
     blocks.block_rows = rows;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/bit_matrix.h"
+#include "kernels/ldpc/dependent_columns.h"
 #include "kernels/ldpc/ldpc_code_builder.h"
 #include <algorithm>
 
@@ -27,8 +28,6 @@ struct column_lists {
         }
     }
 };
-
-constexpr double largest_elimination = 2147483648.0; // bits: 256 MiB
 
 } // namespace
 
@@ -124,11 +123,15 @@ std::vector<int> free_columns(const ldpc_code_description& code)
 
     // The rest by elimination on packed words.
     const int columns = column + 1;
-    if (static_cast<double>(left) * columns > largest_elimination) {
+    if (int64_t{ left } * columns > code.most_eliminated) {
         throw std::invalid_argument(
             code.name + ": the rank of this matrix takes elimination of " +
             std::to_string(left) + " rows of " + std::to_string(columns) +
-            " bits, and at most 2^31 bits are allowed");
+            " bits, and at most " +
+            (code.most_eliminated < code.eliminated_at_all
+                 ? std::to_string(code.most_eliminated) +
+                       " bits are allowed in a file of this length"
+                 : std::string("2^31 bits are allowed")));
     }
     bit_matrix dense(left, columns);
     int row = 0;
@@ -143,27 +146,8 @@ std::vector<int> free_columns(const ldpc_code_description& code)
         }
         ++row;
     }
-    std::vector<int> open(left);
-    for (int i = 0; i < left; ++i) {
-        open[i] = i;
-    }
-    for (; column >= 0; --column) {
-        if (shortened[column]) {
-            continue;
-        }
-        const auto pivot = std::find_if(
-            open.begin(), open.end(), [&](int r) { return dense.get(r, column); });
-        if (pivot == open.end()) {
-            free.push_back(column);
-            continue;
-        }
-        const int by = *pivot;
-        open.erase(pivot);
-        for (const int r : open) {
-            if (dense.get(r, column)) {
-                dense.add_up_to(column, r, dense, by);
-            }
-        }
+    for (const int dependent : dependent_columns(dense, columns, shortened)) {
+        free.push_back(dependent);
     }
     std::reverse(free.begin(), free.end());
     return free;

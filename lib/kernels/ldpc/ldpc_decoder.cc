@@ -25,6 +25,11 @@
 //   the least certain, and there min-sum overestimates most. The weight takes this back
 //   for codes of high rate, which are done in a few iterations. The law stands in
 //   docs/conventions.md, what it gains in docs/performance.md.
+// - Only codes with long chains come closer to 1 (ldpc_default_factors.cc says which).
+//   Others lose by it where there are many iterations: of 1500 frames of CCSDS AR4JA, k =
+//   1024, rate 1/2, at 1.22 dB and 50 iterations, 297 fail with .72 fixed, 294 with the
+//   factor that rises and settles, 386 with the one that comes closer to 1; with 20
+//   iterations 661, 579 and 562.
 // - Sum-product is computed pair by pair, forwards and backwards along a check's bits:
 //   |a + b| = min(|a|, |b|) + ln(1 + e^-(|a| + |b|)) - ln(1 + e^-||a| - |b||), where +
 //   stands for the rule of two bits. It neither overflows nor loses large values, as a
@@ -74,7 +79,7 @@ std::vector<float> ldpc_decoding::scales_of(const ldpc_code& code,
         const double last = std::min(1.0, own + 1.6 * weight / wanted.max_iterations);
         for (int t = 0; t < wanted.max_iterations; ++t) {
             const double rising = last - (last - first) * std::exp2(-t / 3.0);
-            const int halvings = t / iterations_a_scale;
+            const int halvings = code.default_scale_closes() ? t / iterations_a_scale : 0;
             out[t] = static_cast<float>(1 - std::ldexp(1 - rising, -halvings));
         }
     }

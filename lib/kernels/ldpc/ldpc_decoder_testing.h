@@ -150,7 +150,8 @@ private:
             const double w = std::min(1., 2 * (1 - d_code.rate()));
             const double b = std::min(1., own + 1.6 * w / d_p.max_iterations);
             const double below = (b - own + .15 * w) / std::pow(2., iteration / 3.);
-            scale = 1 - (1 - b + below) / std::pow(2., iteration / 15);
+            const int halvings = d_code.default_scale_closes() ? iteration / 15 : 0;
+            scale = 1 - (1 - b + below) / std::pow(2., halvings);
         }
         const bool flooding = d_p.schedule == schedules::flooding;
         auto sums = d_received;

@@ -16,7 +16,6 @@ namespace gr::cudaphy::kernels::ldpc_tables {
 struct staircase_code {
     int n; //!< the length that the shifts are written for
     const char* rate;
-    float scale;    //!< of normalised min-sum, see the table
     int block_rows; //!< 12, 8, 6 or 4
     int end_shift;  //!< first parity block column: in the first and last row
     int middle_row, middle_shift; //!< and between them
@@ -42,7 +41,6 @@ struct dvb_code {
 
     const char* frame;
     const char* rate;
-    float scale;
     int n, k;                  //!< before anything is left out
     std::array<run, 8> runs;   //!< in the order of the groups; behind the last one zeros
     const uint16_t* addresses; //!< group after group
@@ -60,7 +58,6 @@ struct block_circulant {
 //! A CCSDS code that is listed circulant by circulant, by row, then column, then shift.
 struct circulant_code {
     int lifting_size, block_rows, block_columns;
-    float scale;
     const block_circulant* begin;
     const block_circulant* end;
 };
@@ -98,13 +95,6 @@ struct nr5g_graph {
     int rows, systematic; //!< block rows; block columns of the information, K_b
     const nr5g_circulants* begin;
     const nr5g_circulants* end;
-    //! Numbers of rows and the scale of each, ascending; between them it is interpolated.
-    struct factor {
-        int rows;
-        float scale;
-    };
-    const factor* first_factor;
-    const factor* last_factor;
 
     //! The sets of lifting sizes of table 5.3.2-1 are base · 2^j up to 384.
     static constexpr int bases[8] = { 2, 3, 5, 7, 9, 11, 13, 15 };

@@ -4,10 +4,6 @@
 
 // CCSDS 131.0-B-5 (telemetry): section 7.4 with tables 7-3 and 7-4 (AR4JA), section 7.3
 // with table 7-1 (C2). CCSDS 231.0-B-4 (telecommand): section 4.2.2 (TC).
-//
-// scale: as in ldpc_tables_wifi.cc, with 50 iterations for TC and AR4JA. AR4JA k = 4096,
-// rate 1/2, 1.3 dB: .625 fails 5.2e-2 of the frames, .6875 4.4e-3, .75 9.8e-3, .8125
-// 6.6e-2. C2, 3.6 dB: .625 7.9e-2, .6875 6.0e-2, .75 6.4e-2, .875 2.4e-1.
 
 namespace gr::cudaphy::kernels::ldpc_tables {
 namespace {
@@ -46,9 +42,9 @@ constexpr block_circulant c2[] = {
 
 } // namespace
 
-const circulant_code ccsds_tc_128{ 16, 4, 8, .81f, tc_128, std::end(tc_128) };
-const circulant_code ccsds_tc_512{ 64, 4, 8, .75f, tc_512, std::end(tc_512) };
-const circulant_code ccsds_c2{ 511, 2, 16, .71f, c2, std::end(c2) };
+const circulant_code ccsds_tc_128{ 16, 4, 8, tc_128, std::end(tc_128) };
+const circulant_code ccsds_tc_512{ 64, 4, 8, tc_512, std::end(tc_512) };
+const circulant_code ccsds_c2{ 511, 2, 16, c2, std::end(c2) };
 
 // clang-format off
 const std::array<ar4ja_block, 39> ar4ja_blocks{ {

@@ -4,9 +4,6 @@
 // The shifts of IEEE 802.16e-2005, section 8.4.9.2.5, for n = 2304,
 // as independent publications agree on them. In one place they do not: the last row of
 // rate 5/6 begins with 50 in most of them and with 68 in others.
-//
-// scale: as in ldpc_tables_wifi.cc, for n = 2304; n = 576 has its best about .04 higher.
-// n = 2304, rate 1/2, 1.4 dB: .75 fails 1.4e-1 of the frames, .8125 9.8e-2, .875 1.5e-1.
 
 namespace gr::cudaphy::kernels::ldpc_tables {
 namespace {
@@ -73,12 +70,12 @@ constexpr int8_t r5_6[] = {
 } // namespace
 
 const std::array<staircase_code, 6> wimax{ {
-    { 2304, "1/2", .81f, 12, 7, 5, 0, r1_2 },
-    { 2304, "2/3A", .79f, 8, 1, 4, 0, r2_3a },
-    { 2304, "2/3B", .77f, 8, 95, 6, 0, r2_3b },
-    { 2304, "3/4A", .75f, 6, 48, 3, 0, r3_4a },
-    { 2304, "3/4B", .75f, 6, 0, 2, 80, r3_4b },
-    { 2304, "5/6", .78f, 4, 80, 1, 0, r5_6 },
+    { 2304, "1/2", 12, 7, 5, 0, r1_2 },
+    { 2304, "2/3A", 8, 1, 4, 0, r2_3a },
+    { 2304, "2/3B", 8, 95, 6, 0, r2_3b },
+    { 2304, "3/4A", 6, 48, 3, 0, r3_4a },
+    { 2304, "3/4B", 6, 0, 2, 80, r3_4b },
+    { 2304, "5/6", 4, 80, 1, 0, r5_6 },
 } };
 
 } // namespace gr::cudaphy::kernels::ldpc_tables

@@ -92,6 +92,40 @@ BOOST_AUTO_TEST_CASE(
                 decode(wifi, whole_words(1, first), noisy));
 }
 
+BOOST_AUTO_TEST_CASE(only_codes_that_need_it_come_closer_to_1)
+{
+    ldpc_decoder::parameters p;
+    p.max_iterations = 60;
+    const auto scales = [&](const ldpc_code::sptr& code) {
+        BOOST_TEST(code->default_scale() > 0.5f);
+        return ldpc_decoding::scales_of(*code, p);
+    };
+    for (const auto& code : { ldpc_code::ccsds("ar4ja", 1024, "1/2"),
+                              ldpc_code::ccsds("tc", 64),
+                              ldpc_code::wifi(648, "1/2"),
+                              ldpc_code::wimax(576, "2/3A"),
+                              ldpc_code::nr5g(1, 16, 46),
+                              ldpc_code::ten_gbase_t(),
+                              ldpc_code::regular() }) {
+        BOOST_TEST_CONTEXT(code->name())
+        {
+            const auto all = scales(code);
+            BOOST_TEST(!code->default_scale_closes());
+            BOOST_TEST(std::is_sorted(all.begin(), all.end()));
+            BOOST_TEST(all.front() < code->default_scale());
+            BOOST_TEST(all.back() > code->default_scale());
+            BOOST_TEST(all.back() < code->default_scale() + 0.03f);
+        }
+    }
+    for (const auto& code : { ldpc_code::dvbs2("short", "3/5"),
+                              ldpc_code::dvbs2x("short", "7/15"),
+                              ldpc_code::dvbt2("short", "3/5"),
+                              hamming() }) {
+        BOOST_TEST(code->default_scale_closes(), code->name());
+        BOOST_TEST(scales(code).back() > 0.96f, code->name());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_hamming_code_corrects_every_single_weak_error)
 {
     const auto code = hamming();

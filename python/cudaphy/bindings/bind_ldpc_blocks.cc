@@ -15,6 +15,8 @@ void bind_ldpc_blocks(py::module& m)
 {
     block_class<ldpc_encoder>(m, "ldpc_encoder", R"(LDPC encoder.
 
+ldpc_encoder(code, length_tag_key="", backend="auto", device=0, max_batch=0, max_latency=0.0, *, packed_input=False, packed_output=False, codes=None, code_tag_key="ldpc_code")
+
 In: bytes, a bit each, k an information word; out: bytes, n a codeword.
 
 packed_input, packed_output: eight bits a byte, the first one highest, ceil(k / 8) or ceil(n / 8) bytes a word.
@@ -56,9 +58,11 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
 
     block_class<ldpc_decoder>(m, "ldpc_decoder", R"(LDPC decoder.
 
+ldpc_decoder(code, max_iterations=20, scale=0.0, early_stop=True, output="info", on_failure="mark", llr_positive=0, length_tag_key="", backend="auto", device=0, max_batch=0, max_latency=0.0, *, type="float", packed=False, soft_output=False, word_tags="all", algorithm="normalized_min_sum", offset=0.5, schedule="layered", arithmetic="auto", llr_steps=0.0, llr_scale=1.0, stop_crc="", codes=None, code_tag_key="ldpc_code")
+
 In: n LLRs a codeword (docs/conventions.md), floats, or with type "float16" shorts (IEEE 754 binary16), with "int8" bytes. Out 0: bytes, a bit each: output "info": k, "codeword": n. Out 1, with soft_output: floats, the LLR of each of these bits after decoding. Tags on each word's first item: 'iterations' (long), 'ldpc_ok' (bool: every parity check holds, apart from those with a parity bit of their own, or stop_crc), 'nan_llrs' (long, where LLRs came as NaN).
 
-max_iterations: 1 to 1000. scale: fixed factor of min-sum; 0: rises from the code's own.
+max_iterations: 1 to 1000. scale: fixed factor of min-sum; 0: rises about the code's own, default_scale.
 early_stop: stop each word as soon as it is decoded.
 on_failure: "mark" puts out hard decisions, "drop" nothing. word_tags: "all" words have these tags, or "failed" ones, and those with NaN; tags limit the rate of short codes on a GPU. llr_positive: the bit that a positive LLR means.
 type: "float", "float16" or "int8". packed: eight bits a byte, the first one highest, a word's last byte filled with zeros.

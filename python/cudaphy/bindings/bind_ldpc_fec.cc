@@ -41,7 +41,9 @@ void bind_ldpc_fec(py::module& m)
 
 For fec.extended_decoder, fec.decoder, fec.tagged_decoder and fec.async_decoder: n floats a codeword in, positive for bit 1 as everywhere in gr-fec; k bits out. One call decodes `batch` codewords (1 to 65536), or as many as the frame size holds that tagged and async decoder set.
 
-make(code, batch=1, backend="auto", device=0), and by name max_iterations, scale, early_stop, algorithm, offset, schedule, arithmetic, llr_steps, llr_scale and stop_crc as of ldpc_decoder; info_bits="code": the information bits stand where the code has them, "last": where GNU Radio's own LDPC encoder puts them for the same alist file, the last columns if the others are independent.
+ldpc_decoder_def.make(code, batch=1, backend="auto", device=0, *, max_iterations=20, scale=0.0, early_stop=True, algorithm="normalized_min_sum", offset=0.5, schedule="layered", arithmetic="auto", llr_steps=0.0, llr_scale=1.0, stop_crc="", info_bits="code")
+
+max_iterations to stop_crc: as of ldpc_decoder. info_bits: "code", the information bits stand where the code has them, or "last", where GNU Radio's own LDPC encoder puts them for the same alist file, the last columns if the others are independent.
 
 Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
         .def_static("make",
@@ -67,7 +69,9 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
 
 For fec.extended_encoder, fec.encoder, fec.tagged_encoder and fec.async_encoder: k bits a word in, n out. One call encodes `batch` words (1 to 65536), or as many as the frame size holds.
 
-make(code, batch=1, backend="auto", device=0, info_bits="code"). info_bits: "code", the information bits stand where the code has them, or "last", where GNU Radio's own LDPC encoder and decoder have them for the same alist file.
+ldpc_encoder_def.make(code, batch=1, backend="auto", device=0, info_bits="code")
+
+info_bits: "code", the information bits stand where the code has them, or "last", where GNU Radio's own LDPC encoder and decoder have them for the same alist file.
 
 Raises ValueError for a parameter out of range, BackendUnavailable.)")
         .def_static(

@@ -24,9 +24,11 @@ void bind_ldpc_pdu(py::module& m)
 {
     block_class<ldpc_encoder_pdu>(m, "ldpc_encoder_pdu", R"(LDPC encoder of PDUs.
 
+ldpc_encoder_pdu(code, *, packed_input=False, packed_output=False, backend="auto", device=0, max_batch=0, codes=None, code_tag_key="ldpc_code")
+
 Message port pdus in: u8 vectors of k bits a word, one a byte, or packed_input eight, the first one highest; pdus out: u8 vectors of n bits a codeword, or packed_output; the metadata as it came. Port fail: a PDU that can't be encoded, as it came, with `reason` in its metadata, one of a few symbols, and, where the length is wrong, `received` and `expected` (longs: its items, and those of a word).
 
-By name: packed_input, packed_output, backend="auto", device=0, max_batch=0 (codewords in one launch at most, 0: automatic), codes and code_tag_key="ldpc_code": further codes, a dict name -> ldpc_code, or a list; the metadata names the PDU's code under code_tag_key: a symbol, or a number, 0 for `code`, 1 for the first of codes.
+backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU; max_batch: codewords in one launch at most, 0: automatic. codes: further codes, a dict name -> ldpc_code, or a list; the metadata names the PDU's code under code_tag_key: a symbol, or a number, 0 for `code`, 1 for the first of codes.
 
 Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
         .def(py::init([](code_ptr code, const py::kwargs& options) {
@@ -47,9 +49,11 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
 
     block_class<ldpc_decoder_pdu>(m, "ldpc_decoder_pdu", R"(LDPC decoder of PDUs.
 
+ldpc_decoder_pdu(code, *, max_iterations=20, scale=0.0, early_stop=True, output="info", llr_positive=0, algorithm="normalized_min_sum", offset=0.5, schedule="layered", arithmetic="auto", llr_steps=0.0, llr_scale=1.0, packed=False, stop_crc="", soft_output=False, backend="auto", device=0, max_batch=0, codes=None, code_tag_key="ldpc_code")
+
 Message port pdus in: vectors of n LLRs a codeword (docs/conventions.md), f32, or s8, or u8 whose bytes are int8 LLRs. Port ok: u8 vectors of bits, with `iterations` (long: the most that a word took), `ldpc_ok` (bool) and, where it held NaN, `nan_llrs` (long: how many) added to the metadata; port fail: the same where a codeword failed, with `frame_errors` (long) and `reason`; and PDUs that can't be decoded, as they came, with `reason`, one of a few symbols, and, where the length is wrong, `received` and `expected` (longs: its items, and those of a codeword). With soft_output, port soft: f32 vectors, the LLR of each bit after decoding.
 
-By name: max_iterations, scale, early_stop, output, llr_positive, algorithm, offset, schedule, arithmetic, llr_steps, llr_scale, packed, stop_crc as of ldpc_decoder; soft_output=False, backend="auto", device=0, max_batch=0 (codewords in one launch at most, 0: automatic), codes and code_tag_key="ldpc_code": further codes, a dict name -> ldpc_code, or a list; the metadata names the PDU's code under code_tag_key: a symbol, or a number, 0 for `code`, 1 for the first of codes.
+max_iterations to stop_crc: as of ldpc_decoder. backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU; max_batch: codewords in one launch at most, 0: automatic. codes: further codes, a dict name -> ldpc_code, or a list; the metadata names the PDU's code under code_tag_key: a symbol, or a number, 0 for `code`, 1 for the first of codes.
 
 Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
         .def(py::init([](code_ptr code, const py::kwargs& options) {

@@ -17,7 +17,7 @@ void keywords::take_codes(ldpc_codes& to)
         } catch (const py::cast_error&) {
         }
         if (!code) {
-            throw py::type_error("codes: " + py::repr(value).cast<std::string>() +
+            throw py::type_error("codes: " + shortened(py::repr(value)) +
                                  " is no ldpc_code");
         }
         to.emplace_back(name.empty() ? code->name() : name, code);
@@ -27,6 +27,10 @@ void keywords::take_codes(ldpc_codes& to)
             add(py::str(name).cast<std::string>(), code);
         }
         return;
+    }
+    if (!py::isinstance<py::iterable>(given)) {
+        throw py::type_error("codes=" + shortened(py::repr(given)) +
+                             " is neither a dict nor a list of ldpc_code");
     }
     for (const auto& code : given) {
         add("", code);

@@ -11,6 +11,20 @@ namespace gr::cudaphy::bindings {
 //! pybind11 knows no pointers to const; the class has no member that could change it.
 using code_ptr = std::shared_ptr<kernels::ldpc_code>;
 
+//! What Python shows of a value, at most 100 bytes of it.
+inline std::string shortened(const py::object& value)
+{
+    const auto text = py::str(value).cast<std::string>();
+    if (text.size() <= 100) {
+        return text;
+    }
+    size_t end = 97;
+    while (end > 0 && (text[end] & 0xc0) == 0x80) { // within a letter of UTF-8
+        --end;
+    }
+    return text.substr(0, end) + "...";
+}
+
 /*!
  * \brief Keyword arguments, taken one by one; what remains is an error.
  */
@@ -19,7 +33,12 @@ class keywords
 public:
     explicit keywords(const py::kwargs& given) : d_left(py::dict(given)) {}
 
-    //! Sets `to` if the argument is given; None leaves it as it is.
+    bool contains(const char* name) const { return d_left.contains(name); }
+    bool empty() const { return d_left.empty(); }
+    std::string names() const { return shortened(py::list(d_left)); }
+
+    //! Sets `to` if the argument is given; None leaves it as it is. \throws
+    //! py::type_error, std::invalid_argument for a whole number out of range
     template <typename T>
     void take(const char* name, T& to)
     {
@@ -33,9 +52,12 @@ public:
         try {
             to = value.cast<T>();
         } catch (const py::cast_error&) {
-            throw py::type_error(std::string(name) + "=" +
-                                 py::repr(value).cast<std::string>() +
-                                 " is of a type that this argument does not take");
+            const auto given = std::string(name) + "=" + shortened(py::repr(value));
+            if (std::is_integral<T>::value && PyLong_Check(value.ptr())) {
+                throw std::invalid_argument(given + " is out of range");
+            }
+            throw py::type_error(
+                given + " is of a type that this argument does not take" + wanted<T>());
         }
     }
     void take_codes(ldpc_codes& to);
@@ -46,6 +68,16 @@ public:
     void finish() const;
 
 private:
+    template <typename T>
+    static std::string wanted()
+    {
+        return std::is_same<T, bool>::value          ? ": True or False"
+               : std::is_same<T, std::string>::value ? ": a text"
+               : std::is_integral<T>::value          ? ": a whole number"
+               : std::is_floating_point<T>::value    ? ": a number"
+                                                     : "";
+    }
+
     py::dict d_left;
 };
 

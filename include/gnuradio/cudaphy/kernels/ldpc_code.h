@@ -148,7 +148,7 @@ public:
      *     shortened 8440-8447
      *
      * \throws code_file_error (a std::runtime_error) with the line's number; without one
-     * where the matrix as a whole is no code.
+     * where the matrix as a whole is no code. from_alist takes regular files only.
      */
     static sptr from_alist(const std::string& path);
     static sptr parse_alist(std::istream& text, const std::string& name);
@@ -165,9 +165,13 @@ public:
      *     6 2   0  0 # 4 x 2 blocks of 8 x 8
      *     punctured 24-31
      *
-     * At most 2^20 columns and 2^24 ones, and 4096 of each a byte of the file; memory
-     * grows with these, but for the elimination that finds the rank (up to 256 MiB and
-     * about a minute; see from_rows).
+     * Or behind the matrix, as AFF3CT has it, a line of ones and zeros: each stands for
+     * the same number of columns, one block column in most files, and zeros for punctured
+     * ones.
+     *
+     * At most 2^20 columns and 2^24 ones, and 4096 of each a byte of the file.
+     * Elimination that finds the rank may take a matrix of 2^31 bits, and 2^21 bits a
+     * byte of the file; the largest takes some seconds. from_qc takes regular files only.
      * \throws code_file_error as from_alist does.
      */
     static sptr from_qc(const std::string& path);
@@ -230,9 +234,12 @@ public:
     //! The columns that carry information, in the order of the information word, (k).
     const std::vector<int>& info_positions() const { return d_info; }
 
-    //! The factor of normalised min-sum decoding that suits this code, with which
-    //! ldpc_decoder begins where none is given; see docs/conventions.md for the sources.
-    float default_scale() const { return d_scale; }
+    //! The best fixed factor of normalised min-sum decoding for this code, about which
+    //! ldpc_decoder's rises where none is given; docs/conventions.md has the sources.
+    float default_scale() const { return d_factor; }
+    //! Whether that factor comes closer to 1 every 15 iterations, which resolves bits
+    //! that stay undecided, as codes with long chains of bits of two checks each need it.
+    bool default_scale_closes() const { return d_closes; }
 
     //! Whether `columns` (variables() bits, one a byte) fulfil every parity check.
     bool is_codeword(const uint8_t* columns) const;
@@ -249,6 +256,28 @@ public:
     //! Whether `columns` fulfil every telling check.
     bool is_decoded(const uint8_t* columns) const;
 
+    //! Whether both have the same H, send the same bits of it, carry information in the
+    //! same ones and are decoded alike; names do not matter.
+    friend CUDAPHY_API bool operator==(const ldpc_code&, const ldpc_code&);
+    friend bool operator!=(const ldpc_code& a, const ldpc_code& b) { return !(a == b); }
+    //! Equal codes have equal ones.
+    size_t hash() const;
+
+    //! What a code consists of, under the names of the methods that give it: to keep a
+    //! code elsewhere.
+    struct parts {
+        std::string name;
+        int variables = 0;
+        std::vector<int> row_start, columns, punctured, shortened;
+        std::vector<std::vector<int>> layers;
+        ldpc_circulants circulants;
+        float default_scale = 0;
+        bool default_scale_closes = true;
+    };
+    //! The code of these parts. \throws std::invalid_argument for parts that do not fit
+    //! each other, or from which nobody could have made a code.
+    static sptr restore(parts);
+
 private:
     ldpc_code() = default;
     friend class ldpc_code_builder;
@@ -260,7 +289,8 @@ private:
     ldpc_circulants d_circulants;
     std::vector<char> d_telling;
     std::vector<std::vector<int>> d_layers;
-    float d_scale = 0.75f;
+    float d_factor = 0;
+    bool d_closes = true;
 };
 
 } // namespace gr::cudaphy::kernels

@@ -19,10 +19,11 @@ namespace gr::cudaphy::kernels {
  *
  * The rule of a check, over its other bits n':
  * - normalised (scaled) min-sum: r_n = s · ∏ sign(q_n') · min |q_n'|. The factor s is
- *   `scale`; or, where that is 0, rises from iteration to iteration, from below the best
- *   fixed one, default_scale(), towards 1: docs/conventions.md, "Default factor of
- *   min-sum". (Chen and Fossorier, IEEE Trans. Commun. 50(3), 2002; Lu Zouchen, CETC,
- *   2018.)
+ *   `scale`; or, where that is 0, rises from iteration to iteration, from below the
+ *   code's best fixed one, default_scale(), to above it, and for codes of
+ *   default_scale_closes() on towards 1: docs/conventions.md, "Default factor of
+ *   min-sum". (Chen and Fossorier, IEEE Trans.
+ * Commun. 50(3), 2002; Lu Zouchen, CETC, 2018.)
  * - offset min-sum: r_n = ∏ sign(q_n') · max(0, min |q_n'| − offset). (Chen et al., IEEE
  *   Trans. Commun. 53(8), 2005.)
  * - sum-product: r_n = 2 artanh ∏ tanh(q_n' / 2). (Gallager, 1963.)
@@ -78,7 +79,7 @@ public:
 
     struct parameters {
         int max_iterations = 20; //!< 1..1000
-        //! Fixed factor of min-sum, above 0 to 1; 0: rising from the code's own.
+        //! Fixed factor of min-sum, above 0 to 1; 0: rising about the code's own.
         float scale = 0;
         bool early_stop = true;   //!< false: always max_iterations
         bool whole_words = false; //!< output n bits instead of the k information bits

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Default decoders of the standards' codes against their best fixed factor of min-sum.
+
+As a test, it takes codes in a random order for 40 s. By hand: "--all" takes them all, with more frames;
+"--all ar4ja" those with that in their names; "--measure" looks for the factors and prints the
+lines of POINTS anew (hours for all of them on two cores); "--seconds 600" is time for each code then.
+"""
+
+import argparse
+import os
+import sys
+import time
+import unittest
+import zlib
+
+import numpy as np
+from gnuradio import cudaphy
+from qa_support import BACKEND, need_backend
+from qa_support.ldpc_points import POINTS
+
+ARITHMETICS = "float32", "int8"
+MARGIN = 0.05  # dB
+
+
+def iterations_of(name):
+    """Those that the points are measured with."""
+    if name.startswith(("ccsds family=ar4ja", "ccsds family=tc")):
+        return 50
+    return 25 if name.startswith("dvb") else 10 if name.startswith("nr5g") else 20
+
+
+class channel:
+    """Random words of a code over BPSK and white noise: the same ones and the same noise for all
+    that is compared."""
+
+    def __init__(self, name, frames, seed):
+        self.code, self.frames = cudaphy.code_from_text(name), frames
+        self._seed = [zlib.crc32(name.encode()), seed]
+        self._piece = max(1, min(frames, (1 << 22) // self.code.n))
+
+    def errors(self, eb_n0, *settings):
+        """The frame errors of decoders with each of the settings."""
+        sigma = np.float32((0.5 / self.code.rate / 10 ** (eb_n0 / 10)) ** 0.5)
+        found = np.zeros(len(settings), int)
+        for first in range(0, self.frames, self._piece):
+            random = np.random.default_rng([*self._seed, first])
+            words = min(self._piece, self.frames - first)
+            info = random.integers(0, 2, (words, self.code.k), np.uint8)
+            sent = cudaphy.ldpc_encode(self.code, info, BACKEND)
+            llr = random.standard_normal(sent.shape, np.float32) * sigma
+            llr += 1 - 2 * sent.astype(np.float32)
+            llr *= 2 / sigma**2
+            for i, each in enumerate(settings):
+                got = cudaphy.ldpc_decode(self.code, llr, backend=BACKEND, **each)[0]
+                found[i] += (got != info).any(1).sum()
+        return found
+
+
+def compared(name, frames, seed):
+    """(default's errors at the margin above, best fixed factor's at the point) of each arithmetic."""
+    eb_n0, *factors = POINTS[name]
+    words = channel(name, frames, seed)
+    for arithmetic, factor in zip(ARITHMETICS, factors):
+        how = {"max_iterations": iterations_of(name), "arithmetic": arithmetic}
+        (default,) = words.errors(eb_n0 + MARGIN, how)
+        (fixed,) = words.errors(eb_n0, {**how, "scale": factor})
+        yield arithmetic, int(default), int(fixed)
+
+
+def frames_of(name, seconds):
+    """So many that a comparison takes about that long on two cores of 2023."""
+    return max(32, int(seconds * 4e6 / cudaphy.code_from_text(name).n))
+
+
+class qa_ldpc_default_factors(unittest.TestCase):
+    def check(self, name, frames, seed):
+        for arithmetic, default, fixed in compared(name, frames, seed):
+            with self.subTest(code=name, arithmetic=arithmetic):
+                # Both counts vary, and in part together.
+                self.assertLessEqual(default, fixed + 3 * max(fixed, 4) ** 0.5)
+                # The published rate at the point is one to three in ten.
+                self.assertLess(fixed, 0.4 * frames + 4 * frames**0.5)
+
+    def test_default_decoders_are_within_a_twentieth_of_a_decibel_of_the_best_factor(
+        self,
+    ):
+        seed = int(os.environ.get("CUDAPHY_TEST_SEED", time.time_ns() % 1000000))
+        print(f"CUDAPHY_TEST_SEED={seed}")
+        names = list(np.random.default_rng(seed).permutation(list(POINTS)))
+        # Where a rising factor has hurt before.
+        names.sort(key=lambda name: "tc k=" not in name and "ar4ja k=4096" not in name)
+        ends = time.monotonic() + 40
+        for name in names:
+            if time.monotonic() > ends:
+                break
+            self.check(name, frames_of(name, 0.25), seed)
+
+    def test_every_point_is_of_a_code_with_a_factor_above_a_half(self):
+        for name, (_, *factors) in POINTS.items():
+            self.assertTrue(all(0.5 <= factor <= 1 for factor in factors), name)
+
+
+def point_of(name, seconds):
+    """Eb/N0 where 0.1 to 0.2 of the frames fail with the table's factor fixed."""
+    code = cudaphy.code_from_text(name)
+    how = {"max_iterations": iterations_of(name), "scale": code.default_scale}
+    words = channel(name, max(150, min(2000, (1 << 21) // code.n)), 7)
+    low, high = -3.0, 12.0
+    while high - low > 0.01:
+        middle = round((low + high) / 2, 2)
+        rate = words.errors(middle, how)[0] / words.frames
+        if 0.1 <= rate <= 0.2:
+            break
+        low, high = (middle, high) if rate > 0.2 else (low, middle)
+    return middle
+
+
+def measure(name, seconds):
+    """Prints what POINTS has of a code, with the best factors of a grid, and a comment line."""
+    eb_n0, found, text = point_of(name, seconds), [], []
+    code = cudaphy.code_from_text(name)
+    steps = np.arange(-4, 5) * 0.025
+    factors = [
+        round(float(s), 4)
+        for s in code.default_scale + steps
+        if s + code.default_scale <= 1
+    ]
+    words = channel(name, frames_of(name, seconds / 40), 3)
+    for arithmetic in ARITHMETICS:
+        how = {"max_iterations": iterations_of(name), "arithmetic": arithmetic}
+        fixed = words.errors(eb_n0, *({**how, "scale": each} for each in factors))
+        default, above = words.errors(eb_n0, how)[0], words.errors(eb_n0 + MARGIN, how)[0]
+        found.append(factors[int(fixed.argmin())])
+        slope = np.log(max(default, 1) / max(above, 1)) / MARGIN
+        loss = np.log(max(default, 1) / max(fixed.min(), 1)) / max(slope, 1)
+        text.append(f"{default} default, {fixed.min()} fixed, {loss:+.3f} dB")
+    print(f"    {name!r}: ({eb_n0}, {found[0]}, {found[1]}),", flush=True)
+    print(f"    # {words.frames} frames: {'; '.join(text)}", flush=True)
+
+
+def by_hand():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="parts of codes' names")
+    parser.add_argument("--all", action="store_true", help="compare, do not test")
+    parser.add_argument("--measure", action="store_true", help="look for the factors")
+    parser.add_argument("--seconds", type=float, default=20, help="for each code")
+    wanted = parser.parse_args()
+    need_backend()
+    wrong = 0
+    for name in POINTS:
+        if wanted.names and not any(part in name for part in wanted.names):
+            continue
+        if wanted.measure:
+            measure(name, wanted.seconds)
+            continue
+        frames = frames_of(name, wanted.seconds / 4)
+        for arithmetic, default, fixed in compared(name, frames, 1):
+            worse = default > fixed + 2 * max(fixed, 4) ** 0.5
+            wrong += worse
+            print(
+                f"{name:44s} {arithmetic:8s} {frames:7d} frames: {default:6d} default at "
+                f"+{MARGIN} dB, {fixed:6d} best factor{' WORSE' if worse else ''}",
+                flush=True,
+            )
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    if "--all" in sys.argv or "--measure" in sys.argv:
+        sys.exit(by_hand())
+    need_backend()
+    unittest.main()
