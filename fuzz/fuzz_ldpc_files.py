@@ -27,7 +27,7 @@ BYTES = b"0123456789 -/\n\r\t#.x\xff\x00,"
 MEMORY = 4 << 30
 # Seconds of a core that a file may take: reading, and the largest elimination that its length
 # allows; and how many times as many by the clock, where others hold the cores.
-READING, ELIMINATION, PATIENCE = 2.0, 20.0, 10
+READING, ELIMINATION, PATIENCE = 2.0, 30.0, 10
 
 
 def alist_text(code):
