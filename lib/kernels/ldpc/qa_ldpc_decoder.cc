@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE ldpc_decoder
 #include "kernels/ldpc/ldpc_decoder_testing.h"
+#include "kernels/ldpc/ldpc_schedule.h"
 #include <algorithm>
 #include <set>
 
