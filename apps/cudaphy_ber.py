@@ -8,6 +8,7 @@ and a picture with confidence intervals, published curves, uncoded theory and th
 import argparse
 import inspect
 import sys
+import warnings
 from pathlib import Path
 
 from gnuradio import cudaphy
@@ -419,21 +420,32 @@ def run(arguments):
     return True
 
 
+def say(problem):
+    """A message that disturbs neither table nor progress bar."""
+    tqdm.write(f"cudaphy_ber: {problem}", file=sys.stderr)
+
+
 def main():
     arguments = parser().parse_args()
     try:
-        return 0 if run(arguments) else 1
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda text, *_, **__: say(text)
+            return 0 if run(arguments) else 1
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return INTERRUPTED
     except cudaphy.BackendUnavailable as problem:
-        print(f"cudaphy_ber: skipped: {problem}", file=sys.stderr)
+        say(f"skipped: {problem}")
         return UNAVAILABLE
     except ValueError as problem:
-        print(f"cudaphy_ber: {problem}", file=sys.stderr)
+        say(problem)
         return USAGE
     except OSError as problem:
-        print(f"cudaphy_ber: {problem}", file=sys.stderr)
+        say(problem)
+        return 1
+    except MemoryError as problem:
+        say(f"too little memory: {str(problem) or 'choose a smaller --batch'}")
         return 1
 
 

@@ -137,6 +137,30 @@ class qa_cudaphy_ber(unittest.TestCase):
         (row,) = self.rows()
         self.assertGreaterEqual(int(row["frames"]), 100)
 
+    def test_goes_on_after_a_torn_line(self):
+        run = ("--code", SHORT, "--batch", 100, "--csv", self.csv, "--errors", 30)
+        self.good(*run, "--eb-n0", "1,1.5")
+        whole = self.csv.read_bytes()
+        self.csv.write_bytes(whole[:-2])
+        done = ber(*run, "--eb-n0", "1,1.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "^cudaphy_ber: .*the last line is torn")
+        self.assertNotIn("Warning", done.stderr)
+        self.assertEqual(done.stdout.count("from the file"), 1)
+        rows = csv.DictReader(whole.decode().splitlines())
+        same = [
+            [(r["frames"], r["bit_errors"]) for r in each] for each in (rows, self.rows())
+        ]
+        self.assertEqual(*same)
+
+    def test_a_full_disk_is_an_error_that_names_the_file(self):
+        run = ("--code", SHORT, "--batch", 100, "--errors", 30, "--eb-n0", 1)
+        for output in ("--csv", "--png"):
+            done = ber(*run, output, "/dev/full")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("No space left", done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+
     def test_simulates_other_modulations_and_files_with_codes(self):
         matrix = self.folder / "a.qc"
         matrix.write_text("4 2 8\n0 1 0 -1\n3 5 -1 0\n")

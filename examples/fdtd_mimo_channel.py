@@ -18,6 +18,7 @@ import link_tools
 import mimo_ofdm_link
 import numpy as np
 from gnuradio import cudaphy
+from gnuradio.cudaphy.whole_files import write_whole
 
 LIGHT = 299792458.0
 ANTENNAS = 4
@@ -376,7 +377,7 @@ def main():
     room, taps, good = channel(arguments, backends)
     arguments.output.mkdir(parents=True, exist_ok=True)
     path = arguments.output / "fdtd_mimo_channel.npy"
-    np.save(path, taps)
+    write_whole(path, lambda beside: np.save(beside, taps))
     print(f"taps: {path}, at {arguments.bandwidth / 1e6:g} Msamples/s")
     describe(taps)
     good &= check_estimate(taps, arguments, backends[0])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gnuradio import blocks, cudaphy, digital, gr
 from gnuradio.cudaphy.error_rate_plots import STYLE
+from gnuradio.cudaphy.whole_files import write_whole
 from tqdm import tqdm
 
 BACKENDS = ("auto", "cuda", "cpu", "reference")
@@ -217,7 +218,7 @@ def styled_pyplot():
 def save(figure, arguments, name):
     arguments.output.mkdir(parents=True, exist_ok=True)
     path = arguments.output / name
-    figure.savefig(path, dpi=150)
+    write_whole(path, lambda beside: figure.savefig(beside, dpi=150))
     print(f"\npicture: {path}")
 
 

@@ -13,6 +13,7 @@ free sight arrives when it should; once the antenna is silent, the waves die awa
 import link_tools
 import numpy as np
 from gnuradio import blocks, cudaphy, gr
+from gnuradio.cudaphy.whole_files import write_whole
 from tqdm import tqdm
 
 C = 299792458.0
@@ -198,7 +199,8 @@ def animate(planes, arguments):
         pictures.append(picture)
     arguments.output.mkdir(parents=True, exist_ok=True)
     path = arguments.output / "wave_in_a_room.gif"
-    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=60, loop=0)
+    options = {"append_images": pictures[1:], "duration": 60, "loop": 0}
+    write_whole(path, lambda beside: pictures[0].save(beside, save_all=True, **options))
     print(f"\nanimation: {path}")
 
 

@@ -18,6 +18,7 @@ from .ldpc import ldpc_decode, ldpc_encode
 from .mimo import demap
 
 UNCODED_LENGTH = 1000
+LONGEST_NAME = 200  # characters; none of a family has as many
 FILES = {"alist": "from_alist", "qc": "from_qc"}
 
 
@@ -44,6 +45,10 @@ def code_from_text(text):
         with open(path, "rb"):
             pass  # says so itself where it can't be read
         return getattr(_native.ldpc_code, FILES[kind])(path)
+    if len(text) > LONGEST_NAME:
+        raise ValueError(
+            f'code "{text[:50]}..." has {len(text)} characters, more than {LONGEST_NAME}'
+        )
     try:
         family, *words = shlex.split(text) or [""]
     except ValueError as problem:

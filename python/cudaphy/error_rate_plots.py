@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pictures of error-rate curves, with confidence, references, theory and the Shannon limit."""
 
+from pathlib import Path
+
 import numpy as np
 
 from .error_rate_link import constellation_of
 from .error_rate_theory import shannon_limit_db, uncoded_bit_error_rate
+from .whole_files import write_whole
 
 COLORS = ("#1f6fb4", "#e07b00", "#2a9d5c", "#c43c39", "#7a5cb0", "#8c6d31", "#d16ba5")
 MARKERS = "os^vDP*"
@@ -109,7 +112,8 @@ def draw_error_rates(curves, path, references=(), title=None):
     curves: error_rate_files.curve objects, with 95 % confidence; references: error_rate_files.reference
     objects, dotted, of frame error rates. Uncoded theory is drawn where its constellation has a closed
     form, the Shannon limit of each rate and constellation as a vertical line.
-    path: its suffix names the format. Raises ValueError without curves and references, OSError.
+    path: its suffix names the format, PNG if there is none. The file is whole, or as it was before.
+    Raises ValueError without curves and references, OSError.
     """
     import matplotlib
 
@@ -131,7 +135,8 @@ def draw_error_rates(curves, path, references=(), title=None):
                 _draw_curve(axis, curve.sorted_points(), what, color, marker, label)
         _draw_references(axes[0], references)
         _finish(figure, axes, curves, references, title)
-        figure.savefig(path, dpi=150)
+        kind = Path(path).suffix[1:] or "png"
+        write_whole(path, lambda name: figure.savefig(name, dpi=150, format=kind))
 
 
 def _finish(figure, axes, curves, references, title):

@@ -111,6 +111,7 @@ class qa_code_from_text(unittest.TestCase):
             ("wifi n=649 rate=1/2", "648"),
             ("wifi n=99999999999999999999 rate=1/2", "wifi"),
             ('wifi n=648 rate="1/2', "quotation"),
+            ("wifi rate=1/2 n=" + 5000 * "9", "5016 characters, more than 200"),
             ("uncoded n=0", "uncoded"),
             ("uncoded m=3", "uncoded"),
         ):
@@ -372,8 +373,7 @@ class qa_files(unittest.TestCase):
             for text, number in (
                 ("a,b\n1,2\n", 1),
                 (head.replace("frames", "fram"), 1),
-                (good + "half a line", 3),
-                (good + line.replace(",50,", ",-50,"), 3),
+                (good + line.replace(",50,", ",-50,") + "\n", 3),
                 (good.replace(",50,", ",many,"), 2),
             ):
                 path.write_text(text)

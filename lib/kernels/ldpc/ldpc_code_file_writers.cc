@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <gnuradio/cudaphy/kernels/ldpc_code.h>
 #include <ostream>
+#include <system_error>
+#include <unistd.h>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -76,16 +80,40 @@ bool block_rows_are_rows_of_h(const ldpc_circulants& blocks)
     return true;
 }
 
+/*!
+ * A full disk, or a code that has no such form, leaves no half of a file, and what was
+ * there before as it was: the text is written beside it and then takes its place.
+ */
 template <typename Write>
 void write_file(const std::string& path, Write write)
 {
-    std::ofstream file(path, std::ios::binary);
-    if (file) {
-        write(file);
-        file.close();
-    }
-    if (!file) {
-        throw code_file_error(path + ": expected a writable file");
+    namespace fs = std::filesystem;
+    std::error_code problem;
+    const bool is_device =
+        fs::exists(path, problem) && !fs::is_regular_file(path, problem);
+    const auto target = fs::weakly_canonical(path, problem).string();
+    const auto beside =
+        is_device ? path : target + "." + std::to_string(::getpid()) + ".part";
+    const auto remove = [&] { (void)(is_device || fs::remove(beside, problem)); };
+    try {
+        errno = 0;
+        std::ofstream file(beside, std::ios::binary);
+        if (file) {
+            write(file);
+            file.close();
+        }
+        if (!file) {
+            throw std::system_error(errno, std::generic_category());
+        }
+        if (!is_device) {
+            fs::rename(beside, target);
+        }
+    } catch (const std::system_error& failure) {
+        remove();
+        throw code_file_error(path + ": can't be written: " + failure.code().message());
+    } catch (...) {
+        remove();
+        throw;
     }
 }
 

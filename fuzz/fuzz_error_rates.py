@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Damaged CSV files of error rates, and damaged names of codes: each is read within a bounded time, or
+refused with a ValueError of less than 1,000 characters.
+
+Prints the seed; the same seed tries the same. Exit status 1 if anything else happened."""
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+from gnuradio import cudaphy
+from gnuradio.cudaphy import error_rate_files, error_rate_names
+
+LONGEST_TEXT = 1000
+LONGEST_READ = 2.0  # seconds
+LONGEST_CODE = 20.0  # seconds: the largest code is made in two
+BYTES = b'0123456789 -+./\\,:"=[]#\n\r\tTZeEnNaif\x00\x7f\xc3\xff'
+WORDS = (
+    *("-1", "0", "1", "384", "65536", "2147483648", "-9223372036854775809", "9" * 5000),
+    *("1e308", "nan", "1/0", "0/1", "2/9 VL-SNR", '"', "'", "\\", "\0", "\u2028", "\ud800"),
+    *("n=", "=", "rate=1/2", "n=648", "x" * 5000, "wifi", "uncoded", "regular"),
+)
+CODES = (
+    "wifi n=1944 rate=1/2",
+    "nr5g base_graph=1 lifting_size=384 rows=46 fillers=8",
+    'dvbs2x frame=normal rate="2/9 VL-SNR"',
+    "dvbs2 frame=short rate=8/9",
+    "ccsds family=ar4ja k=1024 rate=1/2",
+    "wimax n=2304 rate=3/4B",
+    "10gbase-t",
+    "regular n=1024 column_weight=3 row_weight=6",
+    "uncoded n=1000",
+)
+
+
+def valid_file(folder):
+    """The bytes of a file with points of two codes."""
+    path = folder / "valid.csv"
+    for code in CODES[:2]:
+        identity = (code, "qpsk", "exact", "scale=0.75 a=1, b=2", "random")
+        link = SimpleNamespace(
+            identity=lambda: identity, backend="cpu", seed=1, batch=4096
+        )
+        for db in (-1.0, 0.5, 2.25):
+            point = cudaphy.error_rate_point(db, db - 1.5, 100, 6400, 10, 50, 300, 1, 900)
+            error_rate_files.append_point(path, link, point)
+    return path.read_bytes()
+
+
+def damaged_bytes(content, dice):
+    content = bytearray(content)
+    for _ in range(dice.choice((1, 1, 2, 5, 20))):
+        at = dice.randrange(len(content) + 1)
+        end = min(len(content), at + dice.choice((1, 1, 3, 40, 400)))
+        kind = dice.randrange(6)
+        if kind == 0:
+            del content[at:]
+        elif kind == 1:
+            del content[at:end]
+        elif kind == 2:
+            content[at:end] = dice.choices(BYTES, k=dice.choice((1, 1, 2, 9)))
+        elif kind == 3:
+            content[at:at] = content[at:end] * dice.choice((1, 1, 2, 50))
+        elif kind == 4:
+            content[at:end] = bytes(end - at)
+        else:
+            content[at:at] = dice.choice(WORDS).encode(errors="surrogatepass")
+    return bytes(content)
+
+
+def damaged_name(dice):
+    words = dice.choice(CODES).split(" ")
+    for _ in range(dice.choice((1, 1, 2, 4))):
+        at = dice.randrange(len(words) + 1)
+        kind = dice.randrange(5)
+        if kind == 0 and len(words) > 1:
+            del words[min(at, len(words) - 1)]
+        elif kind == 1:
+            words.insert(at, dice.choice(WORDS))
+        elif at < len(words):
+            name, equals, value = words[at].partition("=")
+            if kind == 2:
+                value = dice.choice(WORDS)
+            elif kind == 3:
+                value = str(dice.choice((-1, 1)) * dice.getrandbits(dice.choice((4, 16, 70))))
+            else:
+                value = "".join(dice.sample(value, len(value)))
+            words[at] = name + (equals or "=") + value
+    return " ".join(words)
+
+
+def try_once(call, given, longest):
+    """Says what is wrong with what call(given) does; None if nothing is."""
+    began = time.monotonic()
+    try:
+        call(given)
+    except ValueError as problem:
+        if len(str(problem)) >= LONGEST_TEXT:
+            return f"its text has {len(str(problem))} characters"
+    except Exception as problem:
+        return f"{type(problem).__name__}: {str(problem)[:200]}"
+    took = time.monotonic() - began
+    return f"it took {took:.1f} s" if took > longest else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    arguments = parser.parse_args()
+    print(f"seed {arguments.seed}", flush=True)
+    warnings.simplefilter("ignore")
+    dice = random.Random(arguments.seed)
+    end = time.monotonic() + arguments.seconds
+    tried = bad = 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "rates.csv")
+        valid = valid_file(Path(folder))
+
+        def read(content):
+            path.write_bytes(content)
+            error_rate_files.read_curves(path)
+            for curve in error_rate_files.read_curves(path):
+                curve.sorted_points()
+
+        def made(name):
+            error_rate_names.canonical(name)
+            if not name.startswith(("alist:", "qc:")):  # the readers' own fuzzers do these
+                cudaphy.code_from_text(name)
+
+        while time.monotonic() < end:
+            if tried % 4:
+                given = damaged_bytes(valid, dice)
+                problem = try_once(read, given, LONGEST_READ)
+            else:
+                given = damaged_name(dice)
+                problem = try_once(made, given, LONGEST_CODE)
+            tried += 1
+            if problem:
+                bad += 1
+                print(f"BAD: {problem}\n     of {given!r:.300}", flush=True)
+    print(f"{tried} tried, {bad} bad")
+    return 1 if bad or not tried else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Files that are whole or not there: a full disk or a crash leaves no half of one."""
+
+import os
+import shutil
+from pathlib import Path
+
+
+def write_whole(path, write):
+    """Writes a file by write(name) with the name of one beside it, which then takes its place.
+
+    If write fails, a file that was at `path` stays as it was. What is no ordinary file, such as a device,
+    is written to directly. Raises what write raises, and OSError.
+    """
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file():
+        write(path)
+        return
+    # With the same suffix: writers choose a format by it.
+    beside = path.with_name(f".{os.getpid()}.{path.name}"[-255:])
+    try:
+        write(beside)
+        with open(beside, "rb+") as file:
+            os.fsync(file.fileno())
+        if path.exists():
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
