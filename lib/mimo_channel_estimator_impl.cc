@@ -79,7 +79,7 @@ mimo_channel_estimator_impl::mimo_channel_estimator_impl(const parameters& p,
                                                          const batch_options& options)
     : gr::block("mimo_channel_estimator",
                 gr::io_signature::make(1, 1, vector_bytes(p)),
-                gr::io_signature::make2(2, 2, matrix_bytes(p), sizeof(float))),
+                gr::io_signature::make2(1, 2, matrix_bytes(p), sizeof(float))),
       batch_block(
           options,
           { { vector_bytes(p), pilot_symbols(p) * p.tones } },
@@ -88,6 +88,12 @@ mimo_channel_estimator_impl::mimo_channel_estimator_impl(const parameters& p,
       d_parameters(p)
 {
     make_jobs();
+}
+
+std::string mimo_channel_estimator_impl::frame_sizes() const
+{
+    return std::to_string(pilot_symbols(d_parameters)) + " pilot symbols x " +
+           std::to_string(d_parameters.tones) + " tones";
 }
 
 std::unique_ptr<batch_job> mimo_channel_estimator_impl::make_job(queue& line)

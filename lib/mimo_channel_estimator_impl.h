@@ -20,6 +20,7 @@ private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
     bool reports_zeros() const override { return false; }
+    std::string frame_sizes() const override;
 
     const kernels::channel_estimator::parameters d_parameters;
     std::atomic<uint64_t> d_failures{ 0 };

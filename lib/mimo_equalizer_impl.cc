@@ -256,7 +256,7 @@ mimo_equalizer_impl::mimo_equalizer_impl(const parameters& p,
     : gr::block(
           "mimo_equalizer",
           gr::io_signature::makev(ports.count(), ports.count(), item_sizes(p, ports)),
-          gr::io_signature::make2(2, 2, layers_bytes(p), noise_bytes(p))),
+          gr::io_signature::make2(1, 2, layers_bytes(p), noise_bytes(p))),
       batch_block(options,
                   input_ports(p, ports),
                   { { layers_bytes(p), p.symbols * p.tones },
@@ -311,6 +311,16 @@ const std::vector<equalizer_inputs::state>& mimo_equalizer_impl::next_slots(int 
     std::vector<tag_t> tags;
     const auto first = d_told.next_item();
     get_tags_in_range(tags, 0, first, first + slots * d_told.items_a_slot());
+    if (d_ports.channel > 0) {
+        std::vector<tag_t> marks;
+        const uint64_t matrix = first / d_parameters.symbols;
+        get_tags_in_range(marks,
+                          d_ports.channel,
+                          matrix,
+                          matrix + uint64_t(slots) * d_parameters.tones,
+                          pmt::intern("frame_start"));
+        check_frame_starts(marks, d_ports.channel, d_parameters.tones);
+    }
     const auto& told = d_told.next_slots(slots,
                                          std::move(tags),
                                          d_length_tag_key,
@@ -319,6 +329,12 @@ const std::vector<equalizer_inputs::state>& mimo_equalizer_impl::next_slots(int 
         d_noise_variance = told.back().noise_variance;
     }
     return told;
+}
+
+std::string mimo_equalizer_impl::frame_sizes() const
+{
+    return std::to_string(d_parameters.symbols) + " symbols x " +
+           std::to_string(d_parameters.tones) + " tones";
 }
 
 std::unique_ptr<batch_job> mimo_equalizer_impl::make_job(queue& line)

@@ -37,6 +37,7 @@ private:
     void report(const batch_status& status, int frame, uint64_t item) override;
     bool reports_zeros() const override { return false; }
     bool needs_own_thread() const override { return true; } // messages change d_told
+    std::string frame_sizes() const override;
     void listen(const char* port, void (equalizer_inputs::*set)(const pmt::pmt_t&));
 
     const kernels::equalizer::parameters d_parameters;

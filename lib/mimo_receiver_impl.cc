@@ -148,6 +148,12 @@ bool mimo_receiver_impl::start()
     return batch_block::start();
 }
 
+std::string mimo_receiver_impl::frame_sizes() const
+{
+    return std::to_string(d_parameters.symbols) + " symbols x " +
+           std::to_string(d_parameters.pilots.tones) + " tones";
+}
+
 std::unique_ptr<batch_job> mimo_receiver_impl::make_job(queue& line)
 {
     return std::make_unique<receiver_job>(d_parameters, d_outputs, line);

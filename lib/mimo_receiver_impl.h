@@ -26,6 +26,7 @@ public:
 
 private:
     std::unique_ptr<batch_job> make_job(queue& line) override;
+    std::string frame_sizes() const override;
     void report(const batch_status& status, int frame, uint64_t item) override;
 
     const kernels::mimo_receiver::parameters d_parameters;

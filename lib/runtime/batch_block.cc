@@ -243,6 +243,15 @@ bool batch_block::start()
     d_last_timed = {};
     d_given_up = 0;
     d_packets.reset();
+    d_last_seen.clear();
+    d_used_outputs = static_cast<size_t>(detail()->noutputs());
+    for (auto& made : d_slots) {
+        made->unread.clear();
+        for (size_t p = d_used_outputs; made->out.empty() && p < d_outputs.size(); ++p) {
+            made->unread.emplace_back(*made->line,
+                                      d_most.out[p] * d_outputs[p].item_bytes);
+        }
+    }
     d_length_key = pmt::intern(d_options.length_tag_key);
     d_source = alias_pmt();
     d_tag_writers = std::vector<tag_writer>(d_outputs.size());
@@ -366,7 +375,8 @@ void batch_block::find_edges()
 {
     d_edges_in.assign(d_inputs.size(), nullptr);
     d_edges_out.assign(d_outputs.size(), nullptr);
-    d_host_reads.assign(d_outputs.size(), true);
+    d_host_reads.assign(d_used_outputs, true);
+    d_host_reads.resize(d_outputs.size(), false);
     d_publishes_early = false;
     if (!has_own_memory() ||
         !prefs::singleton()->get_bool("cudaphy", "stay_on_device", true)) {
@@ -398,7 +408,7 @@ void batch_block::find_edges()
         }
     }
     d_publishes_early = d_kinds.size() == 1;
-    for (size_t p = 0; p < d_outputs.size(); ++p) {
+    for (size_t p = 0; p < d_used_outputs; ++p) {
         const auto ring = detail()->output(p);
         bool host = ring->nreaders() == 0, device = false;
         for (size_t r = 0; r < ring->nreaders(); ++r) {
@@ -424,6 +434,10 @@ void batch_block::forecast(int, gr_vector_int& required)
     // that collects it needs nothing more.
     turn mine(d_turn);
     wait_before_work(mine);
+    if (is_stuck()) {
+        std::fill(required.begin(), required.end(), 0); // to end in general_work
+        return;
+    }
     const bool sleeps = sleeps_on();
     const bool first_item =
         d_packets && (d_packets->at_head() || d_packets->refused_items());

@@ -79,7 +79,9 @@ struct batch_kind {
  * each packet's tags say its kind. Packets share batches whatever their kinds are, as
  * far as the room for a batch goes, and leave in the order in which they came. A packet
  * of no known kind, or whose length does not fit its kind, is passed over and refused.
- * - A missing or wrong length tag and a CUDA error end the
+ * - The last output ports need not be connected, if the block's signature says so.
+ * - A missing or wrong length tag, inputs that do not fit each other or the frames
+ * (batch_block_misfit.cc), and a CUDA error end the
  * flowgraph with a message in the log; what was produced before stays whole.
  */
 class batch_block : virtual public gr::block, public counting_block
@@ -151,6 +153,18 @@ protected:
     //! side by side. A small batch then stays in GNU Radio's rings, which the GPU reaches
     //! over the bus: nothing is copied, so that less is submitted and waited for.
     virtual bool passes_once() const { return false; }
+
+    //! What makes up a frame, for messages: "26 symbols x 52 tones". If it is not empty,
+    //! a tag frame_start of the blocks before must be on the first item of a frame.
+    virtual std::string frame_sizes() const { return {}; }
+    //! \throws std::runtime_error if one of these items of an input carries such a tag,
+    //! but is not the first of one of the groups into which items are cut from the first
+    //! one on.
+    void check_frame_starts(const std::vector<tag_t>& tags, size_t port, int group) const;
+
+    //! How long one input may be full while another lacks a frame, and nothing moves,
+    //! although one block feeds both.
+    std::chrono::milliseconds d_stuck_patience{ 10000 };
 
     //! Whether jobs run and report() is called in this block's own thread alone, which
     //! handles its messages.
@@ -239,6 +253,8 @@ private:
     };
 
     int work(turn& mine, const gr_vector_int& ninput_items, const rings& rings);
+    bool is_stuck();
+    std::string misfit_of(size_t full, size_t lacking) const;
     bool submit_waiting(const gr_vector_int& ninput_items, const rings& rings);
     void fail(const std::exception& problem);
     void find_chain();
@@ -318,6 +334,7 @@ private:
     // block behind may not have read all.
     std::vector<std::shared_ptr<device_edge>> d_edges_in, d_edges_out;
     std::vector<bool> d_host_reads; //!< one an output
+    size_t d_used_outputs = 0;      //!< those that are connected
     bool d_publishes_early = false;
 
     // The chain. Everything above and below belongs to who holds d_turn, and a block's is
@@ -346,6 +363,8 @@ private:
     bool d_is_lost = false;       //!< the device
     std::optional<pause> d_pause; //!< before the next call
     std::optional<moment> d_waiting_since;
+    std::vector<uint64_t> d_last_seen; //!< items of each input, when it last lacked one
+    moment d_last_seen_at{};
     moment d_last_timed{}, d_last_warning{};
     std::optional<moment> d_last_large; //!< batch
     uint64_t d_given_up = 0; //!< item of input 0 up to which announcements are not heeded

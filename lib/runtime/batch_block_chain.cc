@@ -86,7 +86,7 @@ batch_block::call batch_block::look() const
         now.items.push_back(reader->items_available());
         now.in.push_back(reader->read_pointer());
     }
-    for (size_t p = 0; p < d_outputs.size(); ++p) {
+    for (size_t p = 0; p < d_used_outputs; ++p) {
         now.out.push_back(detail()->output(p)->write_pointer());
     }
     return now;
@@ -157,7 +157,7 @@ bool batch_block::sleeps_on() const
 //! Whether GNU Radio calls general_work again as far as room in the rings goes.
 bool batch_block::is_called_again() const
 {
-    for (size_t p = 0; p < d_outputs.size(); ++p) {
+    for (size_t p = 0; p < d_used_outputs; ++p) {
         const auto ring = detail()->output(p);
         gr::thread::scoped_lock guard(*ring->mutex());
         if (ring->space_available() < output_multiple()) {

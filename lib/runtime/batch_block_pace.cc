@@ -29,7 +29,7 @@ int batch_block::frames_that_fit() const
 {
     const auto& items = d_kinds[next_kind()].out;
     int frames = 1 << 30;
-    for (size_t p = 0; p < items.size(); ++p) {
+    for (size_t p = 0; p < d_used_outputs; ++p) {
         const auto in_flight = static_cast<int>(d_ahead.out[p] - d_behind.out[p]);
         const auto ring = detail()->output(p);
         // What readers have read before they gave room free must have been read.
@@ -105,7 +105,7 @@ int batch_block::frames_to_submit(const gr_vector_int& ninput_items)
     // Readers get on with what two thirds of a ring hold, so that more room comes. One
     // that does not would wait forever without the time limit.
     int third_of_ring = 1 << 30;
-    for (size_t p = 0; p < kind.out.size(); ++p) {
+    for (size_t p = 0; p < d_used_outputs; ++p) {
         const auto ring = static_cast<int>(detail()->output(p)->bufsize());
         third_of_ring = std::min(third_of_ring, std::max(1, ring / 3 / kind.out[p]));
     }

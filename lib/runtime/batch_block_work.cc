@@ -149,6 +149,8 @@ int batch_block::frames_in_packets(int frames)
         [this](uint64_t item) { return label_at(item); },
         d_problem);
     if (!d_problem.empty()) {
+        const auto sizes = frame_sizes();
+        d_problem += sizes.empty() ? "" : ": " + sizes;
         d_logger->error("{}: the flowgraph ends here", d_problem);
     }
     return good;
@@ -253,6 +255,12 @@ void batch_block::submit(const rings& rings, gathered found)
     };
     std::vector<char*> to;
     for (size_t p = 0; p < d_outputs.size(); ++p) {
+        if (p >= d_used_outputs) {
+            to.push_back(nullptr);
+            work.out.push_back(on_device ? free->out[p].data()
+                                         : free->unread[p - d_used_outputs].data());
+            continue;
+        }
         to.push_back(static_cast<char*>(rings.out[p]) +
                      (reserved[p] - rings.behind.out[p]) * d_outputs[p].item_bytes);
         const bool leaves = !own_memory && !(on_device && d_edges_out[p]);
@@ -406,7 +414,9 @@ void batch_block::publish(flight& batch, const rings& rings)
         report_all(batch, kept_before);
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
-        put_out(p, kept * kind.out[p]);
+        if (p < d_used_outputs) {
+            put_out(p, kept * kind.out[p]);
+        }
         d_behind.out[p] += uint64_t(kept) * kind.out[p];
     }
     d_published += batch.frames;
@@ -454,7 +464,7 @@ void batch_block::close_gaps(const flight& done,
                              const kept_frames& kept_before,
                              const rings& rings)
 {
-    for (size_t p = 0; p < d_outputs.size(); ++p) {
+    for (size_t p = 0; p < d_used_outputs; ++p) {
         const auto items = d_kinds[done.kind].out[p];
         const auto bytes = d_outputs[p].item_bytes;
         auto* ring = static_cast<char*>(rings.out[p]);
@@ -482,7 +492,7 @@ void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
     length.key = d_length_key;
     length.srcid = d_source;
     const auto add_length = [&](int frame, uint64_t length_in_frames) {
-        for (size_t p = 0; p < d_outputs.size(); ++p) {
+        for (size_t p = 0; p < d_used_outputs; ++p) {
             length.offset =
                 nitems_written(p) + uint64_t(kept_before[frame]) * kind.out[p];
             length.value = pmt::from_long(length_in_frames * kind.out[p]);
@@ -505,6 +515,9 @@ void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
     std::vector<tag_t> tags;
     const auto first = nitems_read(0) + done.first_in - d_behind.in[0];
     get_tags_in_range(tags, 0, first, first + uint64_t(done.frames) * kind.in[0]);
+    if (d_problem.empty()) {
+        check_frame_starts(tags, 0, kind.in[0]);
+    }
     for (auto& tag : tags) {
         if (d_packets && pmt::eqv(tag.key, d_length_key)) {
             continue;
@@ -515,14 +528,14 @@ void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)
         if (kept_before[frame + 1] == kept_before[frame]) {
             continue;
         }
-        for (size_t p = 0; p < d_outputs.size(); ++p) {
+        for (size_t p = 0; p < d_used_outputs; ++p) {
             const auto to = uint64_t(kept_before[frame]) * kind.out[p] +
                             within * kind.out[p] / kind.in[0];
             tag.offset = nitems_written(p) + to;
             d_tag_writers[p].add(tag);
         }
     }
-    for (size_t p = 0; p < d_outputs.size(); ++p) {
+    for (size_t p = 0; p < d_used_outputs; ++p) {
         write_tags(p);
     }
 }

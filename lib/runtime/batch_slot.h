@@ -21,6 +21,8 @@ struct batch_block::slot {
     std::unique_ptr<kind_sorter> sorter;
     //! Empty where the job works in GNU Radio's own rings.
     std::vector<array<char>> in, out;
+    //! There, for the outputs that are not connected.
+    std::vector<array<char>> unread;
     array<int> status;
 
     int* statuses() const { return end->words(); }

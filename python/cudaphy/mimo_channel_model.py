@@ -5,6 +5,7 @@ import math
 import threading
 
 import numpy as np
+import pmt
 from gnuradio import gr
 
 from .block_guard import guarded
@@ -41,7 +42,8 @@ class mimo_channel_model(gr.sync_block):
     In: vectors of `transmit_antennas` complex, one a tone. Out: vectors of
     `receive_antennas` complex, one for each. A slot is `symbols` * `tones` vectors: all
     tones of its first symbol, then all of the second, and so on. What remains of a slot
-    at the end of the stream is not put out.
+    at the end of the stream is not put out. A tag `frame_start` (uint64) on each slot's first
+    vector says which vector of the stream it is.
 
     Each slot has a channel of its own, which does not change within it. Between every two
     antennas lie `taps` paths with independent complex Gaussian gains; path l comes l
@@ -78,9 +80,9 @@ class mimo_channel_model(gr.sync_block):
 
     def __init__(
         self,
-        transmit_antennas=4,
-        receive_antennas=4,
-        tones=54,
+        transmit_antennas=2,
+        receive_antennas=2,
+        tones=52,
         symbols=26,
         snr_db=20.0,
         taps=6,
@@ -113,6 +115,7 @@ class mimo_channel_model(gr.sync_block):
         seeds = np.random.SeedSequence(seed).spawn(2)
         self._fading, self._noise = map(np.random.default_rng, seeds)
         self._lock = threading.Lock()
+        self._key = pmt.intern("frame_start")
         self.set_snr_db(snr_db)
         self.set_output_multiple(self._symbols * self._tones)
 
@@ -153,4 +156,7 @@ class mimo_channel_model(gr.sync_block):
         received[:] = y.reshape(received.shape) + noise.view(np.complex64).reshape(
             received.shape
         )
+        for first in range(0, len(received), self._symbols * self._tones):
+            item = self.nitems_written(0) + first
+            self.add_item_tag(0, item, self._key, pmt.from_uint64(item))
         return len(received)

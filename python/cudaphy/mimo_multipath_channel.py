@@ -34,9 +34,9 @@ class mimo_multipath_channel(gr.sync_block):
 
     def __init__(
         self,
-        transmit_antennas=4,
-        receive_antennas=4,
-        block_length=2240,
+        transmit_antennas=2,
+        receive_antennas=2,
+        block_length=2160,
         taps=6,
         delay_spread=2.0,
         seed=1,

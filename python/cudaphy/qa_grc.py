@@ -59,7 +59,7 @@ VARIABLES = {
     "two": "2",
     "modulation": '"qam64"',
     "pilots": "[[1, 1], [1, -1]]",
-    "pattern": "cudaphy.comb_pilots(2, 2, 64)",
+    "pattern": "cudaphy.comb_pilots(2, 2, 52)",
 }
 
 

@@ -61,14 +61,14 @@ PARAMETERS = {
         ],
     ),
     "cudaphy_mimo_channel_model": (
-        [{"transmit_antennas": "64", "receive_antennas": "1"}, {"taps": "54"}],
+        [{"transmit_antennas": "64", "receive_antennas": "1"}, {"taps": "52"}],
         [
             {"transmit_antennas": "0"},
             {"receive_antennas": "65"},
             {"tones": "0"},
             {"symbols": "65537"},
             {"taps": "0"},
-            {"taps": "55"},
+            {"taps": "53"},
             {"delay_spread": "0"},
             {"delay_spread": 'float("inf")'},
             {"snr_db": 'float("nan")'},

@@ -68,7 +68,12 @@ PARAMETERS = {
             },
             {"method": '"mmse"', "delay_spread": "0.1", "snr_db": "10", "window": "8"},
             {"times": "[0, 1.5, 3]", "doppler": "0.01"},
-            {"times": "(0, 9)", "pilot_times": "(0, 3, 5, 8)", "group_symbols": "4"},
+            {
+                "pilot_symbols": "4",
+                "times": "(0, 9)",
+                "pilot_times": "(0, 3, 5, 8)",
+                "group_symbols": "4",
+            },
             {"tones": "3", "tone_numbers": "[-1, 1, 2]"},
             {"pilot_kind": "pattern", "pilots": "pattern", "layers": "two"},
         ],
@@ -80,10 +85,10 @@ PARAMETERS = {
             {"tones": "0"},
             {"tones": "65537"},
             {"tones": "2"},
-            {"pilot_symbols": "3"},
+            {"pilot_symbols": "1"},
             {"pilot_kind": "own"},
             {"pilot_kind": "own", "pilots": "[1, 1, 1, 1]"},
-            {"pilot_kind": "own", "pilots": "pilots"},  # of two layers, not four
+            {"pilot_kind": "own", "pilots": "pilots", "layers": "4"},  # they are of two
             {"pilot_kind": "own", "layers": "2", "pilots": "[[1, 1], [2, 2], [3, 3]]"},
             {"pilot_kind": "own", "layers": "two", "pilots": "pilots", "tones": "2"},
             {"pilot_kind": "pattern"},
@@ -94,9 +99,9 @@ PARAMETERS = {
             {"method": '"mmse"', "snr_db": 'float("nan")'},
             {"method": '"mmse"', "window": "0"},
             {"times": "[0]", "doppler": "0.6"},
-            {"times": "[0]", "pilot_times": "[0, 1]"},
+            {"times": "[0]", "pilot_times": "[0, 1, 3]"},
             {"times": "[0]", "group_symbols": "3"},
-            {"times": "[0]", "pilot_times": "[0, 1, 3, 2]"},
+            {"times": "[0]", "pilot_times": "[1, 0]"},
             {"tones": "3", "tone_numbers": "[1, 2]"},
             {"tones": "3", "tone_numbers": "[1, 3, 2]"},
         ],
@@ -125,14 +130,14 @@ PARAMETERS = {
         ],
         [
             {"word_tags": '"none"'},
-            {"receive_antennas": "3"},
+            {"receive_antennas": "1"},
             {"receive_antennas": "17"},
-            {"layers": "two"},  # the pilots are of four
-            {"tones": "63"},
+            {"layers": "1"},  # the pilots are of two
+            {"tones": "63", "pilots": "pattern"},
             {"tones": "0"},
-            {"symbols": "8"},
+            {"symbols": "1"},
             {"symbols": "1025"},
-            {"pilots": "pattern"},
+            {"pilots": "pattern", "tones": "64"},
             {"pilots": "None"},
             {"pilot_symbols": "[0, 1, 7]"},
             {"pilot_symbols": "[0, 1, 8, 7]"},
@@ -142,7 +147,7 @@ PARAMETERS = {
             {"estimate": '"best"'},
             {"estimate": '"mmse"', "delay_spread": "-0.1"},
             {"method": '"best"'},
-            {"times": "[2, 3, 4]", "group_symbols": "2"},  # of ten symbols with data
+            {"times": "[2, 3, 4, 5, 6]"},  # of 24 symbols with data
             {"llr_type": '"int4"'},
             {"llr_steps": "65"},
             {"max_iterations": "0"},
