@@ -7,6 +7,7 @@ and a picture with confidence intervals, published curves, uncoded theory and th
 
 import argparse
 import inspect
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -399,8 +400,12 @@ def run(arguments):
         raise ValueError("give the points, by --eb-n0 or --es-n0")
     if arguments.overlay and not arguments.png:
         raise ValueError("--overlay needs --png, the picture to draw")
+    # What can't be found or written is said before anything is simulated.
+    if arguments.csv:
+        open(arguments.csv, "ab").close()
     if arguments.png:
-        chosen_references(arguments.reference, [])  # says early what can't be found
+        os.stat(Path(arguments.png).resolve().parent)
+        chosen_references(arguments.reference, [])
     simulation = cudaphy.error_rate_simulation(
         arguments.code,
         arguments.constellation,

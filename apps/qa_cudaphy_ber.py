@@ -153,6 +153,13 @@ class qa_cudaphy_ber(unittest.TestCase):
         ]
         self.assertEqual(*same)
 
+    def test_says_before_it_simulates_what_can_not_be_written(self):
+        endless = ("--code", SHORT, "--eb-n0", 1, "--errors", "none", "--frames", "none")
+        for output in ("--csv", "--png"):
+            done = ber(*endless, "--seconds", 1e6, output, self.folder / "no/such/file")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("No such file", done.stderr)
+
     def test_a_full_disk_is_an_error_that_names_the_file(self):
         run = ("--code", SHORT, "--batch", 100, "--errors", 30, "--eb-n0", 1)
         for output in ("--csv", "--png"):
