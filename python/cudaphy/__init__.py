@@ -28,8 +28,8 @@ from .mimo_fixed_channel import mimo_fixed_channel  # noqa: F401
 from .mimo_multipath_channel import mimo_multipath_channel  # noqa: F401
 from .ofdm import mimo_ofdm_receiver_frontend, mimo_ofdm_transmitter  # noqa: F401
 from .ofdm import ofdm_preamble, ofdm_preamble_shifts  # noqa: F401
-from .sparse import read_matrix_market, sparse_matvec  # noqa: F401
-from .sparse import sparse_product, spmv  # noqa: F401
+from .matrix_market import read_matrix_market  # noqa: F401
+from .sparse import sparse_matvec, sparse_product, spmv  # noqa: F401
 from .sigmf_blocks import sigmf_sink, sigmf_source  # noqa: F401
 from .packet_numbers import packet_loss_counter, packet_numberer  # noqa: F401
 

@@ -1,79 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Products of sparse matrices and vectors, on numpy arrays and in flowgraphs."""
 
-import bz2
-import gzip
 import os
-import zlib
-from pathlib import Path
 
 import numpy as np
 
 from . import cudaphy_python as _native
+from .matrix_market import read_matrix_market
 
 _PRODUCTS = {
     "float32": _native._sparse_product_float32,
     "float64": _native._sparse_product_float64,
     "complex64": _native._sparse_product_complex64,
 }
-_LARGEST = 2**31 - 1
-
-
-def read_matrix_market(path):
-    """Reads a matrix from a Matrix Market file (.mtx, also .gz and .bz2), by scipy.io.
-
-    Returns a scipy.sparse matrix in compressed rows, float64 or complex128 (a pattern's entries are 1).
-    Raises ValueError that names the file and what is wrong with it (not such a file, truncated, an index out of
-    range, a number that is none), OSError where it can't be read.
-    """
-    import scipy.io
-
-    path = Path(path)
-    try:
-        _check_header(path)
-        return _compressed_rows(scipy.io.mmread(str(path)))
-    except (
-        ValueError,
-        TypeError,
-        IndexError,
-        KeyError,
-        AttributeError,
-        OverflowError,
-        EOFError,
-        UnicodeDecodeError,
-        NotImplementedError,
-        MemoryError,
-        zlib.error,
-    ) as problem:
-        reason = str(problem) or type(problem).__name__
-        raise ValueError(f"{path} is no good Matrix Market file: {reason}") from problem
-
-
-def _check_header(path):
-    """Raises ValueError where scipy would wait for a header's end for ever, or believe any size that it claims."""
-    openers = {".gz": gzip.open, ".bz2": bz2.open}
-    packed = path.suffix in openers
-    longest = 2**16
-    with openers.get(path.suffix, open)(path, "rb") as file:
-        banner = file.readline(longest)
-        if not banner.startswith(b"%%MatrixMarket"):
-            raise ValueError("it does not begin with %%MatrixMarket")
-        line = file.readline(longest)
-        while line.startswith(b"%") or (line and not line.strip()):
-            line = file.readline(longest)
-    try:
-        rows, columns, *entries = (int(word) for word in line.split())
-    except ValueError:
-        raise ValueError("it has no line with the matrix's size") from None
-    if "coordinate" not in banner.decode(errors="replace").lower().split():
-        entries = [0 if entries else rows * columns / 2]
-    if len(entries) != 1:
-        raise ValueError("the line with its size is not of three numbers")
-    if min(rows, columns, entries[0]) < 0 or max(rows, columns) > _LARGEST:
-        raise ValueError(f"{rows} x {columns} with {entries[0]} entries is no size")
-    # An entry is two bytes at least, and no compressor makes a thousandth of them.
-    if 2 * entries[0] > path.stat().st_size * (1100 if packed else 1) + 2:
-        raise ValueError(f"{entries[0]} entries do not fit the file")
 
 
 def _compressed_rows(a):
@@ -83,6 +22,10 @@ def _compressed_rows(a):
         a = np.asarray(a)
         if a.ndim != 2:
             raise ValueError(f"a matrix has two dimensions, this one {a.ndim}")
+    for name in ("indptr", "indices", "row", "col"):
+        index = getattr(a, name, None)
+        if index is not None and index.dtype.kind not in "iu":
+            raise ValueError(f"the matrix's {name} are {index.dtype}, not whole numbers")
     return scipy.sparse.csr_matrix(a)
 
 
