@@ -111,7 +111,8 @@ class mvdr_weights(gr.decim_block):
     In: rows of R^-1, vectors of `elements` complex, as Symmetric Inverse puts them out. Out: for each matrix one
     vector w = R^-1 a / (a^H R^-1 a) with the steering vector a (Capon, Proc. IEEE 57(8), 1969): the beam
     w^H x passes what comes from there unchanged, and of all such it has the least power. Where the matrix has no
-    inverse (its rows are zeros, or the denominator is not positive and finite) the weights are zeros.
+    inverse (its rows are zeros, or the denominator is not positive and finite) the weights are zeros: the first
+    such matrix of a run is told in the log, and failures() counts all.
 
     Tags of a matrix' rows go to its weights, all but the length.
 
@@ -126,6 +127,7 @@ class mvdr_weights(gr.decim_block):
     def __init__(self, steering, length_tag_key="packet_len"):
         self._elements = len(steering)
         self._key = pmt.intern(length_tag_key)
+        self._failures = 0
         self.set_steering(steering)
         rows = [_vectors(self._elements)]
         gr.decim_block.__init__(self, "mvdr_weights", rows, rows, self._elements)
@@ -144,6 +146,14 @@ class mvdr_weights(gr.decim_block):
             )
         self._steering = a
 
+    def start(self):
+        self._failures = 0
+        return super().start()
+
+    def failures(self):
+        """Matrices of this run that had no inverse, and so have weights of zeros."""
+        return self._failures
+
     def work(self, input_items, output_items):
         n, a = self._elements, self._steering
         out = output_items[0].reshape(-1, n)
@@ -155,6 +165,12 @@ class mvdr_weights(gr.decim_block):
         bad = ~(np.isfinite(w).all(1) & (gain > 0) & np.isfinite(gain))
         w[bad] = 0
         out[:] = w
+        if bad.any() and not self._failures:
+            gr.logger(self.alias()).warn(
+                f"matrix {self.nitems_written(0) + int(bad.argmax())} has no inverse: its weights are zeros; "
+                "it takes as many snapshots as there are elements, or loading (told once a run)"
+            )
+        self._failures += int(bad.sum())
         first, last = self.nitems_read(0), self.nitems_read(0) + len(out) * n
         for tag in self.get_tags_in_range(0, first, last):
             if not pmt.eqv(tag.key, self._key):

@@ -5,7 +5,8 @@
 import numpy as np
 from gnuradio import cudaphy, gr
 from gnuradio.cudaphy.beamforming import array_covariance, mvdr_weights, uniform_array
-from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source, gaussian, main, tag
+from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source
+from qa_support import captured_log, gaussian, main, tag
 
 
 def covariances(x, count):
@@ -115,6 +116,24 @@ class qa_mvdr_weights(FlowgraphCase):
         self.assertEqual(sink.tags(KEY), [])
         self.assertEqual(sink.tags("singular"), [(1, 3)])
         self.assertEqual(sink.tags("rx_time"), [(2, 5)])
+
+    def test_fewer_snapshots_than_elements_are_told_once_and_counted(self):
+        n = 16
+        for snapshots, loading, failures in ((15, 0, 40), (15, 1e-3, 0), (16, 0, 0)):
+            source = Source(gaussian((40 * snapshots, n), seed=8))
+            weights, sink = mvdr_weights(uniform_array(n, 10)), Sink("complex64", n)
+            inverse = cudaphy.symmetric_inverse_block(
+                n, length_tag_key=KEY, backend=BACKEND
+            )
+            top = gr.top_block()
+            covariance = array_covariance(n, snapshots, loading)
+            top.connect(source.block, covariance, inverse, weights, sink.block)
+            with captured_log() as log:
+                self.run_flowgraph(top)
+            self.assertEqual((len(sink.data), weights.failures()), (40, failures))
+            self.assertEqual(len(sink.tags("singular")), failures)
+            self.assertEqual((~sink.data.any(1)).sum(), failures)
+            self.assertEqual(log.text.count("has no inverse"), min(failures, 1))
 
     def test_steering_can_be_set(self):
         block = mvdr_weights([1, 1])

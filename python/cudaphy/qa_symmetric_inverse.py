@@ -119,6 +119,61 @@ class qa_symmetric_inverse(unittest.TestCase):
                 self.assertFalse(x[info != 0].any())
                 self.assert_inverse(x[info == 0], a[info == 0])
 
+    def test_a_covariance_of_too_few_snapshots_has_no_inverse_in_any_draw(self):
+        for kind in KINDS:
+            for elements, snapshots in ((16, 15), (16, 3), (5, 4), (2, 1)):
+                x = gaussian((400, elements, snapshots), dtype="complex128")
+                x = (x.real if kind.startswith("float") else x).astype(kind)
+                r = x @ x.conj().swapaxes(-1, -2) / np.asarray(snapshots, x.real.dtype)
+                lower = np.tril(r, -1)
+                r = lower + lower.conj().swapaxes(-1, -2)
+                diagonal = np.arange(elements)
+                r[:, diagonal, diagonal] = (np.abs(x) ** 2).sum(-1) / snapshots
+                for definite in ("unknown", "positive"):
+                    x_, info, rcond = cudaphy.symmetric_inverse(
+                        r, definite, backend=BACKEND, rcond=True
+                    )
+                    self.assertTrue((info > 0).all())
+                    if definite == "unknown":
+                        self.assertTrue((info == elements).all())
+                    self.assertFalse(x_.any() or rcond.any())
+                # The plain inverse's reciprocal condition says the same.
+                _, _, rcond = cudaphy.inverse(r, backend=BACKEND, rcond=True)
+                self.assertLess(rcond.max(), 4 * np.finfo(kind).eps)
+
+    def test_rcond_tells_how_near_and_what_is_only_ill_conditioned_is_inverted(self):
+        for kind in KINDS:
+            digits = 5 if np.finfo(kind).bits == 32 else 11
+            for order in (2, 16, 90):
+                q, _ = np.linalg.qr(gaussian((order, order), dtype="complex128"))
+                if kind.startswith("float"):
+                    q, _ = np.linalg.qr(q.real)
+                a = ((q * np.logspace(0, -digits, order)) @ q.conj().T).astype(kind)
+                a = np.tril(a, -1) + np.tril(a, -1).conj().T + np.diag(np.diag(a).real)
+                for definite in ("unknown", "positive"):
+                    x, info, residual, rcond = cudaphy.symmetric_inverse(
+                        a.astype(kind),
+                        definite,
+                        backend=BACKEND,
+                        residual=True,
+                        rcond=True,
+                    )
+                    self.assertEqual(info, 0)
+                    self.assert_inverse(x, a.astype(kind))
+                    norms = [np.abs(m).sum(0, dtype="f8").max() for m in (a, x)]
+                    self.assertAlmostEqual(rcond * norms[0] * norms[1], 1, 5)
+                    self.assertLess(rcond, 10.0 ** (0.5 - digits))
+                    self.assertEqual(rcond.dtype, np.finfo(kind).dtype)
+        # Units do not count.
+        scale = 10.0 ** np.linspace(0, -15, 8)
+        a = (matrices((8, 8), "float64", True) * scale * scale[:, None]).astype("float32")
+        for definite in ("unknown", "positive"):
+            x, info, rcond = cudaphy.symmetric_inverse(
+                a, definite, backend=BACKEND, rcond=True
+            )
+            self.assertEqual(info, 0)
+            self.assertLess(rcond, 1e-20)
+
     def test_updates_are_the_fresh_inverse(self):
         for kind in KINDS:
             for lead in ((), (4,)):

@@ -112,6 +112,19 @@ class qa_symmetric_inverse_block(FlowgraphCase):
             self.assertIn("matrix 6 is not symmetric", log.text)
             self.assertIn("(7, 2)", log.text)
 
+    def test_a_covariance_of_too_few_snapshots_gets_a_tag_in_every_draw(self):
+        rng = np.random.default_rng(3)
+        x = rng.standard_normal((100, 16, 15)) + 1j * rng.standard_normal((100, 16, 15))
+        a = x @ x.conj().swapaxes(1, 2) / 15
+        lower = np.tril(a, -1)
+        a = lower + lower.conj().swapaxes(1, 2)
+        a[:, np.arange(16), np.arange(16)] = (np.abs(x) ** 2).sum(2) / 15
+        for definite in ("unknown", "positive"):
+            sink = self.inverses(a.astype("complex64"), definite=definite)
+            tags = sink.tags("singular")
+            self.assertEqual([item for item, _ in tags], list(range(0, 1600, 16)))
+            self.assertFalse(sink.data.any())
+
     def test_unchecked_the_lower_triangle_alone_is_read(self):
         a = matrices(3, 33, "float32")
         got = self.inverses(np.tril(a), check=False)

@@ -45,6 +45,7 @@ def symmetric_inverse(
     backend="auto",
     device=0,
     residual=False,
+    rcond=False,
 ):
     """Inverts symmetric (complex: Hermitian) matrices, one large one or a batch.
 
@@ -53,12 +54,17 @@ def symmetric_inverse(
     definite: "unknown"; or "positive", for Hermitian positive definite matrices, which is faster.
     algorithm: "blocked"; or "bordering", source 2's row after row, which needs leading minors that are not 0.
     check: whether a is looked at first; else its lower triangle is read and the upper one ignored.
-    residual: whether the residual is returned too.
+    residual, rcond: whether these are returned too.
     Returns x, of a's shape and kind, exactly symmetric, and info (...), int32; after them, where asked for,
-    residual (...), real: an estimate of |I - A X|_1 / (n |A|_1 |X|_1 eps), NaN where x = 0.
-    info is 0 where it worked. Else x = 0, and info is: n where a matrix is singular to its kind's precision;
-    k where the leading minor of order k is not positive ("positive"), or is 0 ("bordering"); -1 where a
-    matrix or its inverse is not finite.
+    residual (...), real: an estimate of |I - A X|_1 / (n |A|_1 |X|_1 eps), NaN where x = 0; and rcond (...),
+    real: 1 / (|A|_1 |X|_1), the reciprocal condition, 0 where x = 0.
+    info is 0 where it worked. Else x = 0, and info is: n where a matrix is singular to its kind's precision,
+    as R = sum x x^H of fewer than n vectors x is, however it was rounded; k where the leading minor of order k
+    is not positive ("positive"), or is 0 ("bordering"); -1 where a matrix or its inverse is not finite.
+    Singular to its precision means 1 / (|S A S|_1 |S^-1 X S^-1|_1) below 8 eps / max(n, 4), where eps is
+    numpy.finfo's and S scales rows and columns alike, so that units do not count: a matrix of rows of very
+    different sizes is inverted, and its rcond, of A as it is, may be far below eps. What has a condition below
+    1 / (8 eps) in the 2-norm is never refused. "bordering" loses twice the digits and misses some.
     Raises ValueError for a matrix that is not symmetric, naming the first pair that differs, and for a wrong
     shape or parameter; BackendUnavailable; MemoryError.
     Source: Huo, Wang, Peng, Fang: inversion of a large symmetric matrix by bordering, on a GPU.
@@ -71,7 +77,7 @@ def symmetric_inverse(
     if check and order:
         _check_symmetry(flat)
     x, *others = _INVERSE[a.dtype.name](
-        flat, str(definite), algorithm, residual, backend, device
+        flat, str(definite), algorithm, residual, rcond, backend, device
     )
     return (x.reshape(a.shape), *(other.reshape(batch) for other in others))
 

@@ -126,6 +126,7 @@ struct symmetric_inverted {
     std::vector<int> status;
     std::vector<real_of<T>> residual;
     std::vector<int> refinements;
+    std::vector<real_of<T>> rcond;
 };
 
 template <typename T>
@@ -142,15 +143,17 @@ symmetric_inverted<T> invert(int n,
     array<T> from(*q, view<const T>(a)), to = poisoned<T>(*q, a.size());
     auto status = poisoned<int>(*q, batch), refinements = poisoned<int>(*q, batch);
     auto residual = poisoned<real_of<T>>(*q, batch);
+    auto rcond = poisoned<real_of<T>>(*q, batch);
     array<unsigned char> workspace(*q, plan->workspace_bytes());
     plan->run(from,
-              { in_place ? from.all() : to.all(), status, residual, refinements },
+              { in_place ? from.all() : to.all(), status, residual, refinements, rcond },
               workspace,
               *q);
     return { in_place ? from.to_host() : to.to_host(),
              status.to_host(),
              residual.to_host(),
-             refinements.to_host() };
+             refinements.to_host(),
+             rcond.to_host() };
 }
 
 template <typename T>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/symmetric/symmetric_blocked.cuh"
 #include "kernels/symmetric/symmetric_butterfly_tables.cuh"
+#include "kernels/symmetric/symmetric_condition.cuh"
 #include "kernels/symmetric/symmetric_repair.cuh"
 #include "kernels/symmetric/symmetric_unshift.cuh"
 #include <algorithm>
@@ -99,7 +100,8 @@ public:
                    int(count),
                    out.status.data() + first,
                    out.residual.empty() ? nullptr : out.residual.data() + first,
-                   out.refinements.empty() ? nullptr : out.refinements.data() + first);
+                   out.refinements.empty() ? nullptr : out.refinements.data() + first,
+                   out.rcond.empty() ? nullptr : out.rcond.data() + first);
             if (d_parameters.progress) {
                 d_parameters.progress(double(first + count) / batch);
             }
@@ -141,6 +143,7 @@ private:
     {
         const size_t batch = d_at_once;
         d_own->judge.take(pieces, batch);
+        d_condition.take(pieces, n, batch);
         d_largest = pieces.take<unsigned long long>(batch);
         d_kept = { pieces.take<E>(batch * n * n), n, size_t(n) * n };
         const size_t work =
@@ -160,8 +163,13 @@ private:
         }
     }
 
-    void
-    invert(const E* from, E* to, int count, int* status, real* residual, int* refined)
+    void invert(const E* from,
+                E* to,
+                int count,
+                int* status,
+                real* residual,
+                int* refined,
+                real* rcond)
     {
         const device_matrix<const E> a{ from, n, size_t(n) * n };
         const device_matrix<E> x{ to, n, size_t(n) * n };
@@ -177,9 +185,13 @@ private:
         cuda_check_launch("symmetric_inverse: examine_symmetric");
         // The given matrix is needed again, and is gone where the inverse takes its
         // place.
-        const bool kept = judged || (improves && from == to);
+        const bool kept = judged || from == to;
         if (kept) {
             both<E, E>(a, n, d_kept, 1, false, nullptr, count);
+        }
+        d_condition.begin(count, d_stream);
+        if (rcond) {
+            d_condition.measure(a);
         }
         if (d_small) {
             invert_by_leaves(a, x, count);
@@ -210,6 +222,20 @@ private:
             improve_all(x, count, residual, refined);
         } else if (improves && judged) {
             improve_all(x, count, residual, refined);
+        }
+        const auto given = from == to ? constant(d_kept) : a;
+        if (d_positive) {
+            d_own->judge.look_at_diagonals(constant(x), d_largest, count);
+            const auto verdicts = d_own->judge.verdicts();
+            d_condition.look_at_definite(given, verdicts);
+            d_condition.judge(
+                given, constant(x), verdicts, d_own->judge.states(), residual);
+        } else if (d_small) { // of larger ones it has been told
+            d_condition.look_for_lost(
+                given, constant(x), d_own->judge.states(), residual);
+        }
+        if (rcond) {
+            d_condition.tell(constant(x), d_own->judge.states(), rcond);
         }
         finish_symmetric<E><<<row_groups(n, count), examine_threads, 0, d_stream>>>(
             x, n, d_own->judge.states(), status);
@@ -258,8 +284,19 @@ private:
         const device_matrix<E> work{ reinterpret_cast<E*>(d_work.data),
                                      m,
                                      d_work.to_next * sizeof(W) / sizeof(E) };
-        invert_small<E>(
-            a, work, n, d_positive, d_largest, d_own->judge.states(), count, d_stream);
+        invert_small<E>(a,
+                        work,
+                        n,
+                        d_positive,
+                        d_largest,
+                        d_own->judge.states(),
+                        count,
+                        d_stream,
+                        // The sizes of complex elements are 4 / pi times their moduli,
+                        // on average.
+                        least_singular_condition<real>(n) *
+                            (is_complex<E> ? 16 / M_PI / M_PI : 1),
+                        d_condition.norms());
         both<E, E>({ work.data, work.stride, work.to_next },
                    n,
                    x,
@@ -349,6 +386,7 @@ private:
     const bool d_shifts =
         !d_positive && !d_small && !d_many && (std::is_same_v<E, W> || is_complex<E>);
     std::unique_ptr<owned> d_own;
+    symmetric_condition<E> d_condition;
 
     cudaStream_t d_stream = nullptr;
     double d_told = 0, d_share = 1;

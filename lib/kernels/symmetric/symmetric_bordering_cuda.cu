@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/symmetric/symmetric_blocked.cuh"
+#include "kernels/symmetric/symmetric_condition.cuh"
 #include "kernels/symmetric/symmetric_probe.cuh"
 
 // Source 2's bordering method: step t takes the inverse of the leading block of order t
@@ -204,7 +205,7 @@ public:
             *this, d_parameters, a, out, workspace, queue, backend::cuda);
         cuda_device_scope scope(d_device);
         workspace_pieces pieces(workspace.data());
-        const auto space = deal(pieces);
+        auto space = deal(pieces);
         const auto stream = stream_of(queue);
         const size_t elements = size_t(n) * n;
         for (size_t item = 0; item < batch; ++item) {
@@ -224,6 +225,7 @@ public:
                    out.status.data() + item,
                    out.residual.empty() ? nullptr : out.residual.data() + item,
                    out.refinements.empty() ? nullptr : out.refinements.data() + item,
+                   out.rcond.empty() ? nullptr : out.rcond.data() + item,
                    space,
                    stream,
                    told);
@@ -238,7 +240,9 @@ private:
         double* partial[2];
         E* w;
         E* kept;
+        int* exponents;
         probe_space<E> probes;
+        symmetric_condition<E> condition;
     };
 
     space_of_run deal(workspace_pieces& pieces) const
@@ -252,7 +256,9 @@ private:
         }
         space.w = pieces.take<E>(size_t(n) * d_stride);
         space.kept = pieces.take<E>(size_t(n) * n);
+        space.exponents = pieces.take<int>(2 * size_t(n));
         space.probes.take(pieces, n, 1);
+        space.condition.take(pieces, n, 1);
         return space;
     }
 
@@ -262,7 +268,8 @@ private:
                 int* status,
                 typename symmetric_inverse<T>::real* residual,
                 int* refinements,
-                const space_of_run& space,
+                typename symmetric_inverse<T>::real* rcond,
+                space_of_run& space,
                 cudaStream_t stream,
                 const Told& told) const
     {
@@ -278,8 +285,11 @@ private:
         examine_symmetric<E><<<row_groups(n), examine_threads, 0, stream>>>(
             a, n, space.state, space.largest);
         cuda_check_launch("symmetric_inverse: examine_symmetric");
-        if (residual) {
-            both(a, { space.kept, n }, nullptr);
+        both(a, { space.kept, n }, nullptr);
+        space.condition.begin(1, stream);
+        space.condition.look_at_any({ space.kept, n }, space.exponents);
+        if (rcond) {
+            space.condition.measure(a);
         }
         begin_border<E><<<1, 1, 0, stream>>>(space.u[0]);
         cuda_check_launch("symmetric_inverse: begin_border");
@@ -312,6 +322,11 @@ private:
             }
         }
         both({ space.w, d_stride }, x, space.state);
+        space.condition.judge(
+            { space.kept, n }, { x.data, n }, nullptr, space.state, residual);
+        if (rcond) {
+            space.condition.tell({ x.data, n }, space.state, rcond);
+        }
         if (refinements) {
             cuda_check(cudaMemsetAsync(refinements, 0, sizeof(int), stream),
                        "cudaMemsetAsync");

@@ -15,11 +15,6 @@ namespace {
 //! Halves the binary logarithm of a spread of 2^1000 below 2.
 constexpr int equilibrations = 10;
 
-//! A matrix is singular to R's precision where its norm times that of its inverse,
-//! equilibrated, times this is above 1.
-template <typename R>
-constexpr R singular_from = unit_roundoff<R> / 8;
-
 template <typename E>
 __device__ inline E times_power(E a, int power)
 {

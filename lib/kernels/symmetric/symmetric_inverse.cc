@@ -43,15 +43,16 @@ size_t symmetric_inverse_batch(const symmetric_inverse<T>& plan,
     const auto fits = [batch](size_t size) { return size == batch || size == 0; };
     if (a.size() % elements != 0 || out.x.size() != a.size() ||
         out.status.size() != batch || !fits(out.residual.size()) ||
-        !fits(out.refinements.size()) || batch > p.batch) {
+        !fits(out.refinements.size()) || !fits(out.rcond.size()) || batch > p.batch) {
         throw std::invalid_argument(
             "symmetric_inverse: a has " + std::to_string(a.size()) + " elements, x " +
             std::to_string(out.x.size()) + ", status " +
             std::to_string(out.status.size()) + ", residual " +
             std::to_string(out.residual.size()) + ", refinements " +
-            std::to_string(out.refinements.size()) + "; up to " +
-            std::to_string(p.batch) + " matrices of order " + std::to_string(p.order) +
-            " take batch * " + std::to_string(elements) +
+            std::to_string(out.refinements.size()) + ", rcond " +
+            std::to_string(out.rcond.size()) + "; up to " + std::to_string(p.batch) +
+            " matrices of order " + std::to_string(p.order) + " take batch * " +
+            std::to_string(elements) +
             " in a and in x, batch in status, and batch or none in the others");
     }
     check_workspace(

@@ -134,6 +134,7 @@ private:
                     d_parameters.algorithm,
                     d_parameters.definite,
                     !out.residual.empty(),
+                    !out.rcond.empty(),
                     parallel,
                     progress,
                     workspace },
@@ -144,6 +145,9 @@ private:
         }
         if (!out.refinements.empty()) {
             out.refinements[item] = outcome.refinements;
+        }
+        if (!out.rcond.empty()) {
+            out.rcond[item] = outcome.rcond;
         }
     }
 

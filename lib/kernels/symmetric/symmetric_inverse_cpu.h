@@ -18,6 +18,7 @@ struct symmetric_item {
     symmetric_algorithm algorithm;
     definiteness definite;
     bool wants_residual;
+    bool wants_rcond;
     bool parallel; //!< all cores work on it, else the calling thread alone
     std::function<void(double)> progress;
     unsigned char* workspace; //!< symmetric_item_bytes(), aligned
@@ -28,6 +29,7 @@ struct symmetric_outcome {
     int status = 0;
     decltype(std::abs(T())) residual = 0;
     int refinements = 0;
+    decltype(std::abs(T())) rcond = 0;
 };
 
 //! Rows of the matrix that is factored lie so far apart: whole cache lines, but no large

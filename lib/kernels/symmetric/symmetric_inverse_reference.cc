@@ -39,6 +39,19 @@ public:
         return largest;
     }
 
+    //! Element (i, j) times scale[i] scale[j].
+    template <typename Real>
+    square scaled(const std::vector<Real>& scale) const
+    {
+        square out(n);
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                out(i, j) = (*this)(i, j) * (scale[i] * scale[j]);
+            }
+        }
+        return out;
+    }
+
     const int n;
 
 private:
@@ -282,6 +295,29 @@ private:
     std::vector<bool> d_second; //!< k is the second of a block of order 2
 };
 
+//! The least product of the norms of S A S and of its inverse that was seen for some
+//! scales S: as they are, and each row's largest element about 1 (Ruiz, 2001).
+template <typename Number>
+auto condition(const square<Number>& a, const square<Number>& x)
+{
+    using real = decltype(std::abs(Number()));
+    std::vector<real> scale(a.n, 1), back(a.n, 1);
+    real least = a.one_norm() * x.one_norm();
+    for (int round = 0; round < 10; ++round) {
+        const auto balanced = a.scaled(scale);
+        for (int i = 0; i < a.n; ++i) {
+            real largest = 0;
+            for (int j = 0; j < a.n; ++j) {
+                largest = std::max(largest, std::abs(balanced(i, j)));
+            }
+            scale[i] /= std::sqrt(largest);
+            back[i] = 1 / scale[i];
+        }
+        least = std::min(least, a.scaled(scale).one_norm() * x.scaled(back).one_norm());
+    }
+    return least;
+}
+
 template <typename T>
 class symmetric_inverse_reference : public symmetric_inverse<T>
 {
@@ -336,6 +372,14 @@ private:
         int status = -1;
         if (finite) {
             status = inverted(a, x);
+            for (int i = 0; i < n; ++i) {
+                for (int j = 0; j < i; ++j) {
+                    x(j, i) = conjugate(x(i, j));
+                }
+            }
+            if (status == 0 && condition(a, x) > least_singular_condition<real>(n)) {
+                status = n;
+            }
             for (int i = 0; i < n && status == 0; ++i) {
                 for (int j = 0; j <= i; ++j) {
                     if (!is_finite(T(x(i, j)))) {
@@ -357,6 +401,9 @@ private:
         out.status[item] = status;
         if (!out.refinements.empty()) {
             out.refinements[item] = 0;
+        }
+        if (!out.rcond.empty()) {
+            out.rcond[item] = status ? 0 : real(1 / (a.one_norm() * x.one_norm()));
         }
         if (!out.residual.empty()) {
             out.residual[item] =

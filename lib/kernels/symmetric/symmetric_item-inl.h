@@ -10,6 +10,7 @@
 
 #include "kernels/symmetric/symmetric_blocks-inl.h"
 #include "kernels/symmetric/symmetric_bordering-inl.h"
+#include "kernels/symmetric/symmetric_condition-inl.h"
 #include "kernels/symmetric/symmetric_inverse_cpu.h"
 #include "kernels/symmetric/symmetric_passes-inl.h"
 #include "kernels/symmetric/symmetric_sums-inl.h"
@@ -23,7 +24,7 @@ namespace {
 /*
  * An indefinite matrix is scaled by powers of two where its rows differ much, factored
  * with pivoting, and its inverse probed for what that can't tell: whether it is singular
- * to T's precision.
+ * to T's precision. The same is told of every matrix by its condition.
  */
 template <typename T>
 class symmetric_inverter
@@ -45,14 +46,28 @@ public:
     {
         const bool tried = d_item.algorithm == symmetric_algorithm::blocked &&
                            d_item.definite == definiteness::unknown;
+        const bool positive = d_item.definite == definiteness::positive;
+        const bool in_place = d_item.a == d_item.x;
         std::vector<T> copy;
-        if ((tried || d_item.wants_residual) && d_item.a == d_item.x) {
-            copy.assign(d_item.a, d_item.a + n * n); // to probe X with
+        if (in_place) {
+            copy.assign(d_item.a, d_item.a + n * n); // to look at X with
             d_item.a = copy.data();
         }
         symmetric_outcome<T> outcome;
         outcome.status = tried ? unknown(outcome) : known();
+        if (outcome.status == 0) {
+            condition_of<T> condition(d_item.a, d_item.x, n, d_by);
+            condition.know(d_norm, d_inverse_norm);
+            const double limit = least_singular_condition<real>(n);
+            const double found =
+                condition.scaled(positive, d_item.wants_rcond, outcome.rcond);
+            // What was tried has been probed.
+            if (found > limit || (!tried && found > suspicious * limit && is_lost())) {
+                outcome.status = int(n);
+            }
+        }
         if (outcome.status) {
+            outcome.rcond = 0;
             std::fill_n(d_item.x, n * n, T(0));
             outcome.residual = std::numeric_limits<real>::quiet_NaN();
         } else if (d_item.wants_residual && !tried) {
@@ -72,6 +87,13 @@ private:
         //! times A's condition, and 1 where A is singular.
         real weakest;
     };
+
+    //! Whether X is not A's inverse where it is largest.
+    bool is_lost()
+    {
+        measure();
+        return !(probe().weakest < real(0.5));
+    }
 
     //! Positive definite, or by bordering: in X's place.
     int known()
@@ -164,7 +186,7 @@ private:
         // (I - X A) w, whose elements have the columns of I - A X for variance.
         const wide_vector sources[] = { times_lower<false>(a, n, w, d_by), w };
         wide_vector results[] = { { n, parts }, { n, parts } };
-        const double norm = times_whole(x, n, sources, results, d_by);
+        d_inverse_norm = times_whole(x, n, sources, results, d_by);
         auto& [back, y] = results;
         double most = 0;
         for (size_t i = 0; i < n; ++i) {
@@ -172,7 +194,8 @@ private:
             most = std::max(most, std::sqrt(back.norm(i)));
         }
         findings found;
-        found.ratio = real(std::sqrt(2 / M_PI / n) * most / d_norm / norm / eps);
+        found.ratio =
+            real(std::sqrt(2 / M_PI / n) * most / d_norm / d_inverse_norm / eps);
         // A y all but vanishes where A is singular, so its digits count.
         const wide_vector product[] = { times_lower<!single>(a, n, y, d_by) };
         wide_vector same[] = { { n, parts } };
@@ -200,7 +223,7 @@ private:
     crew d_by;
     real* d_packed_b;
     T* d_factored;
-    real d_norm = 0;
+    double d_norm = 0, d_inverse_norm = 0; //!< |A|_1, |X|_1
     std::vector<real> d_scale, d_largest;
 };
 

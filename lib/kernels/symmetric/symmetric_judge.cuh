@@ -2,19 +2,18 @@
 #pragma once
 
 #include "kernels/symmetric/symmetric_equilibrate.cuh"
+#include "kernels/symmetric/symmetric_inverse_makers.h"
 #include "kernels/symmetric/symmetric_probe.cuh"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! What rounding makes of a singular matrix has a condition above this (of order 128
-//! about 1e13 was seen in double precision), and no other, where it is to be inverted.
-template <typename E, typename W>
-constexpr double singular_condition =
-    std::is_same_v<real_of<W>, float>   ? 1 / singular_from<float>
-    : std::is_same_v<real_of<E>, float> ? 1e11
-                                        : 2e13;
+//! What W's roundings make of a singular matrix has a condition above this (of order 128
+//! about 1e13 was seen in double precision).
+template <typename W>
+constexpr double least_condition_of_rounding =
+    std::is_same_v<real_of<W>, float> ? 0x1p27 : 2e13;
 
 //! Page-locked items, for what the host must know.
 template <typename Item>
@@ -44,7 +43,13 @@ template <typename E, typename W>
 class symmetric_judge
 {
 public:
-    symmetric_judge(int order, size_t at_once) : n(order), d_verdicts(at_once) {}
+    symmetric_judge(int order, size_t at_once)
+        : n(order),
+          d_singular_condition(std::min(least_singular_condition<real_of<E>>(order),
+                                        least_condition_of_rounding<W>)),
+          d_verdicts(at_once)
+    {
+    }
 
     void take(workspace_pieces& pieces, size_t batch)
     {
@@ -75,6 +80,8 @@ public:
             x, n, largest, d_states, d_probes.verdicts);
         cuda_check_launch("symmetric_inverse: look_at_diagonal");
     }
+    //! What was judged last, on the device.
+    const probe_verdict* verdicts() const { return d_probes.verdicts; }
     //! What was judged last, from `item` on; all of it stays.
     const probe_verdict* read(int item, int count)
     {
@@ -90,13 +97,14 @@ public:
 
     bool is_singular(const probe_verdict& v) const
     {
-        return v.norm_a * v.norm_x > singular_condition<E, W>;
+        return v.norm_a * v.norm_x > d_singular_condition;
     }
     //! Where shifts were taken back, rounding may make less of a singular matrix.
     bool may_be_singular(const probe_verdict& v) const
     {
         const double margin = std::is_same_v<real_of<W>, float> ? 8 : 100;
-        return v.norm_a * v.norm_x > singular_condition<E, W> / margin;
+        return v.norm_a * v.norm_x >
+               std::min(d_singular_condition, least_condition_of_rounding<W> / margin);
     }
     //! Good by LAPACK's measure, with room for an estimate that is too low.
     bool is_good(const probe_verdict& v) const
@@ -120,6 +128,7 @@ public:
 
 private:
     const int n;
+    const double d_singular_condition;
     const host_memory<probe_verdict> d_verdicts;
     unsigned* d_states = nullptr;
     probe_space<E> d_probes = {};

@@ -380,8 +380,8 @@ square_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
  * A matrix of unknown definiteness, by factors P L D L^H P^T, after it was equilibrated
  * by powers of two: in one place, as invert_small_definite. Reads the lower triangle,
  * writes the whole; blockIdx.z: matrix. The state is `first` where nothing but zeros is
- * left of a column, or where A and its inverse, equilibrated, say that it is singular to
- * E's precision.
+ * left of a column, or where the product of A's norm and of its inverse's, equilibrated,
+ * is above the limit. norms: those two, (batch, 4), or null.
  */
 template <typename From, typename E, int Parts>
 __global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
@@ -389,7 +389,9 @@ __global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
                          device_matrix<E> inverse,
                          int n,
                          int first,
-                         unsigned* states)
+                         unsigned* states,
+                         real_of<E> limit = 8 / unit_roundoff<real_of<E>>,
+                         double* norms = nullptr)
 {
     using R = real_of<E>;
     constexpr int order = small_side * Parts;
@@ -418,8 +420,12 @@ __global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
     if (!singular) {
         divide_by_pivots<E>(e, shared);
         square_unknown<E>(e, n, shared);
-        singular = !(norm * largest_row_sum<E, Parts, small_side>(e) * singular_from<R> <=
-                     1); // NaN is, too
+        const R norm_x = largest_row_sum<E, Parts, small_side>(e);
+        singular = !(norm * norm_x <= limit); // NaN is, too
+        if (norms && threadIdx.x == 0) {
+            norms[4 * blockIdx.z] = norm;
+            norms[4 * blockIdx.z + 1] = norm_x;
+        }
     }
     if (singular) {
         if (threadIdx.x == 0) {
@@ -442,7 +448,7 @@ __global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
 }
 
 //! A batch of matrices of an order to most_small_order: the scale of definite ones'
-//! inverses is that of `largest`, other ones' are as they are.
+//! inverses is that of `largest`, other ones' are as they are. limit, norms: as above.
 template <typename E>
 void invert_small(device_matrix<const E> a,
                   device_matrix<E> inverse,
@@ -451,7 +457,9 @@ void invert_small(device_matrix<const E> a,
                   const unsigned long long* largest,
                   unsigned* states,
                   int count,
-                  cudaStream_t stream)
+                  cudaStream_t stream,
+                  double limit = 8 / unit_roundoff<real_of<E>>,
+                  double* norms = nullptr)
 {
     const auto with_parts = [&](auto parts) {
         constexpr int p = decltype(parts)::value;
@@ -460,8 +468,8 @@ void invert_small(device_matrix<const E> a,
             invert_small_definite<E, E, p>
                 <<<grid, small_threads, 0, stream>>>(a, inverse, n, 0, largest, states);
         } else {
-            invert_small_unknown<E, E, p>
-                <<<grid, small_threads, 0, stream>>>(a, inverse, n, n, states);
+            invert_small_unknown<E, E, p><<<grid, small_threads, 0, stream>>>(
+                a, inverse, n, n, states, real_of<E>(limit), norms);
         }
     };
     if (n <= small_side) {

@@ -198,15 +198,11 @@ HWY_INLINE sum_vec lone(double value)
 //! Rows at a time of a triangle of order n; each time costs a pass over a vector.
 inline size_t rows_at_a_time(size_t n) { return std::max<size_t>(64, n / 16); }
 
-//! Sums of the moduli of each row of a Hermitian matrix, by its lower triangle, and the
-//! largest modulus of each row of S A S.
-template <typename T>
-void row_norms(const T* a,
-               size_t n,
-               const decltype(std::abs(T()))* scale,
-               decltype(std::abs(T()))* sums,
-               decltype(std::abs(T()))* largest,
-               const crew& by)
+//! Sums of the moduli of each row of S A S, A Hermitian and given by its lower triangle,
+//! and the largest modulus of each row.
+template <typename T, typename Real>
+void row_norms(
+    const T* a, size_t n, const Real* scale, Real* sums, Real* largest, const crew& by)
 {
     using real = decltype(std::abs(T()));
     constexpr size_t parts = sizeof(T) / sizeof(real);
@@ -222,15 +218,14 @@ void row_norms(const T* a,
         for (size_t i = first; i < last; ++i) {
             const double diagonal = std::abs(std::real(a[i * n + i]));
             const sum_vec mine = hn::Set(d, factor[i]);
-            sum_vec row_sum = lone(diagonal);
-            sum_vec row_most = lone(diagonal * factor[i] * factor[i]);
+            sum_vec row_sum = lone(diagonal * factor[i] * factor[i]);
+            sum_vec row_most = row_sum;
             each_piece(a + i * n, i, [&](size_t j, const row_piece& x) HWY_ATTR {
-                const sum_vec size = moduli<parts>(x);
                 const sum_vec scaled =
-                    hn::Mul(hn::Mul(size, mine), hn::LoadU(d, factor + j));
-                row_sum = hn::Add(row_sum, size);
+                    hn::Mul(hn::Mul(moduli<parts>(x), mine), hn::LoadU(d, factor + j));
+                row_sum = hn::Add(row_sum, scaled);
                 row_most = hn::Max(row_most, scaled);
-                hn::StoreU(hn::Add(hn::LoadU(d, to + j), size), d, to + j);
+                hn::StoreU(hn::Add(hn::LoadU(d, to + j), scaled), d, to + j);
                 hn::StoreU(
                     hn::Max(hn::LoadU(d, to_larger + j), scaled), d, to_larger + j);
             });

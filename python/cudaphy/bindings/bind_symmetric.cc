@@ -13,6 +13,7 @@ py::tuple symmetric_inverse(const numpy_array<T>& a,
                             const std::string& definite,
                             const std::string& algorithm,
                             bool residual,
+                            bool rcond,
                             const std::string& where,
                             int device)
 {
@@ -28,14 +29,23 @@ py::tuple symmetric_inverse(const numpy_array<T>& a,
     output<T> x(*q, { batch, order, order });
     output<int> info(*q, { batch });
     output<typename plan::real> residuals(*q, { residual ? batch : 0 });
+    output<typename plan::real> conditions(*q, { rcond ? batch : 0 });
     array<unsigned char> workspace(*q, kernel->workspace_bytes());
     {
         py::gil_scoped_release others_may_run;
-        kernel->run(from, { x, info, residuals }, workspace, *q);
+        kernel->run(from, { x, info, residuals, {}, conditions }, workspace, *q);
         q->synchronize();
     }
-    return residual ? py::make_tuple(x.result(), info.result(), residuals.result())
-                    : py::make_tuple(x.result(), info.result());
+    py::list results;
+    results.append(x.result());
+    results.append(info.result());
+    if (residual) {
+        results.append(residuals.result());
+    }
+    if (rcond) {
+        results.append(conditions.result());
+    }
+    return py::tuple(results);
 }
 
 template <typename T>

@@ -46,6 +46,11 @@ CUDAPHY_API definiteness definiteness_from_name(const std::string& name);
  * - k > 0: `blocked`, positive: the leading minor of order k, or of the block that ends
  * at k, is not positive definite. `bordering`: s = 0 at step k. `blocked`, unknown: A is
  *   singular to T's precision; k is then the order n. X = 0.
+ * - n, the order, however it is inverted: A is singular to T's precision, because
+ *   |A|_1 |X|_1 > max(n, 4) / (8 eps), with eps from 1 to the next number, also after
+ *   rows and columns were scaled alike (S A S, S a diagonal), or because X is not A's
+ *   inverse where X is largest. A condition in the 2-norm below 1 / (8 eps) is none such.
+ *   X = 0. `bordering`, whose own roundings are larger, misses some.
  * - -1: A, or its inverse, is not finite. X = 0.
  * No item harms another one of the batch.
  *
@@ -77,6 +82,9 @@ public:
         view<int> refinements = {};
         //!< what the residual asked for: Newton steps X <- X (2 I - A X), other random
         //!< draws, factors, the same in double, (batch)
+        view<real> rcond = {};
+        //!< 1 / (|A|_1 |X|_1), the reciprocal condition, of A as it is; 0 where X = 0,
+        //!< (batch)
     };
 
     //! \throws std::invalid_argument if a parameter is out of range; backend_unavailable
