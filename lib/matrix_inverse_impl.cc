@@ -89,9 +89,15 @@ void matrix_inverse_impl::report(const batch_status& status, int frame, uint64_t
     if (step != 0) {
         ++d_failures;
         add_item_tag(0, item, pmt::mp("singular"), pmt::from_long(step), alias_pmt());
-        warn_sometimes("matrix " + std::to_string(item) +
-                       (step < 0 ? " or its inverse is not finite"
-                                 : " is singular (step " + std::to_string(step) + ")"));
+        const std::string scaling =
+            d_pivoting == kernels::pivoting::full
+                ? "; if its rows or columns are of very different sizes, and it is not, "
+                  "take pivoting \"partial\" or scale them"
+                : "";
+        warn_sometimes(
+            "matrix " + std::to_string(item) +
+            (step < 0 ? " or its inverse is not finite"
+                      : " is singular (step " + std::to_string(step) + ")" + scaling));
     }
 }
 

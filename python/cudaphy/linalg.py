@@ -49,6 +49,10 @@ def inverse(
     matrix near A, or 0 where nothing but zeros was left; with partial pivoting 0, and x = 0; without
     pivoting one not above 0, so that A is not positive definite, and x = 0. It is -1 where a matrix or its
     inverse is not finite: x = 0, determinant NaN. Where x = 0, rcond is 0.
+    Full pivoting does not scale A: its rank is that beside A's largest element, so diag(1, 1e-20) in float32
+    gives info 2 and another matrix's inverse. Where rows or columns are of very different sizes, take "partial".
+    A matrix that is singular but for its rounding may have info 0, with partial pivoting and without nearly
+    always: rcond tells it, which is then below numpy.finfo(kind).eps or not far above it.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     Source: patent CN102567283 (Tsinghua University, 2011).
     """

@@ -96,6 +96,26 @@ class qa_matrix_inverse(FlowgraphCase):
             self.assertEqual(block.failures(), len(steps))
             self.assertIn("matrix 0 is singular (step 1)", log.text)
 
+    def test_where_full_pivoting_finds_a_lower_rank_its_warning_names_partial(self):
+        a = np.diag(np.logspace(-9.6, -21, 12)).astype("float32")[None]
+        with captured_log() as log:
+            full = self.inverses(a, pivoting="full")
+        self.assertEqual(len(full.tags("singular")), 1)
+        self.assertIn('"partial"', log.text)
+        with captured_log() as log:
+            partial = self.inverses(a, pivoting="partial")
+        self.assertEqual(partial.tags("singular"), [])
+        exact = np.diag(1 / np.diag(a[0].astype("float64")))
+        got = partial.data.reshape(12, 12)
+        np.testing.assert_allclose(got, exact, rtol=1e-6)
+        # The same of the functions.
+        for pivoting, told in (("full", True), ("partial", False)):
+            _, info = cudaphy.inverse(a[0], pivoting, backend=BACKEND)
+            self.assertEqual(info > 0, told)
+        x, info = cudaphy.symmetric_inverse(a[0], backend=BACKEND)
+        self.assertEqual(info, 0)
+        np.testing.assert_allclose(x, exact, rtol=1e-5)
+
     def test_a_nearly_singular_matrix_gives_the_inverse_of_one_near_it_and_a_tag(self):
         eps = np.finfo("float32").eps
         for dtype in ("complex64", "float32"):
