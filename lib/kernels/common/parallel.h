@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <cstddef>
+#include "kernels/common/interruptible_piece.h"
 #ifdef __SANITIZE_THREAD__
 #include <functional>
 #include <future>
@@ -25,14 +25,22 @@ inline size_t cores()
 }
 
 //! Calls part(first, last) for pieces of 0..count on all cores; a piece has at least
-//! `grain` items, but the last.
+//! `grain` items, but the last. \throws interrupted if the calling thread's interruption
+//! asks for it
 template <typename Part>
 void for_each_part(size_t count, size_t grain, const Part& part)
 {
-    if (count <= grain) {
-        if (count) {
-            part(size_t{ 0 }, count);
+    const auto* const under = interruption::current();
+    const auto in_turns = [&](size_t first, size_t last) {
+        interruptible_piece piece(under, first, last, grain);
+        while (first < last) {
+            const size_t end = piece.next();
+            part(first, end);
+            first = end;
         }
+    };
+    if (count <= grain) {
+        in_turns(0, count);
         return;
     }
     // In whole grains, so that a kernel that takes `grain` items a vector keeps them
@@ -44,7 +52,7 @@ void for_each_part(size_t count, size_t grain, const Part& part)
     for (size_t p = 0; p < parts; ++p) {
         const auto last = grains * (p + 1) / parts * grain;
         running.push_back(std::async(std::launch::async,
-                                     std::cref(part),
+                                     in_turns,
                                      grains * p / parts * grain,
                                      last < count ? last : count));
     }
@@ -55,7 +63,7 @@ void for_each_part(size_t count, size_t grain, const Part& part)
     tbb::parallel_for(tbb::blocked_range<size_t>(0, (count + grain - 1) / grain),
                       [&](const auto& range) {
                           const auto last = range.end() * grain;
-                          part(range.begin() * grain, last < count ? last : count);
+                          in_turns(range.begin() * grain, last < count ? last : count);
                       });
 #endif
 }

@@ -3,6 +3,8 @@
 #include "kernels/common/parallel.h"
 #include "kernels/common/testing.h"
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
@@ -91,4 +93,47 @@ BOOST_AUTO_TEST_CASE(parts_cover_every_item_once)
             BOOST_TEST(count == 1);
         }
     }
+}
+
+BOOST_AUTO_TEST_CASE(under_an_interruption_parts_cover_every_item_once_too)
+{
+    const interruption unasked;
+    const interruption::scope under(&unasked);
+    for (const size_t n : { 0, 1, 15, 16, 17, 1000, 100001 }) {
+        std::vector<std::atomic<int>> visits(n);
+        std::atomic<int> unaligned = 0;
+        for_each_part(n, 16, [&](size_t first, size_t last) {
+            unaligned += first % 16 != 0 || interruption::current() != &unasked;
+            for (; first < last; ++first) {
+                ++visits[first];
+            }
+        });
+        BOOST_TEST(unaligned == 0);
+        BOOST_TEST(std::count(visits.begin(), visits.end(), 1) == std::ptrdiff_t(n));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_interruption_ends_a_long_run_soon_and_no_later_one)
+{
+    using clock = std::chrono::steady_clock;
+    using milliseconds = std::chrono::milliseconds;
+    interruption asked;
+    clock::time_point when;
+    std::thread another([&] {
+        std::this_thread::sleep_for(milliseconds(100));
+        when = clock::now();
+        asked.ask();
+    });
+    const auto work = [](size_t first, size_t last) {
+        std::this_thread::sleep_for(milliseconds(2) * (last - first));
+    };
+    {
+        const interruption::scope under(&asked);
+        BOOST_CHECK_THROW(for_each_part(100000, 1, work), interrupted);
+        another.join();
+        BOOST_TEST((clock::now() - when < milliseconds(500)));
+        BOOST_CHECK_THROW(for_each_part(1, 1, work), interrupted);
+    }
+    BOOST_TEST(!interruption::current());
+    for_each_part(10, 1, work);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <gnuradio/cudaphy/kernels/interruption.h>
 #ifdef __SANITIZE_THREAD__
 #include <future>
 #else
@@ -10,7 +11,8 @@
 
 namespace gr::cudaphy::kernels {
 
-//! One piece of work at a time that other cores do meanwhile.
+//! One piece of work at a time that other cores do meanwhile, to its end also where the
+//! calling thread is interrupted.
 class background_task
 {
 public:
@@ -19,11 +21,20 @@ public:
     background_task& operator=(const background_task&) = delete;
     ~background_task() { wait(); }
 
+    template <typename Work>
+    static auto to_its_end(const Work& work)
+    {
+        return [work] {
+            const interruption::scope none(nullptr);
+            work();
+        };
+    }
+
 #ifdef __SANITIZE_THREAD__ // as in kernels/common/parallel.h
     template <typename Work>
     void start(const Work& work)
     {
-        d_running = std::async(std::launch::async, work);
+        d_running = std::async(std::launch::async, to_its_end(work));
     }
     void wait()
     {
@@ -43,7 +54,7 @@ private:
     template <typename Work>
     void start(const Work& work)
     {
-        d_running.run(work);
+        d_running.run(to_its_end(work));
     }
     void wait() { d_running.wait(); }
     //! Does parallel work beside it: this thread takes up none of the task's.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "interruptible.h"
 #include "ldpc_arguments.h"
 #include "spare_kernels.h"
 #include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
@@ -33,11 +34,10 @@ numpy_array<uint8_t> encoded(kernels::ldpc_encoder& kernel,
 {
     input<uint8_t> from(q, info);
     output<uint8_t> words(q, { info.shape(0), bytes });
-    {
-        py::gil_scoped_release others_may_run;
+    run_interruptibly(double(info.size()) * 100, [&] {
         kernel.run(from, words, q);
         q.synchronize();
-    }
+    });
     return words.result();
 }
 
@@ -54,15 +54,14 @@ py::tuple decoded(kernels::ldpc_decoder& kernel,
     output<uint8_t> bits(q, { batch, bytes_of(length, p.packed) });
     output<int> iterations(q, { batch }), ok(q, { batch });
     output<float> soft(q, { with_soft ? batch : 0, length });
-    {
-        py::gil_scoped_release others_may_run;
+    run_interruptibly(double(batch) * code.n() * p.max_iterations * 4, [&] {
         kernel.run({ view<const uint8_t>(from).data(),
                      static_cast<size_t>(batch) * code.n(),
                      p.llr },
                    { bits, iterations, ok, soft },
                    q);
         q.synchronize();
-    }
+    });
     return py::make_tuple(bits.result(), iterations.result(), ok.result(), soft.result());
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "interruptible.h"
 #include <gnuradio/cudaphy/kernels/inverse.h>
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
 #include <gnuradio/cudaphy/kernels/triangular_solve.h>
@@ -33,11 +34,10 @@ py::tuple inverse(const numpy_array<T>& a,
     output<T> determinants(*q, { determinant ? batch : 0 });
     output<typename plan::real> conditions(*q, { rcond ? batch : 0 });
     array<unsigned char> workspace(*q, kernel->workspace_bytes(batch));
-    {
-        py::gil_scoped_release others_may_run;
+    run_interruptibly(double(a.size()) * p.order, [&] {
         kernel->run(from, { x, info, determinants, conditions }, workspace, *q);
         q->synchronize();
-    }
+    });
     py::list results;
     results.append(x.result());
     results.append(info.result());
@@ -64,11 +64,10 @@ py::tuple triangular_inverse(const numpy_array<T>& a,
     input<T> from(*q, a);
     output<T> x(*q, { batch, order, order });
     output<int> info(*q, { batch });
-    {
-        py::gil_scoped_release others_may_run;
+    run_interruptibly(double(a.size()) * order, [&] {
         kernel->run(from, x, info, *q);
         q->synchronize();
-    }
+    });
     return py::make_tuple(x.result(), info.result());
 }
 
@@ -91,11 +90,10 @@ py::tuple triangular_solve(const numpy_array<T>& l,
     output<T> x(*q, { batch, order, columns });
     output<int> info(*q, { batch });
     array<unsigned char> workspace(*q, kernel->workspace_bytes(l.shape(0)));
-    {
-        py::gil_scoped_release others_may_run;
+    run_interruptibly(double(b.size()) * order, [&] {
         kernel->run(matrices, right, x, info, workspace, *q);
         q->synchronize();
-    }
+    });
     return py::make_tuple(x.result(), info.result());
 }
 

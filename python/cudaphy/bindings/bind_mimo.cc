@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
 #include "estimator_arguments.h"
+#include "interruptible.h"
 #include <gnuradio/cudaphy/kernels/equalizer.h>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
 
@@ -26,11 +27,10 @@ py::tuple estimate_channel(const numpy_array<complex64>& received,
     output<complex64> h(*q, { batch, times, tones, antennas, layers });
     output<float> n0(*q, { batch, times });
     output<int> status(*q, { batch });
-    {
-        py::gil_scoped_release others_may_run;
+    run_interruptibly(double(received.size()) * layers * tones, [&] {
         kernel->run(from, h, n0, status, *q);
         q->synchronize();
-    }
+    });
     return py::make_tuple(h.result(), n0.result(), status.result());
 }
 
@@ -62,17 +62,17 @@ py::tuple equalize(const numpy_array<complex64>& y,
     output<complex64> x(*q, { groups, symbols, tones, layers });
     output<float> noise(*q, { groups, symbols, tones, layers });
     output<int> status(*q, { groups, tones });
-    {
-        py::gil_scoped_release others_may_run;
-        kernel->run(received,
-                    channel,
-                    static_cast<view<const Variance>>(variances),
-                    x,
-                    noise,
-                    status,
-                    *q);
-        q->synchronize();
-    }
+    run_interruptibly(double(h.size()) * antennas * layers + double(y.size()) * layers,
+                      [&] {
+                          kernel->run(received,
+                                      channel,
+                                      static_cast<view<const Variance>>(variances),
+                                      x,
+                                      noise,
+                                      status,
+                                      *q);
+                          q->synchronize();
+                      });
     return py::make_tuple(x.result(), noise.result(), status.result());
 }
 
@@ -87,15 +87,14 @@ py::object demap_as(const kernels::soft_demapper::parameters& parameters,
     input<complex64> symbols(q, x);
     input<float> variances(q, noise);
     output<Element> llr(q, { x.size(), parameters.points.bits });
-    {
-        py::gil_scoped_release others_may_run;
-        const view<Element> out = llr;
+    const view<Element> out = llr;
+    run_interruptibly(double(x.size()) * parameters.points.points.size(), [&] {
         kernel->run(symbols,
                     variances,
                     view<Number>{ reinterpret_cast<Number*>(out.data()), out.size() },
                     q);
         q.synchronize();
-    }
+    });
     return llr.result();
 }
 

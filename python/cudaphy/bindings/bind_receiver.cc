@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "estimator_arguments.h"
+#include "interruptible.h"
 #include "ldpc_arguments.h"
 #include <algorithm>
 #include <climits>
@@ -131,12 +132,13 @@ py::dict receive(const numpy_array<complex64>& received,
     py::dict out;
     out["llr"] =
         llrs_of(*plan, p.decoding.llr, *q, slots, [&](mimo_receiver::soft_view llr) {
-            py::gil_scoped_release others_may_run;
-            plan->run(from,
-                      { bits, iterations, ok, status, h, n0, x, noise, llr },
-                      workspace,
-                      *q);
-            q->synchronize();
+            run_interruptibly(double(received.size()) * 1000, [&] {
+                plan->run(from,
+                          { bits, iterations, ok, status, h, n0, x, noise, llr },
+                          workspace,
+                          *q);
+                q->synchronize();
+            });
         });
     out["bits"] = bits.result();
     out["iterations"] = iterations.result();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "interruptible.h"
 #include <gnuradio/cudaphy/kernels/sparse_product.h>
 #include <gnuradio/cudaphy/sparse_matvec.h>
 #include <mutex>
@@ -63,13 +64,15 @@ public:
             there = array<T>(*d_queue, view<const T>(host));
             to = there;
         }
-        py::gil_scoped_release others_may_run;
-        const std::lock_guard<std::mutex> turn(d_turn);
-        d_product->run(from, to, *d_queue);
-        if (there.size()) {
-            d_queue->copy_out(host.data(), there.data(), host.size() * sizeof(T));
-        }
-        d_queue->synchronize();
+        const double batch = x.shape(0);
+        run_interruptibly(batch * d_product->matrix_bytes() / sizeof(T), [&] {
+            const std::lock_guard<std::mutex> turn(d_turn);
+            d_product->run(from, to, *d_queue);
+            if (there.size()) {
+                d_queue->copy_out(host.data(), there.data(), host.size() * sizeof(T));
+            }
+            d_queue->synchronize();
+        });
     }
 
 private:

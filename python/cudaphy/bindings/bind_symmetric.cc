@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "interruptible.h"
 #include <gnuradio/cudaphy/kernels/inverse_update.h>
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
 #include <gnuradio/cudaphy/kernels/symmetry.h>
@@ -31,11 +32,10 @@ py::tuple symmetric_inverse(const numpy_array<T>& a,
     output<typename plan::real> residuals(*q, { residual ? batch : 0 });
     output<typename plan::real> conditions(*q, { rcond ? batch : 0 });
     array<unsigned char> workspace(*q, kernel->workspace_bytes());
-    {
-        py::gil_scoped_release others_may_run;
+    run_interruptibly(double(batch) * order * order * order, [&] {
         kernel->run(from, { x, info, residuals, {}, conditions }, workspace, *q);
         q->synchronize();
-    }
+    });
     py::list results;
     results.append(x.result());
     results.append(info.result());
@@ -77,8 +77,7 @@ py::tuple inverse_update(const numpy_array<T>& x,
     output<int> info(*q, { batch });
     array<unsigned char> workspace(*q, kernel->workspace_bytes());
     numpy_array<T> result({ batch, order, order });
-    {
-        py::gil_scoped_release others_may_run;
+    run_interruptibly(double(x.size()) * (v.shape(2) + 1), [&] {
         kernel->run(updated,
                     columns,
                     weights,
@@ -87,7 +86,7 @@ py::tuple inverse_update(const numpy_array<T>& x,
                     workspace,
                     *q);
         q->synchronize();
-    }
+    });
     if (updated.size()) {
         q->copy_out(result.mutable_data(), updated.data(), updated.size() * sizeof(T));
     }

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ctrl-C ends every long call soon, and what was imported works on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from qa_support import BACKEND, main
+
+SOON = 2.0  # seconds, of which a loaded machine may take one
+PROGRAM = """
+import signal
+import numpy as np
+from gnuradio import cudaphy
+signal.signal(signal.SIGINT, signal.default_int_handler)
+backend = "{backend}"
+rng = np.random.default_rng(1)
+normal = lambda *shape: rng.standard_normal(shape, np.float32)
+waves = lambda *shape: (normal(*shape) + 1j * normal(*shape)).astype(np.complex64)
+{prepare}
+print("ready", flush=True)
+try:
+    while True:
+        {call}
+except KeyboardInterrupt:
+    print("ended", flush=True)
+x, info = cudaphy.symmetric_inverse(2 * np.eye(600), backend=backend)
+assert info == 0 and (x == np.eye(600) / 2).all()
+{after}
+print("works", flush=True)
+"""
+SYMMETRIC = "a = normal({n}, {n}); a = a + a.T + {shift} * np.eye({n}, dtype='f4')"
+CALLS = {
+    "symmetric_inverse": (
+        SYMMETRIC.format(n=6000, shift=0),
+        "cudaphy.symmetric_inverse(a, backend=backend)",
+    ),
+    "symmetric_inverse, positive": (
+        SYMMETRIC.format(n=7000, shift=1000),
+        "cudaphy.symmetric_inverse(a, 'positive', backend=backend)",
+    ),
+    "symmetric_inverse, bordering": (
+        SYMMETRIC.format(n=4000, shift=500),
+        "cudaphy.symmetric_inverse(a, algorithm='bordering', backend=backend)",
+    ),
+    "symmetric_inverse of a batch": (
+        "a = np.broadcast_to(100 * np.eye(400) + 1, (300, 400, 400))",
+        "cudaphy.symmetric_inverse(a, backend=backend)",
+    ),
+    "update_inverse": (
+        "x = np.eye(4000); v = rng.standard_normal((4000, 32))",
+        "cudaphy.update_inverse(x, v, backend=backend)",
+    ),
+    "inverse": (
+        "a = waves(20000, 64, 64)",
+        "cudaphy.inverse(a, backend=backend)",
+    ),
+    "triangular_inverse": (
+        "a = np.broadcast_to(np.tri(1000) / 1000 + np.eye(1000), (40, 1000, 1000))",
+        "cudaphy.triangular_inverse(a, backend=backend)",
+    ),
+    "solve_triangular": (
+        "a = np.tri(1000) / 1000 + np.eye(1000); b = rng.standard_normal((1000, 50000))",
+        "cudaphy.solve_triangular(a, b, backend=backend)",
+    ),
+    "ldpc_decode": (
+        "code = cudaphy.ldpc_code.wifi(1944, '1/2')\n"
+        "llr = rng.integers(-20, 20, (20000, 1944), np.int8)",
+        "cudaphy.ldpc_decode(code, llr, 1000, early_stop=False, backend=backend)",
+    ),
+    "ldpc_decode, sum_product": (
+        "code = cudaphy.ldpc_code.wifi(1944, '1/2'); llr = normal(20000, 1944)",
+        "cudaphy.ldpc_decode(code, llr, 1000, 'sum_product', backend=backend)",
+    ),
+    "ldpc_encode": (
+        "code = cudaphy.ldpc_code.wifi(1944, '1/2')\n"
+        "bits = rng.integers(0, 2, (200000, 972), np.uint8)",
+        "cudaphy.ldpc_encode(code, bits, backend=backend)",
+    ),
+    "estimate_channel": (
+        "y = waves(200, 4, 1000, 4); pilots = cudaphy.orthogonal_pilots(4, 4)",
+        "cudaphy.estimate_channel(y, pilots, method='mmse', backend=backend)",
+    ),
+    "equalize": (
+        "y = waves(40000, 16); h = waves(40000, 16, 16)",
+        "cudaphy.equalize(y, h, 0.1, backend=backend)",
+    ),
+    "demap": (
+        "x = waves(8000000)",
+        "cudaphy.demap(x, 0.1, 'qam1024', backend=backend)",
+    ),
+    "sparse_product": (
+        "import scipy.sparse\n"
+        "a = scipy.sparse.diags([normal(200000)] * 9, range(-4, 5), (200000, 200000))\n"
+        "product = cudaphy.sparse_product(a, backend=backend); x = normal(300, 200000)",
+        "product(x)",
+    ),
+    "fdtd": (
+        "room = cudaphy.fdtd((60, 60, 60), 1e-3, backend=backend)\n"
+        "room.add_source((30, 30, 30), 'ez')",
+        "room.step(steps=1000000)",
+        "assert np.isfinite(room.step(steps=1)).all()",
+    ),
+    "simulate_error_rate": (
+        "sim = cudaphy.error_rate_simulation('wifi n=1944 rate=1/2', backend=backend)",
+        "sim.run(1.0, max_frame_errors=None, max_frames=None, max_seconds=1e6)",
+    ),
+}
+
+
+class qa_interrupts(unittest.TestCase):
+    def interrupt(self, prepare, call, after=""):
+        program = PROGRAM.format(prepare=prepare, call=call, after=after, backend=BACKEND)
+        with subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        ) as child:
+            try:
+                self.assertEqual(
+                    child.stdout.readline(), "ready\n", child.poll() and child.stderr
+                )
+                time.sleep(0.6)
+                child.send_signal(signal.SIGINT)
+                began = time.monotonic()
+                self.assertEqual(child.stdout.readline(), "ended\n")
+                self.assertLess(time.monotonic() - began, SOON)
+                rest, problems = child.communicate(timeout=60)
+                self.assertEqual((rest, child.returncode), ("works\n", 0), problems)
+            finally:
+                child.kill()
+
+    def test_ctrl_c_ends_long_calls_soon(self):
+        for name, steps in CALLS.items():
+            with self.subTest(call=name):
+                self.interrupt(*steps)
+
+    def test_uncaught_it_ends_the_program(self):
+        program = (
+            "import numpy as np\nfrom gnuradio import cudaphy\n"
+            "a = np.eye(7000)\nprint('ready', flush=True)\n"
+            f"while True: cudaphy.symmetric_inverse(a, backend='{BACKEND}')"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child:
+            try:
+                child.stdout.readline()
+                time.sleep(0.6)
+                child.send_signal(signal.SIGINT)
+                _, problems = child.communicate(timeout=SOON + 1)  # and the exit
+                self.assertIn("KeyboardInterrupt", problems)
+                self.assertNotEqual(child.returncode, 0)
+            finally:
+                child.kill()
+
+
+if __name__ == "__main__":
+    main()
