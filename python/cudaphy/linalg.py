@@ -113,6 +113,7 @@ def triangular_inverse(
     return x.reshape(a.shape), info.reshape(a.shape[:-2])
 
 
+_MOST_SIDES = 65536  # of a matrix in a call
 _SOLVE = {
     "float32": _native._triangular_solve_float32,
     "float64": _native._triangular_solve_float64,
@@ -128,7 +129,7 @@ def solve_triangular(
 
     A GPU inverts the triangles and multiplies; the CPU substitutes.
     l: (..., N, N), N = 1..1024. The triangle alone is read; what stands beside it may be anything.
-    b: (..., N, K), K up to 65536; or (..., N), one right-hand side a matrix, where b has one dimension, or one
+    b: (..., N, K); or (..., N), one right-hand side a matrix, where b has one dimension, or one
       fewer than l.
     The leading dimensions of l and b are broadcast as numpy does it; one l for many b is inverted once. Kinds
     are float32, float64, complex64 and complex128; others, and l and b of different kinds, are converted as
@@ -163,13 +164,22 @@ def solve_triangular(
     if not one_l:
         l = np.broadcast_to(l, batch + (order, order))  # noqa: E741
     b = np.broadcast_to(b, batch + b.shape[-2:])
-    x, info = _SOLVE[l.dtype.name](
-        l.reshape((-1, order, order)) if order else np.zeros((1, 0, 0), l.dtype),
-        b.reshape((-1, order, b.shape[-1])) if order else np.zeros((1, 0, 1), l.dtype),
-        lower,
-        unit_diagonal,
-        backend,
-        device,
+    l = (  # noqa: E741
+        l.reshape((-1, order, order)) if order else np.zeros((1, 0, 0), l.dtype)
     )
-    x = x.reshape(batch + (order, b.shape[-1]))[..., :columns]
+    b = b.reshape((-1, order, b.shape[-1])) if order else np.zeros((1, 0, 1), l.dtype)
+    most = _MOST_SIDES
+    parts = [
+        _SOLVE[l.dtype.name](
+            l, b[..., first : first + most], lower, unit_diagonal, backend, device
+        )
+        for first in range(0, b.shape[-1], most)
+    ]
+    x, info = parts[0]
+    if len(parts) > 1:
+        x = np.concatenate([part for part, _ in parts], axis=-1)
+        states = np.array([state for _, state in parts])
+        info = np.where((states == -1).any(0), np.int32(-1), states.max(0))
+        x[info != 0] = 0
+    x = x.reshape(batch + b.shape[1:])[..., :columns]
     return x[..., 0] if one_side else x, info.reshape(batch)
