@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/sizes.h"
+#include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/pilot_pattern.h>
 #include <numeric>
@@ -174,7 +175,19 @@ pilot_pattern ht_ltf_pilots(int streams, int bandwidth_mhz)
 pilot_pattern nr_dmrs_pilots(const nr_dmrs& d)
 {
     const int doubled = d.double_symbol ? 2 : 1;
-    check("nr_dmrs_pilots: ports", d.ports, 1, 4 * doubled);
+    auto ports = d.port_numbers;
+    if (ports.empty()) {
+        check("nr_dmrs_pilots: ports", d.ports, 1, 4 * doubled);
+        ports.resize(d.ports);
+        std::iota(ports.begin(), ports.end(), 0);
+    }
+    for (auto port = ports.begin(); port != ports.end(); ++port) {
+        check("nr_dmrs_pilots: a port", *port, 0, 4 * doubled - 1);
+        if (std::count(ports.begin(), port, *port)) {
+            throw std::invalid_argument("nr_dmrs_pilots: port " + std::to_string(*port) +
+                                        " comes twice");
+        }
+    }
     check("nr_dmrs_pilots: resource_blocks", d.resource_blocks, 1, 275);
     check("nr_dmrs_pilots: first_block", d.first_block, 0, 275 - d.resource_blocks);
     check("nr_dmrs_pilots: slot", d.slot, 0, 159);
@@ -186,7 +199,7 @@ pilot_pattern nr_dmrs_pilots(const nr_dmrs& d)
             "nr_dmrs_pilots: amplitude is not positive and finite");
     }
     const int tones = 12 * d.resource_blocks;
-    auto out = silent(int(d.symbols.size()) * doubled, tones, d.ports, doubled);
+    auto out = silent(int(d.symbols.size()) * doubled, tones, int(ports.size()), doubled);
     int row = 0;
     for (const int first : d.symbols) {
         check("nr_dmrs_pilots: a symbol", first, 0, 14 - doubled);
@@ -204,13 +217,14 @@ pilot_pattern nr_dmrs_pilots(const nr_dmrs& d)
                 const uint8_t* const bits = c.data() + 2 * (skipped + m);
                 const complex64 r =
                     complex64(sign(bits[0]), sign(bits[1])) * float(M_SQRT1_2);
-                for (int port = 0; port < d.ports; ++port) {
+                for (int layer = 0; layer < int(ports.size()); ++layer) {
+                    const int port = ports[layer];
                     // Table 7.4.1.1.2-1: port 1000 + 4 b2 + 2 b1 + b0 has Δ = b1, and
                     // the covers w_f = (1, 1 - 2 b0), w_t = (1, 1 - 2 b2).
                     const int delta = port >> 1 & 1;
                     const float wf = port & 1 && m & 1 ? -1.0f : 1.0f;
                     const float wt = port & 4 && l1 ? -1.0f : 1.0f;
-                    at(out, row, 2 * m + delta, port) = d.amplitude * wf * wt * r;
+                    at(out, row, 2 * m + delta, layer) = d.amplitude * wf * wt * r;
                 }
             }
         }

@@ -125,6 +125,19 @@ BOOST_AUTO_TEST_CASE(the_dm_rs_ports_have_the_codes_of_the_standards_table)
             }
         }
     }
+    // Of a list, each layer has its port's.
+    auto some = d;
+    some.port_numbers = { 6, 1, 4 };
+    const auto listed = nr_dmrs_pilots(some);
+    BOOST_TEST(listed.layers == 3);
+    for (int layer = 0; layer < 3; ++layer) {
+        for (int row = 0; row < 4; ++row) {
+            for (int k = 0; k < 36; ++k) {
+                BOOST_TEST((at(listed, row, k, layer) ==
+                            at(p, row, k, some.port_numbers[layer])));
+            }
+        }
+    }
     // A block further up takes the sequence from where it stands.
     auto part = d;
     part.resource_blocks = 1;
@@ -145,6 +158,9 @@ BOOST_AUTO_TEST_CASE(what_a_dm_rs_can_not_be_is_refused)
     refused([](nr_dmrs& d) { d.ports = 0; });
     refused([](nr_dmrs& d) { d.ports = 5; });
     refused([](nr_dmrs& d) { d.double_symbol = true, d.ports = 9; });
+    refused([](nr_dmrs& d) { d.port_numbers = { 1, 4 }; });
+    refused([](nr_dmrs& d) { d.port_numbers = { -1 }; });
+    refused([](nr_dmrs& d) { d.port_numbers = { 2, 0, 2 }; });
     refused([](nr_dmrs& d) { d.resource_blocks = 0; });
     refused([](nr_dmrs& d) { d.resource_blocks = 276; });
     refused([](nr_dmrs& d) { d.first_block = 275; });

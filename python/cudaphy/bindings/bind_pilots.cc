@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "estimator_arguments.h"
+#include <variant>
 
 namespace gr::cudaphy::bindings {
 namespace {
@@ -109,7 +110,7 @@ void bind_pilots(py::module& m)
           "Raises ValueError out of range.");
     m.def(
         "nr_dmrs_pilots",
-        [](int ports,
+        [](const std::variant<int, std::vector<int>>& ports,
            int resource_blocks,
            const std::vector<int>& symbols,
            bool double_symbol,
@@ -118,15 +119,15 @@ void bind_pilots(py::module& m)
            int n_scid,
            int first_block,
            float amplitude) {
-            return kernels::nr_dmrs_pilots({ ports,
-                                             resource_blocks,
-                                             symbols,
-                                             double_symbol,
-                                             slot,
-                                             scrambling_id,
-                                             n_scid,
-                                             first_block,
-                                             amplitude });
+            kernels::nr_dmrs d{ 0,        resource_blocks, symbols, double_symbol,
+                                slot,     scrambling_id,   n_scid,  first_block,
+                                amplitude };
+            if (const auto* const count = std::get_if<int>(&ports)) {
+                d.ports = *count;
+            } else {
+                d.port_numbers = std::get<1>(ports);
+            }
+            return kernels::nr_dmrs_pilots(d);
         },
         py::arg("ports"),
         py::arg("resource_blocks"),
@@ -138,8 +139,10 @@ void bind_pilots(py::module& m)
         py::arg("first_block") = 0,
         py::arg("amplitude") = 1.0f,
         "DM-RS of 5G NR's shared channels, configuration type 1 (3GPP TS 38.211, "
-        "7.4.1.1): ports 1000 on, up to 4, or 8 with double symbols; symbols: the first "
-        "of each occasion in the slot. Raises ValueError out of range.");
+        "7.4.1.1). ports: how many from 1000 on, up to 4, or 8 with double symbols; or a "
+        "list of those that the layers have, 0 for 1000: [2, 3] is the second CDM group. "
+        "symbols: the first of each occasion in the slot. Raises ValueError out of "
+        "range.");
 }
 
 } // namespace gr::cudaphy::bindings

@@ -59,6 +59,8 @@ struct CUDAPHY_API nr_dmrs {
     int n_scid = 0;        //!< 0 or 1
     int first_block = 0;   //!< counted from point A
     float amplitude = 1; //!< β; 3GPP TS 38.214, table 4.1-1: √2 beside silent CDM groups
+    //! The layers' ports, 0 for 1000, each once; empty: 0 to ports - 1.
+    std::vector<int> port_numbers = {};
 };
 
 /*!
