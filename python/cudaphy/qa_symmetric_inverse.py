@@ -104,6 +104,49 @@ class qa_symmetric_inverse(unittest.TestCase):
             ):
                 cudaphy.symmetric_inverse(a + a.T, backend=BACKEND)
 
+    def test_plainly_symmetric_complex_matrices_are_inverted_by_name(self):
+        for kind in KINDS[2:]:
+            for shape in ((1, 1), (2, 2), (3, 20, 20), (150, 150)):
+                a = gaussian(shape, dtype="complex128")
+                a = (a + a.swapaxes(-1, -2)).astype(kind)
+                x, info, residual, rcond = cudaphy.symmetric_inverse(
+                    a, symmetry="symmetric", backend=BACKEND, residual=True, rcond=True
+                )
+                self.assertEqual((x.dtype, x.shape), (a.dtype, a.shape))
+                self.assertEqual((info.shape, info.dtype), (shape[:-2], np.int32))
+                self.assertFalse(info.any())
+                self.assertTrue((residual < 30).all())
+                np.testing.assert_array_equal(x, x.swapaxes(-1, -2))
+                wide = a.astype("complex128")
+                norms = [np.abs(m).sum(-2).max(-1) for m in (wide, x)]
+                error = np.abs(np.eye(shape[-1]) - wide @ x).sum(-2).max(-1)
+                eps = np.finfo(kind).eps / 2
+                self.assertLess(
+                    (error / (norms[0] * norms[1])).max(), 30 * shape[-1] * eps
+                )
+                np.testing.assert_allclose(rcond * norms[0] * norms[1], 1, rtol=1e-4)
+                lower, _ = cudaphy.symmetric_inverse(
+                    np.tril(a), check=False, symmetry="symmetric", backend=BACKEND
+                )
+                np.testing.assert_array_equal(lower, x)
+            a = np.stack([wide[:4, :4], np.ones((4, 4)), wide[:4, :4]]).astype(kind)
+            a[2, 1, 1] = NAN
+            x, info, rcond = cudaphy.symmetric_inverse(
+                a, symmetry="symmetric", backend=BACKEND, rcond=True
+            )
+            np.testing.assert_array_equal(info, [0, 4, -1])
+            self.assertFalse(x[1:].any() or rcond[1:].any())
+            a[0, 2, 1] += 1
+            with self.assertRaisesRegex(ValueError, r"a\[0\] is not symmetric: \[2, 1\]"):
+                cudaphy.symmetric_inverse(a, symmetry="symmetric", backend=BACKEND)
+            for wrong in ({"definite": "positive"}, {"algorithm": "bordering"}):
+                with self.assertRaisesRegex(ValueError, *wrong.values()):
+                    cudaphy.symmetric_inverse(
+                        a[1], symmetry="symmetric", backend=BACKEND, **wrong
+                    )
+        with self.assertRaisesRegex(ValueError, "skew.*hermitian.*symmetric"):
+            cudaphy.symmetric_inverse(np.eye(3), symmetry="skew", backend=BACKEND)
+
     def test_a_matrix_without_inverse_harms_no_other(self):
         for kind in KINDS:
             a = matrices((6, 9, 9), kind, True)

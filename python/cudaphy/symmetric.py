@@ -13,6 +13,45 @@ _ASYMMETRY = {kind: getattr(_native, f"_first_asymmetry_{kind}") for kind in _KI
 _UPDATE = {kind: getattr(_native, f"_inverse_update_{kind}") for kind in _KINDS}
 
 
+def _check_plain_symmetry(a):
+    """The same for complex matrices that equal their plain transposes."""
+    symmetric = _ASYMMETRY[a.real.dtype.name]
+    for item, matrix in enumerate(a):
+        for part in (matrix.real, matrix.imag):
+            pair = symmetric(np.ascontiguousarray(part))
+            if pair is not None:
+                i, j = pair
+                which = f"a[{item}]" if len(a) > 1 else "a"
+                raise ValueError(
+                    f"{which} is not symmetric: [{i}, {j}] is {matrix[i, j]}, [{j}, {i}] is {matrix[j, i]}"
+                )
+
+
+def _plain_symmetric_inverse(a, residual, rcond, backend, device):
+    """Of complex matrices A = B + i C = A^T, by their lower triangles: M = [B C; C -B] is real and symmetric, and
+    with X = U + i V its inverse is [U -V; -V -U]."""
+    batch, n = a.shape[:2]
+    lower = np.tril(a.imag)
+    m = np.zeros((batch, 2 * n, 2 * n), a.real.dtype)
+    m[:, :n, :n], m[:, n:, n:] = a.real, -a.real
+    m[:, n:, :n] = lower + np.tril(lower, -1).swapaxes(1, 2)
+    del lower
+    inverse, info, *others = _INVERSE[m.dtype.name](
+        m, "unknown", "blocked", residual, False, backend, device
+    )
+    x = np.empty_like(a)
+    x.real = inverse[:, :n, :n]
+    # Equal but for rounding.
+    x.imag = -(inverse[:, n:, :n] / 2 + inverse[:, n:, :n].swapaxes(1, 2) / 2)
+    if rcond:
+        whole = np.tril(a) + np.tril(a, -1).swapaxes(1, 2)
+        with np.errstate(invalid="ignore", over="ignore"):
+            norms = [np.abs(each).sum(1).max(1) for each in (whole, x)]
+            product = norms[0] * norms[1]
+        others.append(np.divide(1, product, np.zeros_like(product), where=info == 0))
+    return (x, np.where(info > 0, np.int32(n), info), *others)
+
+
 def _check_symmetry(a):
     """Raises ValueError for the first pair that differs; a: (batch, n, n)."""
     for item, matrix in enumerate(a):
@@ -27,7 +66,7 @@ def _check_symmetry(a):
             if all(symmetric(part) is None for part in both):
                 raise ValueError(
                     f"{which} is complex symmetric but not Hermitian: [{i}, {j}] is {matrix[i, j]}, "
-                    f"[{j}, {i}] is {matrix[j, i]}, not its conjugate; such matrices are not supported"
+                    f"[{j}, {i}] is {matrix[j, i]}, not its conjugate; symmetry='symmetric' inverts it"
                 )
             kind = "Hermitian"
         else:
@@ -46,6 +85,7 @@ def symmetric_inverse(
     device=0,
     residual=False,
     rcond=False,
+    symmetry="hermitian",
 ):
     """Inverts symmetric (complex: Hermitian) matrices, one large one or a batch.
 
@@ -54,6 +94,9 @@ def symmetric_inverse(
     definite: "unknown"; or "positive", for Hermitian positive definite matrices, which is faster.
     algorithm: "blocked"; or "bordering", source 2's row after row, which needs leading minors that are not 0.
     check: whether a is looked at first; else its lower triangle is read and the upper one ignored.
+    symmetry: "hermitian"; or "symmetric": complex matrices equal their plain transposes, as impedance matrices
+      do. It takes twice the memory and, of such matrices, neither "positive" nor "bordering"; residual is that of
+      the real matrix [Re A, Im A; Im A, -Re A]. Of real matrices the two are one.
     residual, rcond: whether these are returned too.
     Returns x, of a's shape and kind, exactly symmetric, and info (...), int32; after them, where asked for,
     residual (...), real: an estimate of |I - A X|_1 / (n |A|_1 |X|_1 eps), NaN where x = 0; and rcond (...),
@@ -74,6 +117,20 @@ def symmetric_inverse(
         raise ValueError(f"a has shape {a.shape}; expected (..., n, n)")
     order, batch = a.shape[-1], a.shape[:-2]
     flat = np.ascontiguousarray(a.reshape((-1, order, order)) if order else a)
+    if symmetry not in ("hermitian", "symmetric"):
+        raise ValueError(
+            f"symmetry is {symmetry!r}, must be one of 'hermitian', 'symmetric'"
+        )
+    if symmetry == "symmetric" and a.dtype.kind == "c" and order:
+        if (definite, algorithm) != ("unknown", "blocked"):
+            raise ValueError(
+                "symmetry 'symmetric' takes definite 'unknown' and algorithm 'blocked', "
+                f"not {definite!r} and {algorithm!r}"
+            )
+        if check:
+            _check_plain_symmetry(flat)
+        x, *others = _plain_symmetric_inverse(flat, residual, rcond, backend, device)
+        return (x.reshape(a.shape), *(other.reshape(batch) for other in others))
     if check and order:
         _check_symmetry(flat)
     x, *others = _INVERSE[a.dtype.name](
