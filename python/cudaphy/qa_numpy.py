@@ -59,6 +59,20 @@ class qa_estimate_channel(NumpyCase):
             self.assertEqual(n0.shape, lead)
             self.assertLess(n0.max(initial=0), 1e-9)
 
+    def test_dm_rs_ports_may_be_a_list(self):
+        all_ports = cudaphy.nr_dmrs_pilots(8, 3, [2], True).pilots
+        for ports in ([5], [0, 1, 2], [6, 3], np.array([1, 4, 7]), (2, 3)):
+            some = cudaphy.nr_dmrs_pilots(ports, 3, [2], True)
+            np.testing.assert_array_equal(some.pilots, all_ports[:, :, list(ports)])
+        pattern = cudaphy.nr_dmrs_pilots([2, 3], 4)
+        h = gaussian((2, 2))
+        received = np.einsum("pkl,al->pka", pattern.pilots, h)
+        got, _ = cudaphy.estimate_channel(received, pattern, backend=BACKEND)
+        self.assert_close(got, np.broadcast_to(h, got.shape))
+        for ports in ([], [8], [-1], [1, 1], 0, 9):
+            with self.assertRaisesRegex(ValueError, "port"):
+                cudaphy.nr_dmrs_pilots(ports, 3, [2], True)
+
     def test_a_pilot_that_is_not_finite_harms_its_tone_and_noise_alone(self):
         pilots = cudaphy.orthogonal_pilots(4, 2)
         received = np.einsum("pl,stal->spta", pilots, gaussian((3, 5, 2, 2)))
@@ -152,7 +166,9 @@ class qa_equalize(NumpyCase):
             with self.assertRaises(ValueError):
                 cudaphy.equalize(y, hh, n0, backend=BACKEND)
         with self.assertRaisesRegex(ValueError, "3.*1.*2"):
-            cudaphy.equalize(np.ones((5, 2)), np.ones((5, 2, 3)), 0.1, backend=BACKEND)
+            cudaphy.equalize(
+                np.ones((5, 2)), np.ones((5, 2, 3)), 0.1, method="zf", backend=BACKEND
+            )
         with self.assertRaisesRegex(ValueError, "sic.*zf.*mmse"):
             cudaphy.equalize(y, h, 0.1, method="sic", backend=BACKEND)
 

@@ -43,7 +43,7 @@ public:
 
     /*!
      * \param receive_antennas Nr, 1..16
-     * \param layers           Nt, 1..Nr
+     * \param layers           Nt, 1..16; "zf": 1..Nr
      * \param method           "zf", "mmse", "mmse_irc" or "mrc"
      * \param unbiased         MMSE: scale each layer so that its signal has gain 1
      * \param symbols          received vectors that one channel matrix serves, 1..65536

@@ -60,7 +60,9 @@ equalizer_route equalizer_route_from_name(const std::string& name)
 std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, int device)
 {
     check_range("receive_antennas", p.receive_antennas, 1, 16);
-    check_range("layers", p.layers, 1, p.receive_antennas);
+    // Zero forcing alone needs as many antennas.
+    const int most = p.method == detector::zero_forcing ? p.receive_antennas : 16;
+    check_range("layers", p.layers, 1, most);
     check_range("symbols", p.symbols, 1, 65536);
     check_range("tones", p.tones, 1, 65536);
     checked_product("equalizer: symbols * tones * receive_antennas",

@@ -98,7 +98,7 @@ void launch(const cuda_job& job, cudaStream_t stream)
     // them; up to 8x8 the orthogonal columns are kept, and only with a covariance or by
     // max-ratio do groups form weights.
     const bool small = job.receive <= 4;
-    if (job.receive <= 8 && !job.ratio &&
+    if (job.receive <= 8 && job.layers <= 8 && !job.ratio &&
         (job.symbols == 1 || (!small && !job.covariance))) {
         if (job.symbols == 1) {
             job.layers <= 4 ? launch_solve_each(job, stream)
@@ -117,7 +117,7 @@ void launch(const cuda_job& job, cudaStream_t stream)
         return;
     }
     int group_size = 2;
-    while (group_size < job.receive) {
+    while (group_size < job.receive || group_size < job.layers) {
         group_size *= 2;
     }
     const size_t items = group_threads / group_size;

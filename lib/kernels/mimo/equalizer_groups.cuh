@@ -145,12 +145,13 @@ __device__ real weigh_by_ratio(const cuda_job& job,
     return noise;
 }
 
-// One item a group of Nr threads, rounded up to a power of two, for any number of
-// antennas: the matrices lie in shared memory (16x16: 6.9 KB), whose odd rows put both
-// rows and columns into different banks. Products with the columns so far are taken with
-// a column a thread, and subtracted with a row a thread, so that every sum runs in the
-// order of a lane. An item of 16x16 and one vector moves 2.5 KB and computes about 13000
-// complex products: 4.8 TB/s would allow 1.9 G items/s, the arithmetic about 0.6 G.
+// One item a group of as many threads as the larger of Nr and Nt, rounded up to a power
+// of two, for any number of antennas: the matrices lie in shared memory (16x16: 6.9 KB),
+// whose odd rows put both rows and columns into different banks. Products with the
+// columns so far are taken with a column a thread, and subtracted with a row a thread, so
+// that every sum runs in the order of a lane. An item of 16x16 and one vector moves 2.5
+// KB and computes about 13000 complex products: 4.8 TB/s would allow 1.9 G items/s, the
+// arithmetic about 0.6 G.
 __global__ void __launch_bounds__(group_threads)
     equalize_in_groups(const cuda_job job, int group_size)
 {

@@ -64,8 +64,9 @@ BOOST_AUTO_TEST_CASE(a_parameter_out_of_range_is_refused_with_its_range)
     };
     refused({ 0, 1 }, "0", "1 to 16");
     refused({ 17, 1 }, "17", "1 to 16");
-    refused({ 4, 0 }, "0", "1 to 4");
-    refused({ 4, 5 }, "5", "1 to 4");
+    refused({ 4, 0 }, "0", "1 to 16");
+    refused({ 4, 17 }, "17", "1 to 16");
+    refused({ 4, 5, zf }, "5", "1 to 4");
     refused({ 4, 4, mmse, true, 0 }, "0", "1 to 65536");
     refused({ 4, 4, mmse, true, 65537 }, "65537", "1 to 65536");
     refused({ 4, 4, mmse, true, 1, 0 }, "0", "1 to 65536");
@@ -134,6 +135,20 @@ BOOST_AUTO_TEST_CASE(every_number_of_antennas_and_layers_agrees_with_the_textboo
             const parameters p{ nr, nt, method, generator()() % 2 == 0, 1 + nr % 3 };
             const auto b = random_batch(p, 19, 0.01f, nt % 2);
             compare(p, b, run(p, b));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(mmse_serves_more_layers_than_antennas)
+{
+    for (int nr = 1; nr < 16; ++nr) {
+        for (int nt = nr + 1; nt <= 16; ++nt) {
+            for (const int symbols : { 1, 1 + nr % 3, 9 }) {
+                const bool unbiased = generator()() % 2;
+                const parameters p{ nr, nt, mmse, unbiased, symbols };
+                const auto b = random_batch(p, 19, 0.1f, nt % 2);
+                compare(p, b, run(p, b));
+            }
         }
     }
 }

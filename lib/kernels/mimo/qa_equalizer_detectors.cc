@@ -151,7 +151,11 @@ BOOST_AUTO_TEST_CASE(irc_agrees_with_the_textbook)
                                       { 4, 4 },
                                       { 8, 3 },
                                       { 8, 8 },
-                                      { 13, 7 } }) {
+                                      { 13, 7 },
+                                      { 2, 3 },
+                                      { 3, 7 },
+                                      { 4, 11 },
+                                      { 9, 10 } }) {
             for (const int shared : { 0, 1, 2 }) { // each its own, a group's, one for all
                 const size_t groups = 12;
                 const parameters p{ nr, nt, irc, true, symbols, 3 };

@@ -54,7 +54,7 @@ class CUDAPHY_API equalizer
 public:
     struct parameters {
         int receive_antennas; //!< Nr, 1..16
-        int layers;           //!< Nt, 1..Nr
+        int layers;           //!< Nt, 1..16; zero_forcing: 1..Nr
         detector method = detector::mmse;
         bool unbiased = true; //!< of mmse and mmse_irc
         int symbols = 1;      //!< vectors that one channel matrix serves, 1..65536
