@@ -276,6 +276,7 @@ def table_head(simulation):
         f"{'Eb/N0 dB':>8} {'Es/N0 dB':>8} {'frames':>10} {'wrong':>7} {'FER':>9} "
         f"{'95 % confidence':>19} {'BER':>9} {'iter.':>6} {'unseen':>6}"
     )
+    sys.stdout.flush()
 
 
 def table_row(point, new):
