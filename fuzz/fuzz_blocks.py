@@ -5,7 +5,6 @@ every type, buffer sizes, early ends, stops and starts. No flowgraph may hang, a
 
 Trials run in child processes, some at a time, so that a crash is told with the seed that repeats it."""
 
-import argparse
 import faulthandler
 import os
 import subprocess
@@ -15,6 +14,7 @@ import threading
 import time
 from pathlib import Path
 
+import fuzzing
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python/cudaphy"))
@@ -305,17 +305,12 @@ def run_child(arguments, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    given = os.environ.get("CUDAPHY_TEST_SEED")
-    parser.add_argument("--seed", type=int, default=int(given) if given else None)
+    parser = fuzzing.parser(__doc__)
     parser.add_argument("--block", default="", help="this one alone")
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--limit", type=float, default=60, help="seconds a flowgraph")
     parser.add_argument("--trials", type=int, help="so many in this process, no more")
     arguments = parser.parse_args()
-    if arguments.seed is None:
-        arguments.seed = int.from_bytes(os.urandom(4), "little")
     if arguments.trials:
         run_trials(arguments)
     print(f"CUDAPHY_TEST_SEED={arguments.seed}", flush=True)

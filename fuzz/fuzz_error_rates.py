@@ -5,7 +5,6 @@ refused with a ValueError of less than 1,000 characters.
 
 Prints the seed; the same seed tries the same. Exit status 1 if anything else happened."""
 
-import argparse
 import random
 import sys
 import tempfile
@@ -14,6 +13,7 @@ import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
+import fuzzing
 from gnuradio import cudaphy
 from gnuradio.cudaphy import error_rate_files, error_rate_names
 
@@ -23,9 +23,22 @@ LONGEST_CODE = 20.0  # seconds: the largest code is made in two
 BYTES = b'0123456789 -+./\\,:"=[]#\n\r\tTZeEnNaif\x00\x7f\xc3\xff'
 WORDS = (
     *("-1", "0", "1", "384", "65536", "2147483648", "-9223372036854775809", "9" * 5000),
-    *("1e308", "nan", "1/0", "0/1", "2/9 VL-SNR", '"', "'", "\\", "\0", "\u2028", "\ud800"),
+    *(
+        "1e308",
+        "nan",
+        "1/0",
+        "0/1",
+        "2/9 VL-SNR",
+        '"',
+        "'",
+        "\\",
+        "\0",
+        "\u2028",
+        "\ud800",
+    ),
     *("n=", "=", "rate=1/2", "n=648", "x" * 5000, "wifi", "uncoded", "regular"),
 )
+SPELLED = [word.encode(errors="surrogatepass") for word in WORDS]
 CODES = (
     "wifi n=1944 rate=1/2",
     "nr5g base_graph=1 lifting_size=384 rows=46 fillers=8",
@@ -53,27 +66,6 @@ def valid_file(folder):
     return path.read_bytes()
 
 
-def damaged_bytes(content, dice):
-    content = bytearray(content)
-    for _ in range(dice.choice((1, 1, 2, 5, 20))):
-        at = dice.randrange(len(content) + 1)
-        end = min(len(content), at + dice.choice((1, 1, 3, 40, 400)))
-        kind = dice.randrange(6)
-        if kind == 0:
-            del content[at:]
-        elif kind == 1:
-            del content[at:end]
-        elif kind == 2:
-            content[at:end] = dice.choices(BYTES, k=dice.choice((1, 1, 2, 9)))
-        elif kind == 3:
-            content[at:at] = content[at:end] * dice.choice((1, 1, 2, 50))
-        elif kind == 4:
-            content[at:end] = bytes(end - at)
-        else:
-            content[at:at] = dice.choice(WORDS).encode(errors="surrogatepass")
-    return bytes(content)
-
-
 def damaged_name(dice):
     words = dice.choice(CODES).split(" ")
     for _ in range(dice.choice((1, 1, 2, 4))):
@@ -88,7 +80,9 @@ def damaged_name(dice):
             if kind == 2:
                 value = dice.choice(WORDS)
             elif kind == 3:
-                value = str(dice.choice((-1, 1)) * dice.getrandbits(dice.choice((4, 16, 70))))
+                value = str(
+                    dice.choice((-1, 1)) * dice.getrandbits(dice.choice((4, 16, 70)))
+                )
             else:
                 value = "".join(dice.sample(value, len(value)))
             words[at] = name + (equals or "=") + value
@@ -110,10 +104,7 @@ def try_once(call, given, longest):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
-    arguments = parser.parse_args()
+    arguments = fuzzing.parser(__doc__).parse_args()
     print(f"seed {arguments.seed}", flush=True)
     warnings.simplefilter("ignore")
     dice = random.Random(arguments.seed)
@@ -131,12 +122,14 @@ def main():
 
         def made(name):
             error_rate_names.canonical(name)
-            if not name.startswith(("alist:", "qc:")):  # the readers' own fuzzers do these
+            if not name.startswith(
+                ("alist:", "qc:")
+            ):  # the readers' own fuzzers do these
                 cudaphy.code_from_text(name)
 
         while time.monotonic() < end:
             if tried % 4:
-                given = damaged_bytes(valid, dice)
+                given = fuzzing.damaged(valid, dice, BYTES, SPELLED)
                 problem = try_once(read, given, LONGEST_READ)
             else:
                 given = damaged_name(dice)

@@ -6,10 +6,8 @@ ValueError, within its time. Another process reads them, so that a crash or a lo
 PYTHONPATH=build/test_modules python3 fuzz/fuzz_ldpc_files.py --seconds 60 --seed 1
 """
 
-import argparse
 import faulthandler
 import multiprocessing
-import os
 import pickle
 import random
 import resource
@@ -18,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import fuzzing
 import numpy as np
 from gnuradio import cudaphy
 
@@ -69,7 +68,9 @@ def mutated(roll, text):
         if what == 0:
             text = text[:at]
         elif what == 1:
-            text = text[:at] + bytes([roll.choice(BYTES)]) + text[at + roll.randint(0, 1) :]
+            text = (
+                text[:at] + bytes([roll.choice(BYTES)]) + text[at + roll.randint(0, 1) :]
+            )
         elif what == 2:
             text = text[:at] + text[at + roll.randint(1, 9) :]
         elif what == 3:
@@ -95,7 +96,10 @@ def asks_for_much(roll):
     if kind == 0:
         n = roll.choice([1000, 100000, 300000])
         order = roll.choice([f"visited 0-{n - 1}\n", ""])
-        return "qc", f"1 {n} 1\n{'0' + chr(10)}".encode() + b"0\n" * (n - 1) + order.encode()
+        return (
+            "qc",
+            f"1 {n} 1\n{'0' + chr(10)}".encode() + b"0\n" * (n - 1) + order.encode(),
+        )
     if kind == 1:  # one heavy column, or one heavy row
         n = roll.choice([10, 1000, 50000])
         ones = " ".join(str(i + 1) for i in range(n))
@@ -108,7 +112,9 @@ def asks_for_much(roll):
         " ".join(
             "-1"
             if roll.random() < 0.2
-            else "/".join(str(roll.randrange(z)) for _ in range(roll.choice([1, 1, 1, 3])))
+            else "/".join(
+                str(roll.randrange(z)) for _ in range(roll.choice([1, 1, 1, 3]))
+            )
             for _ in range(columns)
         )
         for _ in range(rows)
@@ -189,14 +195,10 @@ class readers:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=None)
+    parser = fuzzing.parser(__doc__)
     parser.add_argument("--keep", default=".", help="folder for files that fail")
     given = parser.parse_args()
     seed = given.seed
-    if seed is None:
-        seed = int(os.environ.get("CUDAPHY_TEST_SEED", time.time_ns() % 10**9))
     print(f"--seed {seed}", flush=True)
     roll, corpus = random.Random(seed), list(valid_files())
     ends = time.monotonic() + given.seconds

@@ -5,7 +5,6 @@ less than 1,000 characters. Undamaged ones are read as SciPy reads them.
 
 Prints the seed; the same seed tries the same. Exit status 1 if anything else happened."""
 
-import argparse
 import bz2
 import gzip
 import random
@@ -15,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import fuzzing
 import numpy as np
 import scipy.io
 import scipy.sparse
@@ -60,31 +60,9 @@ def valid_file(dice, path):
     return a
 
 
-def damaged(content, dice):
-    content = bytearray(content)
-    for _ in range(dice.choice((1, 1, 1, 2, 9))):
-        at = dice.randrange(len(content) + 1)
-        end = min(len(content), at + dice.choice((1, 1, 3, 40)))
-        kind = dice.randrange(6)
-        if kind == 0:
-            del content[at:]
-        elif kind == 1:
-            del content[at:end]
-        elif kind == 2:
-            content[at:end] = dice.choices(BYTES, k=dice.choice((1, 1, 2, 9)))
-        elif kind == 3:
-            content[at:at] = content[at:end] * dice.choice((1, 1, 2, 50))
-        else:
-            content[at : end if kind == 4 else at] = dice.choice(WORDS)
-    return bytes(content)
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=10, help="how long")
-    parser.add_argument("--seed", type=int, default=None)
-    options = parser.parse_args()
-    seed = options.seed if options.seed is not None else random.randrange(1 << 32)
+    options = fuzzing.parser(__doc__).parse_args()
+    seed = options.seed
     print(f"seed {seed}", flush=True)
     dice = random.Random(seed)
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
@@ -103,9 +81,9 @@ def main():
                 tried += 1
                 suffix = dice.choice(tuple(PACKERS))
                 path = Path(folder, "damaged.mtx" + suffix)
-                content = PACKERS[suffix](damaged(whole, dice))
+                content = PACKERS[suffix](fuzzing.damaged(whole, dice, BYTES, WORDS))
                 if suffix and not dice.randrange(3):
-                    content = damaged(content, dice)
+                    content = fuzzing.damaged(content, dice, BYTES, WORDS)
                 path.write_bytes(content)
                 begin = time.monotonic()
                 try:

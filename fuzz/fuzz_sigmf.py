@@ -5,12 +5,10 @@ within the file, or it is refused with a SigmfError of less than 1,000 character
 
 Prints the seed; the same seed tries the same. Exit status 1 if anything else happened."""
 
-import argparse
 import copy
 import io
 import json
 import math
-import os
 import random
 import sys
 import tarfile
@@ -19,12 +17,14 @@ import time
 import warnings
 from pathlib import Path
 
+import fuzzing
 import numpy as np
 from gnuradio.cudaphy import sigmf
 
 LONGEST_TEXT = 1000
 LONGEST_READ = 2.0  # seconds
 BYTES = b'0123456789 -+./\\,:"[]{}#\n\r\tTZeEnNaif\x00\x7f\x80\xc3\xff'
+WORDS = (b"[" * 5000, b"{", b"9" * 5000, b"\0" * 512)
 TIMES = (
     "2026-01-31T12:00:00Z 2016-12-31T23:59:60.5Z 1955-11-05T14:00:00.000Z 2026-01-31t12:00:00z "
     "2026-01-31T12:00:00+05:30 2026-01-31T12:00:00 2026-01-31T12:00:00,25Z 0001-01-01T00:00:00+23:59 "
@@ -131,27 +131,6 @@ def damaged_json(value, dice):
     return value
 
 
-def damaged_bytes(content, dice):
-    content = bytearray(content)
-    for _ in range(dice.choice((1, 1, 2, 5, 20))):
-        at = dice.randrange(len(content) + 1)
-        end = min(len(content), at + dice.choice((1, 1, 3, 40, 600)))
-        kind = dice.randrange(6)
-        if kind == 0 and dice.randrange(3) == 0:
-            del content[at:]
-        elif kind == 1:
-            del content[at:end]
-        elif kind == 2:
-            content[at:end] = dice.choices(BYTES, k=dice.choice((1, 1, 2, 9)))
-        elif kind == 3:
-            content[at:at] = content[at:end] * dice.choice((1, 1, 2, 50))
-        elif kind == 4:
-            content[at:end] = bytes(end - at)
-        else:
-            content[at:at] = dice.choice((b"[" * 5000, b"{", b"9" * 5000, b"\0" * 512))
-    return bytes(content)
-
-
 def archive(parts, dice):
     """A tar file of these (name, content), in one of tar's three forms."""
     form = dice.choice((tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT, tarfile.GNU_FORMAT))
@@ -188,7 +167,7 @@ def files_of(dice):
         metadata = damaged_json(metadata, dice) if dice.randrange(3) else metadata
     text = json.dumps(metadata, indent=dice.choice((None, 1))).encode()
     if not whole and dice.randrange(3) == 0:
-        text = damaged_bytes(text, dice)
+        text = fuzzing.damaged(text, dice, BYTES, WORDS)
     if not whole and dice.randrange(4) == 0:
         data = data[: dice.randrange(len(data) + 1)]
     parts = {"take.sigmf-meta": text, "take.sigmf-data": data}
@@ -199,7 +178,11 @@ def files_of(dice):
     content, name = archive(parts.items(), dice), "take.sigmf"
     if not whole:
         content = summed(content, dice) if dice.randrange(2) else content
-        content = damaged_bytes(content, dice) if dice.randrange(3) == 0 else content
+        content = (
+            fuzzing.damaged(content, dice, BYTES, WORDS)
+            if dice.randrange(3) == 0
+            else content
+        )
     if len(parts) > 2:
         name += "/" + dice.choice(("take", "take.sigmf-meta", "take/take"))
         whole = False
@@ -249,14 +232,10 @@ def attack(folder, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=10, help="how long")
-    parser.add_argument("--seed", type=int, help="of the first recording")
+    parser = fuzzing.parser(__doc__)
     parser.add_argument("--count", type=int, default=0, help="how many; 0: all in time")
     options = parser.parse_args()
     seed = options.seed
-    if seed is None:
-        seed = int(os.environ.get("CUDAPHY_TEST_SEED") or random.randrange(1 << 32))
     print(f"seed {seed}", flush=True)
     warnings.simplefilter("ignore")
     end, tried, read = time.monotonic() + options.seconds, 0, 0
