@@ -364,7 +364,8 @@ private:
     std::optional<pause> d_pause; //!< before the next call
     std::optional<moment> d_waiting_since;
     std::vector<uint64_t> d_last_seen; //!< items of each input, when it last lacked one
-    moment d_last_seen_at{};
+    moment d_last_look{};
+    std::chrono::nanoseconds d_stuck_for{}; //!< nothing has moved, as far as it was seen
     moment d_last_timed{}, d_last_warning{};
     std::optional<moment> d_last_large; //!< batch
     uint64_t d_given_up = 0; //!< item of input 0 up to which announcements are not heeded

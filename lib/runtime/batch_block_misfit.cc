@@ -4,13 +4,17 @@
 // without packets says nothing of its frames.
 
 #include "runtime/batch_slot.h"
+#include <algorithm>
 #include <gnuradio/block_detail.h>
 #include <gnuradio/buffer.h>
 #include <gnuradio/buffer_reader.h>
 #include <set>
+#include <utility>
 
 namespace gr::cudaphy {
 namespace {
+
+using namespace std::chrono_literals;
 
 //! The block that feeds an input, and all that feed it in turn.
 void add_blocks_before(const gr::block& block, int port, std::set<const gr::block*>& all)
@@ -99,12 +103,15 @@ bool batch_block::is_stuck()
     if (!full) {
         return false;
     }
+    // A process that was suspended has not looked meanwhile: that time does not count.
     const auto now = std::chrono::steady_clock::now();
-    if (seen != d_last_seen) {
-        d_last_seen = seen;
-        d_last_seen_at = now;
+    const std::chrono::nanoseconds since = now - std::exchange(d_last_look, now);
+    if (std::exchange(d_last_seen, seen) != seen) {
+        d_stuck_for = {};
+    } else {
+        d_stuck_for += std::min<std::chrono::nanoseconds>(since, 500ms);
     }
-    if (now - d_last_seen_at < d_stuck_patience ||
+    if (d_stuck_for < d_stuck_patience ||
         !share_a_source(*this, static_cast<int>(*full), static_cast<int>(*lacking))) {
         return false;
     }

@@ -16,7 +16,7 @@ namespace gr::cudaphy {
  * items. Out 0: channel matrices, vectors of Nr·Nt complex, row by row (a row is a
  * receive antenna), one a tone, and so for each of the times wanted. Out 1: the noise
  * variance (E|n|² of a complex sample, linear), one float a slot, or one for each of the
- * times. Equations and sources: kernels/channel_estimator.h.
+ * times; it need not be connected. Equations and sources: kernels/channel_estimator.h.
  *
  * A slot with NaN or infinity gives H = 0 (on that tone, or everywhere) and noise
  * variance NaN, which the equalizer turns into erasures.

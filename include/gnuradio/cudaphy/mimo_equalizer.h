@@ -15,7 +15,8 @@ namespace gr::cudaphy {
  * matrices H, vectors of Nr·Nt complex, row by row; the noise variance, a float a slot;
  * the covariance of interference and noise, a vector of Nr² complex a slot, of which the
  * lower triangle is read. Out 0: layers x, vectors of Nt complex. Out 1: the noise
- * variance of each layer after equalisation, vectors of Nt floats, for a soft demapper.
+ * variance of each layer after equalisation, vectors of Nt floats, for a soft demapper;
+ * it need not be connected.
  *
  * A slot is `symbols`·`tones` received vectors (all tones of a symbol, then the next
  * symbol), `tones` channel matrices that serve all its symbols, and one noise variance.

@@ -81,8 +81,10 @@ void bind_blocks(py::module& m)
         "of "
         "Nr complex, pilot symbols * tones items a slot. Out 0: channel matrices, "
         "vectors "
-        "of Nr*Nt complex, one a tone (and one for each of `times`); out 1: noise "
-        "variance, one float a slot (one for each of `times`). pilots and what follows "
+        "of Nr*Nt complex, one a tone (and one for each of `times`); out 1, which need "
+        "not "
+        "be connected: noise variance, one float a slot (one for each of `times`). "
+        "pilots and what follows "
         "them: as in estimate_channel(); snr_db is the ratio that method \"mmse\" "
         "assumes." COMMON_ARGUMENTS)
         .def(py::init([](int receive_antennas,
@@ -161,7 +163,8 @@ void bind_blocks(py::module& m)
         "slot; the noise variance (noise_input), one float a slot; the covariance of "
         "interference and noise, a vector of Nr*Nr complex a slot. Out 0: x, vectors of "
         "Nt "
-        "complex; out 1: noise variance after equalisation, vectors of Nt floats. method "
+        "complex; out 1, which need not be connected: noise variance after equalisation, "
+        "vectors of Nt floats. method "
         "\"zf\", \"mmse\", \"mmse_irc\" or \"mrc\"; channel_from \"port\", \"tag\" (tags "
         "'channel' on y) or \"message\" (port channel); covariance_from \"none\", "
         "\"port\" "
