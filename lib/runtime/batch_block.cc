@@ -245,13 +245,6 @@ bool batch_block::start()
     d_packets.reset();
     d_last_seen.clear();
     d_used_outputs = static_cast<size_t>(detail()->noutputs());
-    for (auto& made : d_slots) {
-        made->unread.clear();
-        for (size_t p = d_used_outputs; made->out.empty() && p < d_outputs.size(); ++p) {
-            made->unread.emplace_back(*made->line,
-                                      d_most.out[p] * d_outputs[p].item_bytes);
-        }
-    }
     d_length_key = pmt::intern(d_options.length_tag_key);
     d_source = alias_pmt();
     d_tag_writers = std::vector<tag_writer>(d_outputs.size());
@@ -267,6 +260,14 @@ bool batch_block::start()
     d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
     d_reaches_rings = false;
     try {
+        for (auto& made : d_slots) {
+            made->unread.clear();
+            for (size_t p = d_used_outputs; made->out.empty() && p < d_outputs.size();
+                 ++p) {
+                made->unread.emplace_back(*made->line,
+                                          d_most.out[p] * d_outputs[p].item_bytes);
+            }
+        }
         find_edges();
         find_chain();
         if (d_backend.where == backend::cuda) {
