@@ -224,6 +224,19 @@ int64_t ofdm_frame_finder::plateau(complex& repeated) const
     return found;
 }
 
+//! Where about `begin` the matched filter finds most.
+int64_t ofdm_frame_finder::strongest(int64_t begin,
+                                     const ofdm_preamble_filter::likeness& like)
+{
+    const int64_t first = std::max(d_first, begin + d_filter.earliest());
+    const int64_t after =
+        std::min(begin + d_filter.latest() + d_shape.window(), end() - d_shape.fft_size);
+    return after - first < d_shape.window()
+               ? begin
+               : first + d_filter.find(
+                             samples_from(first), static_cast<int>(after - first), like);
+}
+
 //! From a detection to the frame; false if there is none. The samples are there.
 bool ofdm_frame_finder::locate()
 {
@@ -245,15 +258,13 @@ bool ofdm_frame_finder::locate()
         d_filter.compare(samples_from(begin + prefix / 2), std::arg(repeated) / M_PI);
     int64_t passed = std::max<int64_t>(flat + prefix, half / 2);
     if (like.quality > 0.5 * (chance + enough)) {
-        const int64_t first = std::max(d_first, begin + d_filter.earliest());
-        const int64_t after = std::min(begin + d_filter.latest() + d_shape.window(),
-                                       end() - d_shape.fft_size);
-        const int64_t place =
-            first +
-            d_filter.find(samples_from(first), static_cast<int>(after - first), like);
+        const int64_t place = strongest(begin, like);
         d_frame = { place - d_shape.advance, like.offset };
+        // A prefix beside a carrier may look like a preamble: then more follows, which is
+        // found from there.
         if (d_frame.window >= d_first &&
-            d_filter.quality(samples_from(place), like.offset) >= enough) {
+            d_filter.quality(samples_from(place), like.offset) >= enough &&
+            strongest(place, like) <= place) {
             return true;
         }
         passed = std::max<int64_t>(passed, half);

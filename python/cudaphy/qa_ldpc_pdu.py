@@ -250,11 +250,13 @@ class qa_ldpc_pdu(FlowgraphCase):
                 time.sleep(0.001)
             self.assertEqual(block.refused_packets(), first + count)
 
-        for make in (cudaphy.ldpc_decoder_pdu, cudaphy.ldpc_encoder_pdu):
+        for make, port in (
+            (cudaphy.ldpc_decoder_pdu, "ok"),
+            (cudaphy.ldpc_encoder_pdu, "pdus"),
+        ):
             block = make(LONG, backend=BACKEND)
             top = gr.top_block()
-            never = blocks.message_strobe(pmt.PMT_NIL, 1000000)
-            top.msg_connect(never, "strobe", block, "pdus")
+            top.msg_connect(block, port, blocks.message_debug(), "store")
             top.start()
             try:
                 for first in range(0, 4000, 500):
