@@ -225,16 +225,19 @@ int64_t ofdm_frame_finder::plateau(complex& repeated) const
 }
 
 //! Where about `begin` the matched filter finds most.
-int64_t ofdm_frame_finder::strongest(int64_t begin,
-                                     const ofdm_preamble_filter::likeness& like)
+ofdm_preamble_filter::match
+ofdm_frame_finder::strongest(int64_t begin, const ofdm_preamble_filter::likeness& like)
 {
     const int64_t first = std::max(d_first, begin + d_filter.earliest());
     const int64_t after =
         std::min(begin + d_filter.latest() + d_shape.window(), end() - d_shape.fft_size);
-    return after - first < d_shape.window()
-               ? begin
-               : first + d_filter.find(
-                             samples_from(first), static_cast<int>(after - first), like);
+    if (after - first < d_shape.window()) {
+        return { begin, 0 };
+    }
+    auto found =
+        d_filter.find(samples_from(first), static_cast<int>(after - first), like);
+    found.place += first;
+    return found;
 }
 
 //! From a detection to the frame; false if there is none. The samples are there.
@@ -258,13 +261,13 @@ bool ofdm_frame_finder::locate()
         d_filter.compare(samples_from(begin + prefix / 2), std::arg(repeated) / M_PI);
     int64_t passed = std::max<int64_t>(flat + prefix, half / 2);
     if (like.quality > 0.5 * (chance + enough)) {
-        const int64_t place = strongest(begin, like);
-        d_frame = { place - d_shape.advance, like.offset };
-        // A prefix beside a carrier may look like a preamble: then more follows, which is
-        // found from there.
+        const auto found = strongest(begin, like);
+        d_frame = { found.place - d_shape.advance, like.offset };
+        // A prefix beside a carrier may look like a preamble: then more follows, which
+        // is found from there. (What is the same differs by rounding.)
         if (d_frame.window >= d_first &&
-            d_filter.quality(samples_from(place), like.offset) >= enough &&
-            strongest(place, like) <= place) {
+            d_filter.quality(samples_from(found.place), like.offset) >= enough &&
+            strongest(found.place, like).energy <= 1.001 * found.energy) {
             return true;
         }
         passed = std::max<int64_t>(passed, half);

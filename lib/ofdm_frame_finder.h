@@ -67,7 +67,8 @@ private:
     void products(int64_t at, std::vector<complex>& to) const;
     bool detect();
     int64_t plateau(complex& repeated) const;
-    int64_t strongest(int64_t begin, const ofdm_preamble_filter::likeness& like);
+    ofdm_preamble_filter::match strongest(int64_t begin,
+                                          const ofdm_preamble_filter::likeness& like);
     bool locate();
     double refined(int64_t window, double offset) const;
     void forget(int64_t before);

@@ -248,7 +248,8 @@ double ofdm_preamble_filter::quality(const samples& from, double offset)
     return std::accumulate(d_energy.begin(), d_energy.begin() + window, 0.0);
 }
 
-int ofdm_preamble_filter::find(const samples& from, int places, const likeness& like)
+ofdm_preamble_filter::match
+ofdm_preamble_filter::find(const samples& from, int places, const likeness& like)
 {
     const int half = d_shape.half();
     const int window = d_shape.window();
@@ -286,13 +287,11 @@ int ofdm_preamble_filter::find(const samples& from, int places, const likeness& 
         all += d_energy[l];
         late += l * d_energy[l];
     }
-    int best = 0;
-    double highest = -1;
+    match best{ 0, -1 };
     for (int d = 0; d + window <= places; ++d) {
         const double sum = all - 0.75 * late / window;
-        if (sum > highest) {
-            highest = sum;
-            best = d;
+        if (sum > best.energy) {
+            best = { d, sum };
         }
         const double next = d + window < places ? d_energy[d + window] : 0;
         all += next - d_energy[d];

@@ -59,6 +59,10 @@ public:
         double offset = 0; //!< of the carrier, in tone spacings
         double power = 0;  //!< of a folded sample, over the antennas
     };
+    struct match {
+        int64_t place = 0;
+        double energy = 0; //!< that the matched filter finds from there on
+    };
     explicit ofdm_preamble_filter(const ofdm_frame_shape& shape);
 
     //! Of a preamble whose FFT window begins here: of fft_size samples. Takes two
@@ -75,7 +79,7 @@ public:
      * two transforms of a few symbols an antenna, of samples that stand out of the
      * likeness's power by 30 dB at most.
      */
-    int find(const samples& from, int places, const likeness& like);
+    match find(const samples& from, int places, const likeness& like);
 
     //! The first and the last place, from that where a comparison began, of a preamble
     //! that it found: it may have seen a part of it alone.
