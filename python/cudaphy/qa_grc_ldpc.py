@@ -76,8 +76,8 @@ PARAMETERS = {
         OPTIONS[1] + [{"batch": "0"}, {"batch": "65537"}, {"info_bits": "first"}],
     ),
     "variable_cudaphy_ldpc_encoder_def": (
-        [{"ndim": "1", "dim1": "3"}, {"batch": "65536"}],
-        [{"batch": "0"}, {"code": "two"}, {"backend": "7"}],
+        [{"ndim": "1", "dim1": "3"}, {"batch": "32768"}],
+        [{"batch": "0"}, {"batch": "65536"}, {"code": "two"}, {"backend": "7"}],
     ),
 }
 

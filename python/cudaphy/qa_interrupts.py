@@ -68,16 +68,16 @@ CALLS = {
         "cudaphy.solve_triangular(a, b, backend=backend)",
     ),
     "ldpc_decode": (
-        "code = cudaphy.ldpc_code.wifi(1944, '1/2')\n"
+        "code = cudaphy.ldpc_code('wifi', n=1944, rate='1/2')\n"
         "llr = rng.integers(-20, 20, (20000, 1944), np.int8)",
         "cudaphy.ldpc_decode(code, llr, 1000, early_stop=False, backend=backend)",
     ),
     "ldpc_decode, sum_product": (
-        "code = cudaphy.ldpc_code.wifi(1944, '1/2'); llr = normal(20000, 1944)",
+        "code = cudaphy.ldpc_code('wifi', n=1944, rate='1/2'); llr = normal(20000, 1944)",
         "cudaphy.ldpc_decode(code, llr, 1000, 'sum_product', backend=backend)",
     ),
     "ldpc_encode": (
-        "code = cudaphy.ldpc_code.wifi(1944, '1/2')\n"
+        "code = cudaphy.ldpc_code('wifi', n=1944, rate='1/2')\n"
         "bits = rng.integers(0, 2, (200000, 972), np.uint8)",
         "cudaphy.ldpc_encode(code, bits, backend=backend)",
     ),

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse
 from gnuradio import cudaphy
 from gnuradio.cudaphy import nr5g
-from qa_support import BACKEND, gaussian, main
+from qa_support import BACKEND, gaussian, main, need_backend
 
+need_backend()
 B = {"backend": BACKEND}
 RANDOM = np.random.default_rng(5)
 CODE = cudaphy.ldpc_code("wifi", n=648, rate="1/2")

@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(coded_bits_are_shared_out_as_section_5_4_2_1_says)
     refuses([] { coded_lengths(8, 0, 2, 1); }, "layers");
     refuses([] { coded_lengths(8, 5, 2, 1); }, "layers");
     refuses([] { coded_lengths(9, 1, 3, 1); }, "modulation order");
-    refuses([] { coded_lengths(8, 1, 2, 0); }, "1 code block or more");
+    refuses([] { coded_lengths(8, 1, 2, 0); }, "1 to 32768 code blocks");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

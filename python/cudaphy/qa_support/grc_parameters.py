@@ -130,7 +130,7 @@ PARAMETERS = {
         ],
         [
             {"word_tags": '"none"'},
-            {"receive_antennas": "1"},
+            {"receive_antennas": "1", "method": "zf"},
             {"receive_antennas": "17"},
             {"layers": "1"},  # the pilots are of two
             {"tones": "63", "pilots": "pattern"},
@@ -173,7 +173,8 @@ PARAMETERS = {
             {"receive_antennas": "0"},
             {"receive_antennas": "17"},
             {"layers": "0"},
-            {"layers": "5"},
+            {"layers": "17"},
+            {"layers": "5", "method": "zf"},
             {"symbols": "0"},
             {"symbols": "65537"},
             {"tones": "0"},
