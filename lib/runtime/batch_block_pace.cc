@@ -290,7 +290,7 @@ void batch_block::may_sleep()
 void batch_block::announce()
 {
     bool wake = false;
-    for (size_t p = 0; d_publishes_early && !d_leads && p < d_edges_out.size(); ++p) {
+    for (size_t p = 0; d_publishes_early && !d_leads && p < d_used_outputs; ++p) {
         wake = d_edges_out[p]->announce(nitems_written(p)) || wake;
     }
     if (wake) {

@@ -26,15 +26,22 @@ class qa_mimo_misfits(FlowgraphCase):
         top.connect(source, head, self.channel)
         return self.channel
 
-    def link(self, top, pilot_symbols, pilot_tones, symbols, tones, noise=False):
+    def link(
+        self, top, pilot_symbols, pilot_tones, symbols, tones, noise=False, batch=0
+    ):
         """Estimator and equalizer of the given sizes; gives the sink of the layers."""
         parts = blocks.stream_demux(ITEM, PARTS)
         pilots = cudaphy.orthogonal_pilots(pilot_symbols, N)
         estimator = cudaphy.mimo_channel_estimator(
-            N, N, pilot_tones, pilots, backend=BACKEND
+            N, N, pilot_tones, pilots, backend=BACKEND, max_batch=batch
         )
         equalizer = cudaphy.mimo_equalizer(
-            N, N, symbols=symbols, tones=tones, noise_input=noise, backend=BACKEND
+            *(N, N),
+            symbols=symbols,
+            tones=tones,
+            noise_input=noise,
+            backend=BACKEND,
+            max_batch=batch,
         )
         sink = blocks.null_sink(ITEM)
         top.connect(self.source(top), parts)
@@ -69,8 +76,9 @@ class qa_mimo_misfits(FlowgraphCase):
         )
 
     def test_an_equalizer_of_more_symbols_than_come_ends_the_flowgraph(self):
-        self.frames = 40000  # until what is left over of H fills its buffer
-        items, log = self.ended(PILOTS, TONES, 2 * SYMBOLS, TONES)
+        # Until what is left over of H fills its buffer, which is of a few batches.
+        self.frames = 40000
+        items, log = self.ended(PILOTS, TONES, 2 * SYMBOLS, TONES, batch=16)
         self.assertLess(items, self.frames * PARTS[1])
         self.assertRegex(log, "error.*input 1 is full, and input 0 lacks items")
         self.assertIn(f"{2 * SYMBOLS} symbols x {TONES} tones", log)
@@ -88,7 +96,8 @@ class qa_mimo_misfits(FlowgraphCase):
         items, log = self.ended(PILOTS, TONES, SYMBOLS - PILOTS, 64)
         self.assertLess(items, self.frames * PARTS[1])
         self.assertRegex(
-            log, f"error.*a frame begins at item {TONES} of input 1.*multiple of 64 items"
+            log,
+            f"error.*a frame begins at item {TONES} of input 1.*multiple of 64 items",
         )
 
     def receiver(self, tones, key=""):

@@ -2,6 +2,7 @@
 #include "interruptible.h"
 #include "ldpc_arguments.h"
 #include "spare_kernels.h"
+#include <algorithm>
 #include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
 #include <tuple>
 
@@ -54,13 +55,26 @@ py::tuple decoded(kernels::ldpc_decoder& kernel,
     output<uint8_t> bits(q, { batch, bytes_of(length, p.packed) });
     output<int> iterations(q, { batch }), ok(q, { batch });
     output<float> soft(q, { with_soft ? batch : 0, length });
-    run_interruptibly(double(batch) * code.n() * p.max_iterations * 4, [&] {
-        kernel.run({ view<const uint8_t>(from).data(),
-                     static_cast<size_t>(batch) * code.n(),
-                     p.llr },
-                   { bits, iterations, ok, soft },
-                   q);
-        q.synchronize();
+    const view<const uint8_t> llrs = from;
+    const kernels::ldpc_decoder::results all = { bits, iterations, ok, soft };
+    const double work_a_word = double(code.n()) * p.max_iterations * 4;
+    // A launch can't be interrupted: on a GPU one takes a third of a second at most.
+    const auto most = static_cast<size_t>(std::max(1.0, 1e10 / work_a_word));
+    const size_t words = batch, piece = q.where() == backend::cuda ? most : words;
+    run_interruptibly(words * work_a_word, [&] {
+        for (size_t first = 0; first < words; first += piece) {
+            interruption::check_current();
+            const size_t count = std::min(piece, words - first);
+            const auto part = [&](const auto& whole) {
+                const size_t a_word = whole.size() / words;
+                return whole.part(first * a_word, count * a_word);
+            };
+            kernel.run(
+                { part(llrs).data(), count * code.n(), p.llr },
+                { part(all.bits), part(all.iterations), part(all.ok), part(all.soft) },
+                q);
+            q.synchronize();
+        }
     });
     return py::make_tuple(bits.result(), iterations.result(), ok.result(), soft.result());
 }
