@@ -15,7 +15,7 @@ _SYMMETRIES = {
     "general": "coordinate array pattern real integer complex",
     "symmetric": "coordinate array pattern real integer complex",
     "skew-symmetric": "coordinate array real integer complex",
-    "hermitian": "coordinate array complex",
+    "hermitian": "coordinate array real integer complex",  # real: SciPy writes such
 }
 _FIELDS = {
     "real": "real",

@@ -195,7 +195,7 @@ class qa_ldpc_fec(FlowgraphCase):
         np.testing.assert_array_equal(got, info)
         own = self.coded(encoder(code, info_bits="last", batch=3), info)
         np.testing.assert_array_equal(own, words)
-        got = self.decoded(fec.ldpc_decoder.make(path, 0.5, 50), llr)
+        got = self.decoded(fec.ldpc_decoder.make(path, max_iterations=50), llr)
         np.testing.assert_array_equal(got, info)
 
     def test_information_bits_stand_where_gnu_radio_has_them_for_any_alist(self):
