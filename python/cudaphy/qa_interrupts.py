@@ -81,6 +81,11 @@ CALLS = {
         "bits = rng.integers(0, 2, (200000, 972), np.uint8)",
         "cudaphy.ldpc_encode(code, bits, backend=backend)",
     ),
+    "ldpc_code.from_parity_check": (
+        "import scipy.sparse; h = scipy.sparse.random(9000, 18000, 0.01, random_state=1)\n"
+        "h.data[:] = 1",
+        "cudaphy.ldpc_code.from_parity_check(h)",
+    ),
     "estimate_channel": (
         "y = waves(200, 4, 1000, 4); pilots = cudaphy.orthogonal_pilots(4, 4)",
         "cudaphy.estimate_channel(y, pilots, method='mmse', backend=backend)",
@@ -114,7 +119,9 @@ CALLS = {
 
 class qa_interrupts(unittest.TestCase):
     def interrupt(self, prepare, call, after=""):
-        program = PROGRAM.format(prepare=prepare, call=call, after=after, backend=BACKEND)
+        program = PROGRAM.format(
+            prepare=prepare, call=call, after=after, backend=BACKEND
+        )
         with subprocess.Popen(
             [sys.executable, "-c", program],
             stdout=subprocess.PIPE,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "interruptible.h"
 #include "ldpc_arguments.h"
 #include <numeric>
 
@@ -137,6 +138,16 @@ py::object parity_check(const ldpc_code& code)
         py::arg("shape") = py::make_tuple(code.checks(), code.variables()));
 }
 
+//! A code that may take seconds to eliminate, which Ctrl-C ends.
+template <typename Make>
+code_ptr read(const Make& make)
+{
+    constexpr double many_operations = 1e9;
+    ldpc_code::sptr code;
+    run_interruptibly(many_operations, [&] { code = make(); });
+    return mutable_pointer(code);
+}
+
 code_ptr from_parity_check(const py::object& matrix, const std::string& name)
 {
     const auto scipy = py::module::import("scipy.sparse");
@@ -156,8 +167,8 @@ code_ptr from_parity_check(const py::object& matrix, const std::string& name)
     for (size_t r = 0; r + 1 < start.size(); ++r) {
         ones.emplace_back(columns.begin() + start[r], columns.begin() + start[r + 1]);
     }
-    return mutable_pointer(ldpc_code::from_rows(
-        rows.attr("shape").cast<std::pair<int, int>>().second, ones, name));
+    const int variables = rows.attr("shape").cast<std::pair<int, int>>().second;
+    return read([&] { return ldpc_code::from_rows(variables, ones, name); });
 }
 
 template <typename T>
@@ -292,7 +303,7 @@ Raises ValueError with the allowed values, TypeError that names the argument; Co
         .def_static(
             "from_alist",
             [](const std::string& path) {
-                return mutable_pointer(ldpc_code::from_alist(path));
+                return read([&] { return ldpc_code::from_alist(path); });
             },
             py::arg("path"),
             R"(Reads MacKay's alist format; '#' starts a comment. Lines behind the matrix may name columns that are not sent,
@@ -300,7 +311,7 @@ counted from 0: 'punctured 0-767 800', 'shortened 8440-8447'. Raises CodeFileErr
         .def_static(
             "from_qc",
             [](const std::string& path) {
-                return mutable_pointer(ldpc_code::from_qc(path));
+                return read([&] { return ldpc_code::from_qc(path); });
             },
             py::arg("path"),
             R"(Reads a quasi-cyclic matrix: a line 'columns rows lifting_size', counted in blocks, then a line a block row with
