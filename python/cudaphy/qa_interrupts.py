@@ -119,9 +119,7 @@ CALLS = {
 
 class qa_interrupts(unittest.TestCase):
     def interrupt(self, prepare, call, after=""):
-        program = PROGRAM.format(
-            prepare=prepare, call=call, after=after, backend=BACKEND
-        )
+        program = PROGRAM.format(prepare=prepare, call=call, after=after, backend=BACKEND)
         with subprocess.Popen(
             [sys.executable, "-c", program],
             stdout=subprocess.PIPE,

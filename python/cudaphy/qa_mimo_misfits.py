@@ -26,9 +26,7 @@ class qa_mimo_misfits(FlowgraphCase):
         top.connect(source, head, self.channel)
         return self.channel
 
-    def link(
-        self, top, pilot_symbols, pilot_tones, symbols, tones, noise=False, batch=0
-    ):
+    def link(self, top, pilot_symbols, pilot_tones, symbols, tones, noise=False, batch=0):
         """Estimator and equalizer of the given sizes; gives the sink of the layers."""
         parts = blocks.stream_demux(ITEM, PARTS)
         pilots = cudaphy.orthogonal_pilots(pilot_symbols, N)
