@@ -13,7 +13,9 @@ import warnings
 from pathlib import Path
 
 from gnuradio import cudaphy
-from gnuradio.cudaphy import error_rate_files, error_rate_names, error_rate_plots
+from gnuradio.cudaphy.error_rates import files as error_rate_files
+from gnuradio.cudaphy.error_rates import names as error_rate_names
+from gnuradio.cudaphy.error_rates import plots as error_rate_plots
 from tqdm import tqdm
 
 UNAVAILABLE = 77  # exit status where a backend can't be had; test drivers read "skipped"
@@ -389,7 +391,7 @@ def run(arguments):
             print(f"{name}\n    {one.code}; {one.decoder}\n    {one.source}")
         return True
     if arguments.self_check:
-        from gnuradio.cudaphy import error_rate_check
+        from gnuradio.cudaphy.error_rates import check as error_rate_check
 
         return error_rate_check.self_check(arguments.backend, arguments.device)
     if arguments.code is None:

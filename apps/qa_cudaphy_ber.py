@@ -17,7 +17,8 @@ from unittest import mock
 
 import cudaphy_ber
 from gnuradio import cudaphy
-from gnuradio.cudaphy import error_rate_files, error_rate_names
+from gnuradio.cudaphy.error_rates import files as error_rate_files
+from gnuradio.cudaphy.error_rates import names as error_rate_names
 
 HERE = Path(__file__).resolve().parent
 BACKEND = os.environ.get("CUDAPHY_TEST_BACKEND", "cpu")

@@ -47,13 +47,15 @@ function(cudaphy_link_kernels target)
     endforeach()
 endfunction()
 
-# cudaphy_kernel_test(qa_x folders...): the program qa_x from qa_x.cc, run once a backend as
-# qa_x.reference, qa_x.cpu and qa_x.cuda. Exit status 77 means skipped, and ctest says so by name.
-function(cudaphy_kernel_test name)
+# cudaphy_kernel_test(folder/qa_x folders...): the program qa_x from folder/qa_x.cc, run once
+# a backend as qa_x.reference, qa_x.cpu and qa_x.cuda. Exit status 77 means skipped, and ctest
+# says so by name.
+function(cudaphy_kernel_test source)
     if(NOT ENABLE_TESTING)
         return()
     endif()
-    add_executable(${name} ${name}.cc)
+    get_filename_component(name ${source} NAME)
+    add_executable(${name} ${source}.cc)
     target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK)
     # Most of a test is templates that run once: compiling them with -O3 takes longer than they do.
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
@@ -85,6 +87,7 @@ function(cudaphy_python_test name program)
             ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4)
     endif()
     add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E env
-        PYTHONPATH=${PROJECT_BINARY_DIR}/test_modules PYTHONDONTWRITEBYTECODE=1
+        PYTHONPATH=${PROJECT_BINARY_DIR}/test_modules:${PROJECT_SOURCE_DIR}/python/cudaphy/tests
+        PYTHONDONTWRITEBYTECODE=1
         GR_CONF_CONTROLPORT_ON=False ${preload} ${PYTHON_EXECUTABLE} ${program} ${ARGN})
 endfunction()

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from gnuradio import blocks, cudaphy, digital, gr
-from gnuradio.cudaphy.error_rate_plots import STYLE
+from gnuradio.cudaphy.error_rates.plots import STYLE
 from gnuradio.cudaphy.whole_files import write_whole
 from tqdm import tqdm
 

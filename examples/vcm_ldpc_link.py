@@ -10,7 +10,7 @@ import link_tools
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
-from gnuradio.cudaphy.block_guard import guarded
+from gnuradio.cudaphy.blocks.block_guard import guarded
 
 KEY = "packet_len"
 # Name of the code, the code, and Eb/N0 in dB at which its packets arrive.

@@ -17,7 +17,7 @@ from pathlib import Path
 import fuzzing
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python/cudaphy"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python/cudaphy/tests"))
 TRIALS = 40  # in one process
 
 SPECIAL = [

@@ -15,7 +15,8 @@ from types import SimpleNamespace
 
 import fuzzing
 from gnuradio import cudaphy
-from gnuradio.cudaphy import error_rate_files, error_rate_names
+from gnuradio.cudaphy.error_rates import files as error_rate_files
+from gnuradio.cudaphy.error_rates import names as error_rate_names
 
 LONGEST_TEXT = 1000
 LONGEST_READ = 2.0  # seconds

@@ -2,7 +2,7 @@
 #include "bench/benchmark.h"
 #include "bench/linalg/bench_triangular_inverse_cuda.h"
 #include "kernels/common/cuda_check.cuh"
-#include "kernels/linalg/triangular_inverse_rounds.cuh"
+#include "kernels/linalg/triangular/as_published/rounds.cuh"
 
 namespace gr::cudaphy::benchmarks {
 namespace {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fails where the table of default factors in docs/conventions.md is not that of the code,
-lib/kernels/ldpc/ldpc_default_factors.cc; with --write, writes it anew from there."""
+lib/kernels/ldpc/codes/default_factors.cc; with --write, writes it anew from there."""
 
 import argparse
 import itertools
@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-CODE, DOCS = "lib/kernels/ldpc/ldpc_default_factors.cc", "docs/conventions.md"
+CODE, DOCS = "lib/kernels/ldpc/codes/default_factors.cc", "docs/conventions.md"
 ROW = re.compile(r'\{ "([^"]+)", "([^"]*)", \{ ([.\d]+)f, (\w+) \}, "([^"]+)" \},')
 BEGIN, END = "<!-- factors, from the code -->\n", "<!-- end of factors -->\n"
 

@@ -87,7 +87,7 @@ def problems_of_includes(house, path, uses):
     for target in INCLUDE.findall((house.root / path).read_text(errors="replace")):
         found = house.resolve(path, target)
         if found is None and target.startswith(
-            ("gnuradio/cudaphy/", "kernels/", "runtime/", "bench/")
+            ("gnuradio/cudaphy/", "kernels/", "runtime/", "blocks/", "bench/")
         ):
             yield f"{path}: includes {target}, which does not exist"
         elif found is None and CUDA.match(target) and not may_see_cuda(path):

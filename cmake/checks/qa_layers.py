@@ -36,10 +36,10 @@ GOOD = {
         "#include <gnuradio/cudaphy/kernels/queue.h>\n"
     ),
     "lib/runtime/ring.h": "",
-    "lib/equalizer_impl.cc": (
+    "lib/blocks/mimo/equalizer_impl.cc": (
         '#include "runtime/ring.h"\n#include <gnuradio/cudaphy/equalizer.h>\n'
     ),
-    "lib/equalizer_impl.h": "",
+    "lib/blocks/mimo/equalizer_impl.h": "",
     "python/cudaphy/__init__.py": "import numpy\nfrom .arrays import inverse\n",
     "python/cudaphy/arrays.py": "from . import cudaphy_python\n",
     "examples/link.py": "from gnuradio import cudaphy\nimport channel\n",
@@ -80,8 +80,8 @@ class qa_layers(unittest.TestCase):
         )
         self.finds(kernel, '#include "runtime/ring.h"\n')
         self.finds(kernel, "#  include <gnuradio/cudaphy/equalizer.h>\n")
-        self.finds("lib/runtime/ring.cc", '#include "equalizer_impl.h"\n')
-        self.finds("lib/runtime/ring.cc", '#include "../equalizer_impl.h"\n')
+        self.finds("lib/runtime/ring.cc", '#include "blocks/mimo/equalizer_impl.h"\n')
+        self.finds("lib/runtime/ring.cc", '#include "../blocks/mimo/equalizer_impl.h"\n')
 
     def test_kernel_folders_that_use_each_other_in_a_circle(self):
         found = problems_with(
@@ -110,12 +110,14 @@ class qa_layers(unittest.TestCase):
             for name in (
                 "lib/kernels/linalg/inverse.cc",
                 "lib/kernels/common/queue.cc",
-                "lib/equalizer_impl.cc",
+                "lib/blocks/mimo/equalizer_impl.cc",
                 "include/gnuradio/cudaphy/kernels/inverse.h",
                 "include/gnuradio/cudaphy/equalizer.h",
             ):
                 self.finds(name, f"#include <{header}>\n")
-        self.finds("lib/equalizer_impl.cc", '#include "kernels/common/check.cuh"\n')
+        self.finds(
+            "lib/blocks/mimo/equalizer_impl.cc", '#include "kernels/common/check.cuh"\n'
+        )
 
     def test_python_that_imports_an_example(self):
         for line in ("import link", "from link import run", "from examples import link"):
@@ -123,7 +125,7 @@ class qa_layers(unittest.TestCase):
 
     def test_a_header_that_does_not_exist(self):
         for header in ("gnuradio/cudaphy/nothing.h", "kernels/common/nothing.h"):
-            self.finds("lib/equalizer_impl.cc", f"#include <{header}>\n")
+            self.finds("lib/blocks/mimo/equalizer_impl.cc", f"#include <{header}>\n")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
-from gnuradio.cudaphy.block_guard import guarded
+from gnuradio.cudaphy.blocks.block_guard import guarded
 
 
 @guarded

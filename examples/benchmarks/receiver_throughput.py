@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
-from gnuradio.cudaphy.block_guard import guarded
+from gnuradio.cudaphy.blocks.block_guard import guarded
 
 ANTENNAS, RESOURCE_BLOCKS, SYMBOLS, PILOT_SYMBOLS = 4, 100, 14, [2, 3]
 TONES = 12 * RESOURCE_BLOCKS

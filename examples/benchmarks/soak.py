@@ -23,7 +23,7 @@ import link_tools  # noqa: E402
 import numpy as np  # noqa: E402
 import pmt  # noqa: E402
 from gnuradio import blocks, cudaphy, gr  # noqa: E402
-from gnuradio.cudaphy.block_guard import guarded, whole_number  # noqa: E402
+from gnuradio.cudaphy.blocks.block_guard import guarded, whole_number  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
 PACKET = "packet_len"

@@ -16,22 +16,29 @@ from .fdtd_channel import fdtd_channel, fdtd_scene  # noqa: F401
 from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401
 from .symmetric import symmetric_inverse, update_inverse  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
-from .error_rates import code_from_text, error_rate_point  # noqa: F401
-from .error_rates import error_rate_simulation, simulate_error_rate  # noqa: F401
+from .error_rates.simulation import code_from_text, error_rate_point  # noqa: F401
+from .error_rates.simulation import (
+    error_rate_simulation,
+    simulate_error_rate,
+)  # noqa: F401
 from . import nr5g  # noqa: F401
 from .mimo import demap, equalize, estimate_channel, receive_slots  # noqa: F401
-from .beamforming import array_covariance, mvdr_weights, uniform_array  # noqa: F401
-from .frame_error_counter import frame_error_counter  # noqa: F401
-from .frame_filler import frame_filler  # noqa: F401
-from .mimo_channel_model import mimo_channel_model  # noqa: F401
-from .mimo_fixed_channel import mimo_fixed_channel  # noqa: F401
-from .mimo_multipath_channel import mimo_multipath_channel  # noqa: F401
-from .ofdm import mimo_ofdm_receiver_frontend, mimo_ofdm_transmitter  # noqa: F401
-from .ofdm import ofdm_preamble, ofdm_preamble_shifts  # noqa: F401
+from .blocks.beamforming import (
+    array_covariance,
+    mvdr_weights,
+    uniform_array,
+)  # noqa: F401
+from .blocks.frame_error_counter import frame_error_counter  # noqa: F401
+from .blocks.frame_filler import frame_filler  # noqa: F401
+from .blocks.mimo_channel_model import mimo_channel_model  # noqa: F401
+from .blocks.mimo_fixed_channel import mimo_fixed_channel  # noqa: F401
+from .blocks.mimo_multipath_channel import mimo_multipath_channel  # noqa: F401
+from .blocks.ofdm import mimo_ofdm_receiver_frontend, mimo_ofdm_transmitter  # noqa: F401
+from .blocks.ofdm import ofdm_preamble, ofdm_preamble_shifts  # noqa: F401
 from .matrix_market import read_matrix_market  # noqa: F401
 from .sparse import sparse_matvec, sparse_product, spmv  # noqa: F401
-from .sigmf_blocks import sigmf_sink, sigmf_source  # noqa: F401
-from .packet_numbers import packet_loss_counter, packet_numberer  # noqa: F401
+from .sigmf.blocks import sigmf_sink, sigmf_source  # noqa: F401
+from .blocks.packet_numbers import packet_loss_counter, packet_numberer  # noqa: F401
 
 # The names above but for modules; dir() and "import *" give these alone.
 _MODULE = type(nr5g)

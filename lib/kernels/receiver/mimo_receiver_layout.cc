@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/receiver/mimo_receiver_layout.h"
 #include "kernels/common/sizes.h"
-#include "kernels/ldpc/ldpc_schedule.h"
+#include "kernels/ldpc/decoder/schedule.h"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {

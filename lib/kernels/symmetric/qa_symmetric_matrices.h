@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/common/testing.h"
-#include "kernels/linalg/qa_inverse_checks.h"
+#include "kernels/linalg/inverse/qa_inverse_checks.h"
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
 
 // Symmetric matrices to invert, and what is checked of their inverses.

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "blocks/linalg/matrix_inverse_impl.h"
+#include "blocks/linalg/matrix_items.h"
+#include <gnuradio/io_signature.h>
+
+namespace gr::cudaphy {
+namespace {
+
+constexpr int most_rows = kernels::inverse<float>::max_order;
+
+template <typename T>
+class inverse_job : public batch_job
+{
+public:
+    inverse_job(const typename kernels::inverse<T>::parameters& parameters,
+                const queue& line)
+        : d_items(parameters.order * parameters.order),
+          d_kernel(kernels::inverse<T>::make(parameters, line.where(), line.device()))
+    {
+    }
+    void run(const batch& work, queue& line) override
+    {
+        const size_t needed = d_kernel->workspace_bytes(work.frames);
+        if (d_workspace.size() < needed) {
+            line.synchronize(); // what still works in the old one
+            d_workspace = array<unsigned char>(line, needed);
+        }
+        d_kernel->run(
+            work.input<T>(0, d_items),
+            { work.output<T>(0, d_items), { work.status, size_t(work.frames) } },
+            d_workspace,
+            line);
+    }
+
+private:
+    const size_t d_items;
+    std::unique_ptr<kernels::inverse<T>> d_kernel;
+    array<unsigned char> d_workspace;
+};
+
+} // namespace
+
+matrix_inverse::sptr matrix_inverse::make(int order,
+                                          const std::string& pivoting,
+                                          const std::string& type,
+                                          const std::string& length_tag_key,
+                                          const std::string& backend,
+                                          int device,
+                                          int max_batch,
+                                          double max_latency)
+{
+    return gnuradio::make_block_sptr<matrix_inverse_impl>(
+        order,
+        pivoting,
+        type,
+        batch_options{ length_tag_key, backend, device, max_batch, max_latency });
+}
+
+matrix_inverse_impl::matrix_inverse_impl(int order,
+                                         const std::string& pivoting,
+                                         const std::string& type,
+                                         const batch_options& options)
+    : gr::block("matrix_inverse",
+                gr::io_signature::make(1, 1, matrix_bytes(order, most_rows, type)),
+                gr::io_signature::make(1, 1, matrix_bytes(order, most_rows, type))),
+      batch_block(options,
+                  { { matrix_bytes(order, most_rows, type), 1 } },
+                  { { matrix_bytes(order, most_rows, type), 1 } },
+                  1),
+      d_order(order), d_pivoting(kernels::pivoting_from_name(pivoting)),
+      d_complex(is_complex(type))
+{
+    make_jobs();
+}
+
+std::unique_ptr<batch_job> matrix_inverse_impl::make_job(queue& line)
+{
+    if (d_complex) {
+        return std::make_unique<inverse_job<complex64>>(
+            kernels::inverse<complex64>::parameters{ d_order, d_pivoting }, line);
+    }
+    return std::make_unique<inverse_job<float>>(
+        kernels::inverse<float>::parameters{ d_order, d_pivoting }, line);
+}
+
+void matrix_inverse_impl::report(const batch_status& status, int frame, uint64_t item)
+{
+    const int step = status.words[frame];
+    if (step != 0) {
+        ++d_failures;
+        add_item_tag(0, item, pmt::mp("singular"), pmt::from_long(step), alias_pmt());
+        const std::string scaling =
+            d_pivoting == kernels::pivoting::full
+                ? "; if its rows or columns are of very different sizes, and it is not, "
+                  "take pivoting \"partial\" or scale them"
+                : "";
+        warn_sometimes(
+            "matrix " + std::to_string(item) +
+            (step < 0 ? " or its inverse is not finite"
+                      : " is singular (step " + std::to_string(step) + ")" + scaling));
+    }
+}
+
+} // namespace gr::cudaphy

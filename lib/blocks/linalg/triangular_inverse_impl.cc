@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "blocks/linalg/triangular_inverse_impl.h"
+#include "blocks/linalg/matrix_items.h"
+#include <gnuradio/cudaphy/kernels/triangular_inverse.h>
+#include <gnuradio/io_signature.h>
+
+namespace gr::cudaphy {
+namespace {
+
+constexpr int most_rows = triangular_inverse::max_order;
+
+template <typename T>
+class triangular_job : public batch_job
+{
+public:
+    triangular_job(const typename kernels::triangular_inverse<T>::parameters& parameters,
+                   const queue& line)
+        : d_items(parameters.order * parameters.order),
+          d_kernel(kernels::triangular_inverse<T>::make(
+              parameters, line.where(), line.device()))
+    {
+    }
+    void run(const batch& work, queue& line) override
+    {
+        d_kernel->run(work.input<T>(0, d_items),
+                      work.output<T>(0, d_items),
+                      { work.status, size_t(work.frames) },
+                      line);
+    }
+
+private:
+    const size_t d_items;
+    std::unique_ptr<kernels::triangular_inverse<T>> d_kernel;
+};
+
+} // namespace
+
+triangular_inverse::sptr triangular_inverse::make(int order,
+                                                  bool lower,
+                                                  bool unit_diagonal,
+                                                  const std::string& type,
+                                                  const std::string& length_tag_key,
+                                                  const std::string& backend,
+                                                  int device,
+                                                  int max_batch,
+                                                  double max_latency)
+{
+    return gnuradio::make_block_sptr<triangular_inverse_impl>(
+        order,
+        lower,
+        unit_diagonal,
+        type,
+        batch_options{ length_tag_key, backend, device, max_batch, max_latency });
+}
+
+triangular_inverse_impl::triangular_inverse_impl(int order,
+                                                 bool lower,
+                                                 bool unit_diagonal,
+                                                 const std::string& type,
+                                                 const batch_options& options)
+    : gr::block("triangular_inverse",
+                gr::io_signature::make(1, 1, matrix_bytes(order, most_rows, type)),
+                gr::io_signature::make(1, 1, matrix_bytes(order, most_rows, type))),
+      batch_block(options,
+                  { { matrix_bytes(order, most_rows, type), 1 } },
+                  { { matrix_bytes(order, most_rows, type), 1 } },
+                  1),
+      d_order(order), d_lower(lower), d_unit_diagonal(unit_diagonal),
+      d_complex(is_complex(type))
+{
+    make_jobs();
+}
+
+std::unique_ptr<batch_job> triangular_inverse_impl::make_job(queue& line)
+{
+    if (d_complex) {
+        return std::make_unique<triangular_job<complex64>>(
+            kernels::triangular_inverse<complex64>::parameters{
+                d_order, d_lower, d_unit_diagonal },
+            line);
+    }
+    return std::make_unique<triangular_job<float>>(
+        kernels::triangular_inverse<float>::parameters{
+            d_order, d_lower, d_unit_diagonal },
+        line);
+}
+
+void triangular_inverse_impl::report(const batch_status& status, int frame, uint64_t item)
+{
+    const int row = status.words[frame];
+    if (row != 0) {
+        ++d_failures;
+        add_item_tag(0, item, pmt::mp("singular"), pmt::from_long(row), alias_pmt());
+        warn_sometimes("matrix " + std::to_string(item) +
+                       (row < 0
+                            ? " or its inverse is not finite"
+                            : " is singular (zero in row " + std::to_string(row) + ")"));
+    }
+}
+
+} // namespace gr::cudaphy

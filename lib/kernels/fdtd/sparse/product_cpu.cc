@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// Rows are lanes where the format puts them side by side: a chunk's rows, the rows of one
+// pattern, the rows of a diagonal, and short rows of as many entries, whose order is
+// turned in registers. Other compressed rows, blocks and columns go one by one.
+// Every sum is one chain of fused multiply-adds, columns ascending, in any of them.
+#include "kernels/fdtd/sparse/product_cpu.h"
+#include "kernels/common/highway_targets.h"
+#include "kernels/common/parallel.h"
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/fdtd/sparse/product_cpu.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace gr::cudaphy::kernels::HWY_NAMESPACE {
+namespace {
+
+#include "kernels/fdtd/sparse/compressed_rows-inl.h"
+#include "kernels/fdtd/sparse/lanes-inl.h"
+#include "kernels/fdtd/sparse/rows-inl.h"
+
+} // namespace
+
+#define CUDAPHY_MULTIPLY(name, T)                                             \
+    void name(const sparse_job<T>& job, const sparse_piece& piece)            \
+    {                                                                         \
+        std::visit([&](const auto& layout) { multiply(layout, job, piece); }, \
+                   job.layout);                                               \
+    }
+CUDAPHY_MULTIPLY(multiply_float, float)
+CUDAPHY_MULTIPLY(multiply_double, double)
+CUDAPHY_MULTIPLY(multiply_complex, complex64)
+#undef CUDAPHY_MULTIPLY
+
+} // namespace gr::cudaphy::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gr::cudaphy::kernels {
+namespace {
+
+HWY_EXPORT(multiply_float);
+HWY_EXPORT(multiply_double);
+HWY_EXPORT(multiply_complex);
+
+template <typename T>
+void multiply(const sparse_job<T>& job, const sparse_piece& piece)
+{
+    if constexpr (std::is_same_v<T, float>) {
+        HWY_DYNAMIC_DISPATCH(multiply_float)(job, piece);
+    } else if constexpr (std::is_same_v<T, double>) {
+        HWY_DYNAMIC_DISPATCH(multiply_double)(job, piece);
+    } else {
+        HWY_DYNAMIC_DISPATCH(multiply_complex)(job, piece);
+    }
+}
+
+template <typename T>
+class sparse_product_cpu : public sparse_product<T>
+{
+public:
+    sparse_product_cpu(const sparse_matrix<T>& a,
+                       const typename sparse_product<T>::parameters& p)
+        : d_rows(a.rows), d_columns(a.columns), d_accumulate(p.accumulate),
+          d_layout(make_sparse_layout(a, p, true)),
+          d_pieces(std::visit(
+              [&](const auto& layout) { return sparse_pieces(layout, a.rows); },
+              d_layout))
+    {
+        // A piece is tens of microseconds; smaller matrices go several vectors a task.
+        const auto work = a.rows + a.entries();
+        d_grain = work < sparse_piece::work ? sparse_piece::work / (work + 64) + 1 : 1;
+    }
+
+    int64_t rows() const override { return d_rows; }
+    int64_t columns() const override { return d_columns; }
+    size_t matrix_bytes() const override
+    {
+        return std::visit([](const auto& layout) { return layout.bytes(); }, d_layout);
+    }
+
+    void run(view<const T> x, view<T> y, queue& queue) override
+    {
+        const auto batch = sparse_product_batch<T>(*this, x, y, queue, backend::cpu);
+        for_each_part(batch * d_pieces.size(), d_grain, [&](size_t first, size_t last) {
+            for (; first < last; ++first) {
+                const auto item = first / d_pieces.size();
+                const sparse_job<T> job{ d_layout,
+                                         x.data() + item * d_columns,
+                                         y.data() + item * d_rows,
+                                         d_rows,
+                                         d_columns,
+                                         d_accumulate };
+                multiply(job, d_pieces[first % d_pieces.size()]);
+            }
+        });
+    }
+
+private:
+    const int64_t d_rows, d_columns;
+    const bool d_accumulate;
+    const sparse_layout<T> d_layout;
+    const std::vector<sparse_piece> d_pieces;
+    size_t d_grain;
+};
+
+} // namespace
+
+template <typename T>
+std::unique_ptr<sparse_product<T>>
+make_sparse_product_cpu(const sparse_matrix<T>& a,
+                        const typename sparse_product<T>::parameters& p)
+{
+    return std::make_unique<sparse_product_cpu<T>>(a, p);
+}
+
+#define CUDAPHY_INSTANTIATE(T)                                           \
+    template std::unique_ptr<sparse_product<T>> make_sparse_product_cpu( \
+        const sparse_matrix<T>&, const sparse_product<T>::parameters&);
+CUDAPHY_INSTANTIATE(float)
+CUDAPHY_INSTANTIATE(double)
+CUDAPHY_INSTANTIATE(complex64)
+#undef CUDAPHY_INSTANTIATE
+
+} // namespace gr::cudaphy::kernels
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/ldpc/algebra/bit_matrix.h"
+
+namespace gr::cudaphy::kernels {
+
+//! The columns below `columns` that are sums of columns to their right, descending; those
+//! of `left_out` are as if `m` were without them. Leaves `m` eliminated in part.
+std::vector<int>
+dependent_columns(bit_matrix& m, int columns, const std::vector<char>& left_out);
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/codes/alternatives.h"
+#include "kernels/ldpc/codes/builder.h"
+#include "kernels/ldpc/codes/tables.h"
+#include <numeric>
+#include <tuple>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int group_bits = 360; // of every code of DVB
+
+//! Calls visit(group, address) for every address of the table.
+template <typename Visit>
+void for_each_address(const ldpc_tables::dvb_code& table, Visit visit)
+{
+    const uint16_t* address = table.addresses;
+    int group = 0;
+    for (const auto& run : table.runs) {
+        for (const int last = group + run.groups; group < last; ++group) {
+            for (int i = 0; i < run.weight; ++i, ++address) {
+                visit(group, static_cast<int>(*address));
+            }
+        }
+    }
+}
+
+//! Check i + j q is check j of block row i, and parity bit i + j q bit j of block column
+//! k / 360 + i: then every address x is a circulant of block row x mod q.
+ldpc_circulants circulants(const ldpc_tables::dvb_code& table)
+{
+    const int q = table.q();
+    const int groups = table.k / group_bits;
+    ldpc_circulants blocks;
+    blocks.lifting_size = group_bits;
+    blocks.block_rows = q;
+    blocks.block_columns = groups + q;
+    for_each_address(table, [&](int group, int address) {
+        // Bit j' is in check x + j' q: check j holds bit j - x / q.
+        const int back = address / q;
+        blocks.all.push_back({ address % q, group, (group_bits - back) % group_bits });
+    });
+    for (int i = 0; i < q; ++i) {
+        blocks.all.push_back({ i, groups + i, 0 });
+        if (i > 0) {
+            blocks.all.push_back({ i, groups + i - 1, 0 });
+        } else {
+            // The staircase goes on from the last block row one place earlier; its very
+            // first check has nothing before it.
+            blocks.all.push_back({ 0, groups + q - 1, group_bits - 1, 0 });
+        }
+    }
+    std::sort(blocks.all.begin(), blocks.all.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.row, a.column, a.shift) < std::tie(b.row, b.column, b.shift);
+    });
+    for (int i = 0; i < q; ++i) {
+        for (int j = 0; j < group_bits; ++j) {
+            blocks.checks.push_back(i + j * q);
+        }
+    }
+    blocks.bits.resize(table.k);
+    std::iota(blocks.bits.begin(), blocks.bits.end(), 0);
+    for (const int check : blocks.checks) {
+        blocks.bits.push_back(table.k + check);
+    }
+    return blocks;
+}
+
+ldpc_code::sptr build(const ldpc_tables::dvb_code& table, const std::string& family)
+{
+    const int m = table.n - table.k;
+    const int q = table.q();
+    std::vector<std::vector<int>> rows(m);
+    for_each_address(table, [&](int group, int address) {
+        for (int j = 0; j < group_bits; ++j) {
+            rows[(address + j * q) % m].push_back(group * group_bits + j);
+        }
+    });
+
+    ldpc_code_description code;
+    code.name = family + " " + table.frame + " " + table.rate;
+    code.n = table.n;
+    code.systematic = true;
+    const auto* own = find_default_factor(family + " " + table.frame, table.rate);
+    // Most of T2's codes are those of S2.
+    code.factor =
+        own ? *own : default_factor(std::string("dvbs2 ") + table.frame, table.rate);
+    for (int r = 0; r < m; ++r) {
+        if (r > 0) {
+            rows[r].push_back(table.k + r - 1);
+        }
+        rows[r].push_back(table.k + r);
+        code.add_row(std::move(rows[r]));
+    }
+    // Checks q apart see the same groups, each bit one place further on. Where two
+    // addresses of one group meet there (equal modulo q), some of these checks share
+    // bits, and the layer falls into two or three.
+    for (int i = 0; i < q; ++i) {
+        auto& layer = code.groups.emplace_back();
+        for (int j = 0; j < group_bits; ++j) {
+            layer.push_back(i + j * q);
+        }
+    }
+    code.circulants = circulants(table);
+    code.shortened.resize(table.vl_snr.shortened);
+    std::iota(code.shortened.begin(), code.shortened.end(), 0);
+    for (int i = 0; i < table.vl_snr.punctured; ++i) {
+        code.punctured.push_back(table.k + i * table.vl_snr.period);
+    }
+    return ldpc_code_builder::build(std::move(code));
+}
+
+template <typename Tables>
+ldpc_code::sptr look_up(const Tables& tables,
+                        const std::string& family,
+                        const std::string& standard,
+                        const std::string& frame,
+                        const std::string& rate)
+{
+    const auto same_frame = [&](const auto& table) { return frame == table.frame; };
+    const auto frame_of = [](const auto& table) { return quoted(table.frame); };
+    const auto any = [](const auto&) { return true; };
+    if (std::none_of(tables.begin(), tables.end(), same_frame)) {
+        throw std::invalid_argument(standard + " frames are " +
+                                    alternatives(tables, frame_of, any) + ", not " +
+                                    quoted(frame));
+    }
+    return build(*of_rate(tables, rate, standard + " " + frame + " frames", same_frame),
+                 family);
+}
+
+} // namespace
+
+ldpc_code::sptr ldpc_code::dvbs2(const std::string& frame, const std::string& rate)
+{
+    return look_up(ldpc_tables::dvbs2, "dvbs2", "DVB-S2", frame, rate);
+}
+
+ldpc_code::sptr ldpc_code::dvbs2x(const std::string& frame, const std::string& rate)
+{
+    return look_up(ldpc_tables::dvbs2x, "dvbs2x", "DVB-S2X", frame, rate);
+}
+
+ldpc_code::sptr ldpc_code::dvbt2(const std::string& frame, const std::string& rate)
+{
+    return look_up(ldpc_tables::dvbt2, "dvbt2", "DVB-T2", frame, rate);
+}
+
+} // namespace gr::cudaphy::kernels

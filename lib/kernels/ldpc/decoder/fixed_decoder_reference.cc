@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/decoder/makers.h"
+#include "kernels/ldpc/decoder_cuda_int8/row_pairs.h"
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! One codeword after the other, in whole steps, as the header's rules read.
+class ldpc_fixed_decoder_reference : public ldpc_decoder
+{
+public:
+    ldpc_fixed_decoder_reference(const ldpc_decoding& decoding,
+                                 const ldpc_fixed_limits& limits)
+        : d_decoding(decoding), d_code(*decoding.code), d_limits(limits),
+          d_schedule(*decoding.code), d_positions(decoding.output_positions())
+    {
+        for (const float scale : decoding.scales) {
+            d_messages.push_back(ldpc_fixed_messages(scale, limits));
+        }
+        if (limits.pairs_rows && d_code.circulants().lifting_size > 0) {
+            d_order =
+                ldpc_row_order(ldpc_row_pairs(d_code), d_code.circulants().block_rows);
+        } else {
+            d_order.resize(d_schedule.group_start.size() - 1);
+            std::iota(d_order.begin(), d_order.end(), 0);
+        }
+    }
+
+    arithmetic calculation() const override { return arithmetic::int8; }
+
+    void run(const received& llr, const results& to, queue&) override
+    {
+        const size_t words = d_decoding.batch(llr, to);
+        for (size_t word = 0; word < words; ++word) {
+            load(llr, word);
+            to.iterations[word] = decode();
+            to.ok[word] = is_done();
+            put(to, word);
+        }
+    }
+
+private:
+    void load(const received& llr, size_t word)
+    {
+        const auto& p = d_decoding.parameters;
+        d_l.assign(d_code.variables(), 0);
+        d_r.assign(d_schedule.edges.size(), 0);
+        for (int i = 0; i < d_code.n(); ++i) {
+            const size_t at = word * d_code.n() + i;
+            const int column = d_code.transmitted().empty() ? i : d_code.transmitted()[i];
+            const int steps =
+                llr.type == number::int8
+                    ? ldpc_fixed_steps(static_cast<const int8_t*>(llr.data)[at], p)
+                : llr.type == number::float32
+                    ? ldpc_fixed_steps(static_cast<const float*>(llr.data)[at], p)
+                    : ldpc_fixed_steps(
+                          from_float16(static_cast<const float16*>(llr.data)[at].bits),
+                          p);
+            d_l[column] =
+                std::clamp(steps, -d_limits.greatest_llr, d_limits.greatest_llr);
+        }
+    }
+
+    int decode()
+    {
+        const auto& p = d_decoding.parameters;
+        for (int iteration = 0; iteration < p.max_iterations; ++iteration) {
+            for (const int column : d_code.shortened()) {
+                d_l[column] = d_limits.greatest_l;
+            }
+            bool even = true;
+            for (const int group : d_order) {
+                even &= update(group, d_messages[iteration]);
+            }
+            const bool counts = d_limits.watches_visits && p.stop_crc.bits == 0;
+            if (p.early_stop && (even || !counts) && is_done()) {
+                return iteration + 1;
+            }
+        }
+        return p.max_iterations;
+    }
+
+    //! A group's turn; whether each of its checks left its bits with even parity.
+    bool update(size_t group, const std::vector<int8_t>& messages)
+    {
+        const int first = d_schedule.group_start[group];
+        const int last = d_schedule.group_start[group + 1];
+        const int base = d_schedule.check_start[first];
+        const int end = d_schedule.check_start[last];
+        const std::vector<int> old_r(d_r.begin() + base, d_r.begin() + end);
+        std::vector<int> q(end - base);
+        for (int e = base; e < end; ++e) {
+            q[e - base] = d_l[d_schedule.edges[e].column] - d_r[e];
+        }
+        for (int c = first; c < last; ++c) {
+            give_messages(c, q.data() - base, messages);
+        }
+        std::vector<char> odd(last - first);
+        for (int turn = 0; turn < d_schedule.turns; ++turn) {
+            for (int c = first; c < last; ++c) {
+                for (int e = d_schedule.check_start[c]; e < d_schedule.check_start[c + 1];
+                     ++e) {
+                    if (d_schedule.edges[e].turn == turn) {
+                        int& l = d_l[d_schedule.edges[e].column];
+                        const int rest = l - old_r[e - base];
+                        l = std::clamp(
+                            rest + d_r[e], d_limits.least_l, d_limits.greatest_l);
+                        if (d_limits.keeps_change) {
+                            d_r[e] = l - rest;
+                        }
+                        odd[c - first] ^= d_schedule.telling[c] && l < 0;
+                    }
+                }
+            }
+        }
+        return std::none_of(odd.begin(), odd.end(), [](char x) { return x; });
+    }
+
+    //! `q` is indexed by the edge.
+    void give_messages(int check, const int* q, const std::vector<int8_t>& messages)
+    {
+        const int begin = d_schedule.check_start[check];
+        const int end = d_schedule.check_start[check + 1];
+        for (int e = begin; e < end; ++e) {
+            int least = ldpc_fixed_greatest_message;
+            bool negative = false;
+            for (int other = begin; other < end; ++other) {
+                if (other != e) {
+                    least = std::min(least, std::abs(q[other]));
+                    negative ^= q[other] < 0;
+                }
+            }
+            d_r[e] = negative ? -messages[least] : messages[least];
+        }
+    }
+
+    bool is_done() const
+    {
+        int least = d_l[d_code.info_positions()[0]];
+        for (const int column : d_code.info_positions()) {
+            least = std::min(least, d_l[column]);
+        }
+        std::vector<uint8_t> hard(d_l.size());
+        std::transform(d_l.begin(), d_l.end(), hard.begin(), [](int l) { return l < 0; });
+        const auto& crc = d_decoding.parameters.stop_crc;
+        return least != 0 && (crc.bits > 0 ? passes(crc, d_code, hard.data())
+                                           : d_code.is_decoded(hard.data()));
+    }
+
+    void put(const results& to, size_t word) const
+    {
+        const auto& p = d_decoding.parameters;
+        const int count = d_decoding.output_bits();
+        const size_t bytes = d_decoding.output_bytes();
+        std::fill_n(&to.bits[word * bytes], bytes, uint8_t{ 0 });
+        for (int i = 0; i < count; ++i) {
+            const int l = d_l[d_positions.empty() ? i : d_positions[i]];
+            if (p.packed) {
+                to.bits[word * bytes + i / 8] |= (l < 0) << (7 - i % 8);
+            } else {
+                to.bits[word * bytes + i] = l < 0;
+            }
+            if (!to.soft.empty()) {
+                const float steps = p.llr == number::int8 ? 1.0f : p.llr_steps;
+                to.soft[word * count + i] = (p.llr_positive == 1 ? -l : l) / steps;
+            }
+        }
+    }
+
+    const ldpc_decoding d_decoding;
+    const ldpc_code& d_code;
+    const ldpc_fixed_limits d_limits;
+    const ldpc_fixed_schedule d_schedule;
+    const std::vector<int> d_positions;
+    std::vector<int> d_order;                    //!< of groups
+    std::vector<std::vector<int8_t>> d_messages; //!< of each iteration
+    std::vector<int> d_l, d_r;
+};
+
+} // namespace
+
+std::unique_ptr<ldpc_decoder>
+make_ldpc_fixed_decoder_reference(const ldpc_decoding& decoding,
+                                  const ldpc_fixed_limits& limits)
+{
+    return std::make_unique<ldpc_fixed_decoder_reference>(decoding, limits);
+}
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/ldpc/decoder/fixed_point.h"
+#include "kernels/ldpc/decoder/schedule.h"
+#include <gnuradio/cudaphy/kernels/ldpc_mixed_decoder.h>
+
+namespace gr::cudaphy::kernels {
+
+std::unique_ptr<ldpc_decoder> make_ldpc_decoder_reference(const ldpc_decoding&);
+std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cpu(const ldpc_decoding&);
+std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding&, int device);
+
+// In int8 arithmetic. The reference takes any backend's limits, to be its oracle.
+std::unique_ptr<ldpc_decoder>
+make_ldpc_fixed_decoder_reference(const ldpc_decoding&,
+                                  const ldpc_fixed_limits& = ldpc_fixed_limits::cpu());
+//! `side_by_side`: codewords decoded together, a power of two; 0: what is fastest.
+std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cpu(const ldpc_decoding&,
+                                                          int side_by_side = 0);
+//! Whether CUDA offers int8 arithmetic for this code.
+bool can_decode_fixed_on_cuda(const ldpc_decoding&, int device);
+//! Whether a block of threads takes one codeword, and so stops by
+//! ldpc_fixed_limits::cuda(true).
+bool is_one_a_block_on_cuda(const ldpc_decoding&, int device);
+std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding&,
+                                                           int device);
+
+//! Decodes words of several codes in one launch.
+class ldpc_mixed_launch
+{
+public:
+    explicit ldpc_mixed_launch(const std::vector<int>& codes) : d_codes(codes) {}
+    virtual ~ldpc_mixed_launch() = default;
+
+    //! Whose words it decodes, as numbers of an ldpc_mixed_decoder's codes.
+    const std::vector<int>& codes() const { return d_codes; }
+    //! \param parts  of each of codes(), null where there is none; at least one is not
+    virtual void run(const std::vector<const ldpc_mixed_decoder::part*>& parts,
+                     queue& queue) = 0;
+
+private:
+    const std::vector<int> d_codes;
+};
+
+//! Those that CUDA has for these codes in int8 arithmetic; `codes`: the numbers of
+//! `decodings`.
+std::vector<std::unique_ptr<ldpc_mixed_launch>>
+make_ldpc_mixed_launches_cuda(const std::vector<ldpc_decoding>& decodings,
+                              const std::vector<int>& codes,
+                              int device);
+
+} // namespace gr::cudaphy::kernels

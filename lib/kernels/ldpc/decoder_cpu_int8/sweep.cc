@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// A vector of checks at a time: 64 on AVX-512. Messages stay as they are, a byte each:
+// their traffic, read and written in the order of the work, costs less than putting them
+// together from two magnitudes, an index and signs.
+//
+// AVX-512 does minima, saturated sums and |q| on one port, compares and permutations on
+// another, plain sums, logic and blends on both. An edge takes five of the first kind
+// (|q|, three for the two minima, |q| + r), two compares and 3.5 of either (4 where
+// parity is watched): 5.3 cycles for 64 edges where loads and stores keep up.
+#include "kernels/ldpc/decoder/fixed_point.h"
+#include "kernels/ldpc/decoder_cpu_int8/tile.h"
+#include <algorithm>
+#include <array>
+#include <hwy/cache_control.h>
+#include <utility>
+
+// As kernels/common/highway_targets.h, and AVX-512 with VBMI, which looks up a table of
+// 128 bytes in one permutation.
+#define HWY_WANT_AVX3_DL
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/ldpc/decoder_cpu_int8/sweep.cc"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+// Unrolled, a lambda is worth its name only where each copy is folded in.
+#undef INLINE_LAMBDA
+#define INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
+
+HWY_BEFORE_NAMESPACE();
+namespace gr::cudaphy::kernels {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using signed_tag = hn::CappedTag<int8_t, 64>;
+using unsigned_tag = hn::RebindToUnsigned<signed_tag>;
+using vector = hn::Vec<signed_tag>;
+using magnitudes = hn::Vec<unsigned_tag>;
+constexpr signed_tag di;
+constexpr unsigned_tag du;
+constexpr size_t lanes = hn::MaxLanes(di);
+
+//! As it is; but the compiler won't take next - (L - r) for (next + r) - L, which is one
+//! operation more, L - r being at hand.
+template <typename Vector>
+HWY_INLINE Vector settled(Vector x)
+{
+#if HWY_TARGET <= HWY_AVX3 && defined(__GNUC__)
+    __asm__("" : "+v"(x.raw));
+#endif
+    return x;
+}
+
+//! -x where q < 0, x being as L and r stand in memory.
+HWY_INLINE vector with_sign_of(vector q, vector x)
+{
+    const auto twice_zero = hn::Set(di, int8_t(2 * fixed_zero));
+#if HWY_TARGET <= HWY_AVX3
+    // A compare, because the move of signs to a mask takes the minima's port.
+    return vector{ _mm512_mask_sub_epi8(
+        x.raw,
+        _mm512_cmplt_epi8_mask(q.raw, _mm512_setzero_si512()),
+        twice_zero.raw,
+        x.raw) };
+#else
+    return hn::IfNegativeThenElse(q, hn::Sub(twice_zero, x), x);
+#endif
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+class message_table
+{
+public:
+    explicit message_table(const fixed_messages& messages)
+        : d_low(hn::Load(di, messages.of)), d_high(hn::Load(di, messages.of + 64))
+    {
+    }
+    HWY_INLINE vector operator()(magnitudes m) const
+    {
+        return vector{ _mm512_permutex2var_epi8(d_low.raw, m.raw, d_high.raw) };
+    }
+
+private:
+    vector d_low, d_high;
+};
+#elif HWY_TARGET == HWY_SCALAR
+class message_table
+{
+public:
+    explicit message_table(const fixed_messages& messages) : d_messages(messages) {}
+    HWY_INLINE vector operator()(magnitudes m) const
+    {
+        return hn::Set(di, d_messages.of[hn::GetLane(m)]);
+    }
+
+private:
+    const fixed_messages& d_messages;
+};
+#else
+//! Eight tables of 16, of which three bits choose.
+class message_table
+{
+public:
+    explicit message_table(const fixed_messages& messages) : d_messages(messages) {}
+    HWY_INLINE vector operator()(magnitudes m) const
+    {
+        const auto low = hn::BitCast(di, hn::And(m, hn::Set(du, 15)));
+        const auto index = hn::BitCast(di, m);
+        const auto of = [&](int i) INLINE_LAMBDA {
+            return hn::TableLookupBytes(hn::LoadDup128(di, d_messages.of + 16 * i), low);
+        };
+        const auto has = [&](int bit) INLINE_LAMBDA {
+            const auto bits = hn::Set(di, static_cast<int8_t>(bit));
+            return hn::Eq(hn::And(index, bits), bits);
+        };
+        const auto b16 = has(16), b32 = has(32), b64 = has(64);
+        const auto pair = [&](int i) INLINE_LAMBDA {
+            return hn::IfThenElse(b16, of(i + 1), of(i));
+        };
+        const auto four = [&](int i) INLINE_LAMBDA {
+            return hn::IfThenElse(b32, pair(i + 2), pair(i));
+        };
+        return hn::IfThenElse(b64, four(4), four(0));
+    }
+
+private:
+    const fixed_messages& d_messages;
+};
+#endif
+
+//! What the first look at a check's bits leaves.
+struct minima {
+    magnitudes least, second;
+
+    HWY_INLINE minima() : least(hn::Set(du, ldpc_fixed_greatest_message)), second(least)
+    {
+    }
+    HWY_INLINE void add(magnitudes magnitude)
+    {
+        second = hn::Min(second, hn::Max(least, magnitude));
+        least = hn::Min(least, magnitude);
+    }
+    //! The same where i bits have been added, known when this is compiled.
+    HWY_INLINE void add(size_t i, magnitudes magnitude)
+    {
+        if (i == 0) {
+            least = magnitude;
+        } else if (i == 1) {
+            second = hn::Max(least, magnitude);
+            least = hn::Min(least, magnitude);
+        } else {
+            add(magnitude);
+        }
+    }
+};
+
+constexpr auto limits = ldpc_fixed_limits::cpu();
+static_assert(limits.least_l == -limits.greatest_l && limits.keeps_change);
+static_assert(limits.greatest_l + limits.greatest_r <= 127); // q = L - r is a byte
+static_assert(uint8_t(fixed_zero) + limits.greatest_l == 255);
+
+//! What becomes of a check's bits, before each one's sign.
+struct answers {
+    magnitudes to_least, to_others; //!< messages, as r stands in memory
+    magnitudes of_least;            //!< L of the bits of the least magnitude
+    magnitudes least;
+
+    HWY_INLINE answers(const minima& found, vector signs, const message_table& table)
+        : to_least(hn::BitCast(du, with_sign_of(signs, table(found.second)))),
+          to_others(hn::BitCast(du, with_sign_of(signs, table(found.least)))),
+          of_least(hn::SaturatedAdd(found.least, to_least)), least(found.least)
+    {
+    }
+    //! A message with its sign.
+    HWY_INLINE vector to(vector q, magnitudes magnitude) const
+    {
+        return with_sign_of(q, hn::BitCast(di, of_lanes(magnitude, to_least, to_others)));
+    }
+    //! L = q + r, which saturates where the sum of bytes does.
+    HWY_INLINE vector sum(vector q, magnitudes magnitude) const
+    {
+#if HWY_TARGET <= HWY_AVX3
+        const magnitudes sum{ _mm512_mask_adds_epu8(
+            of_least.raw,
+            _mm512_cmpneq_epu8_mask(magnitude.raw, least.raw),
+            magnitude.raw,
+            to_others.raw) };
+#else
+        const auto sum =
+            of_lanes(magnitude, of_least, hn::SaturatedAdd(magnitude, to_others));
+#endif
+        return with_sign_of(q, hn::BitCast(di, sum));
+    }
+
+private:
+    HWY_INLINE magnitudes of_lanes(magnitudes magnitude,
+                                   magnitudes if_least,
+                                   magnitudes else_) const
+    {
+        const auto is_least = hn::Eq(hn::BitCast(di, magnitude), hn::BitCast(di, least));
+        return hn::IfThenElse(hn::RebindMask(du, is_least), if_least, else_);
+    }
+};
+
+//! What a row of checks works on.
+struct work {
+    const ldpc_fixed_plan::row& row;
+    const ldpc_fixed_plan::edge* HWY_RESTRICT edge; //!< the row's first
+    int8_t* HWY_RESTRICT l;
+    int8_t* HWY_RESTRICT r; //!< the row's first
+    fixed_tile& tile;
+    const message_table& table;
+    //! The lanes whose parity counts: of a vector, then of the last one.
+    const int8_t* tail;
+    uint32_t repetition; //!< where a column's first vector stands again, or 0: nowhere
+
+    //! Sends for what is to be read next.
+    HWY_INLINE void fetch() const
+    {
+        for (int i = 0; i < tile.lines_ahead && tile.ahead < tile.end_ahead; ++i) {
+            tile.ahead += fixed_tile::line_of_cache;
+            __builtin_prefetch(tile.ahead, 0, 2); // as far as the second cache
+        }
+    }
+    //! Once all vectors of a column have been stored, `first` the first one.
+    HWY_INLINE void repeat(uint32_t first) const
+    {
+        hn::StoreU(hn::Load(di, l + first), di, l + first + repetition);
+    }
+};
+
+//! The sum of bits of `Count` vectors.
+template <size_t Count>
+HWY_INLINE vector sum_of_bits(const vector* of)
+{
+    auto sum = of[0];
+    for (size_t i = 1; i + 1 < Count; i += 2) {
+        sum = hn::Xor3(sum, of[i], of[i + 1]);
+    }
+    return Count % 2 == 0 ? hn::Xor(sum, of[Count - 1]) : sum;
+}
+
+//! What the sum of an even number of negative L and others is, `degree` in all, in
+//! fixed_sign.
+HWY_INLINE vector even(size_t degree)
+{
+    return hn::Set(di, degree % 2 == 0 ? 0 : fixed_sign);
+}
+
+//! The lanes in which that sum was another.
+HWY_INLINE vector lanes_of(vector odd)
+{
+    const auto bit = hn::Set(di, fixed_sign);
+    return hn::VecFromMask(di, hn::Eq(hn::And(odd, bit), bit));
+}
+
+HWY_INLINE vector checks_of(const work& w, int v, vector parity)
+{
+    const int8_t* set = w.tail + (v + 1 == w.row.vectors ? lanes : 0);
+    return hn::And(parity, hn::Load(di, set));
+}
+
+constexpr size_t most_unrolled = lanes == 64 ? 20 : 8;
+
+//! q = L - r; in the first iteration nothing has been written to r.
+template <bool First>
+HWY_INLINE vector less_message(vector l, const int8_t* r)
+{
+    return settled(hn::Sub(l, First ? hn::Set(di, fixed_zero) : hn::Load(di, r)));
+}
+
+template <bool First, bool Watched, size_t... I>
+HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>)
+{
+    constexpr size_t degree = sizeof...(I);
+    const auto* HWY_RESTRICT edge = w.edge;
+    int8_t* HWY_RESTRICT l = w.l;
+    int8_t* HWY_RESTRICT r = w.r;
+    for (int v = 0; v < w.row.vectors; ++v) {
+        w.fetch();
+        vector q[degree];
+        magnitudes magnitude[degree];
+        minima found;
+        const auto take = [&](size_t i) INLINE_LAMBDA {
+            if (First) {
+                hwy::Prefetch(r + (i + 2 * degree) * lanes); // to be written
+            }
+            q[i] = less_message<First>(hn::LoadU(di, l + edge[i].load), r + i * lanes);
+            magnitude[i] = hn::BitCast(du, hn::Abs(q[i]));
+            found.add(i, magnitude[i]);
+        };
+        (take(I), ...);
+        const answers answer(found, sum_of_bits<degree>(q), w.table);
+        vector next[degree];
+        const auto give = [&](size_t i) INLINE_LAMBDA {
+            next[i] = answer.sum(q[i], magnitude[i]);
+            hn::Store(hn::Sub(next[i], q[i]), di, r + i * lanes);
+            hn::Store(next[i], di, l + edge[i].store);
+        };
+        (give(I), ...);
+        if (Watched) {
+            odd = hn::Or(
+                odd, checks_of(w, v, hn::Xor(sum_of_bits<degree>(next), even(degree))));
+        }
+        edge += degree;
+        r += degree * lanes;
+    }
+    if (w.repetition > 0) {
+        (w.repeat(w.edge[I].store), ...);
+    }
+}
+
+template <bool First, bool Watched, size_t Degree>
+void visit_unrolled(const work& w, vector& odd)
+{
+    visit_each<First, Watched>(w, odd, std::make_index_sequence<Degree>());
+}
+
+//! Any row; the messages of late edges go to tile.news, and parities to tile.parity.
+template <bool First, bool Late>
+void visit_many(const work& w, vector& odd)
+{
+    const int degree = w.row.degree;
+    const int at_once = Late ? w.row.at_once : degree;
+    const auto* HWY_RESTRICT edge = w.edge;
+    int8_t* HWY_RESTRICT l = w.l;
+    int8_t* HWY_RESTRICT r = w.r;
+    int8_t* HWY_RESTRICT q = w.tile.q.get();
+    int8_t* HWY_RESTRICT magnitude = q + degree * lanes;
+    for (int v = 0; v < w.row.vectors; ++v) {
+        w.fetch();
+        minima found;
+        auto signs = hn::Zero(di);
+        for (int i = 0; i < degree; ++i) {
+            const auto here =
+                less_message<First>(hn::LoadU(di, l + edge[i].load), r + i * lanes);
+            const auto absolute = hn::Abs(here);
+            signs = hn::Xor(signs, here);
+            found.add(hn::BitCast(du, absolute));
+            hn::Store(here, di, q + i * lanes);
+            hn::Store(absolute, di, magnitude + i * lanes);
+        }
+        const answers answer(found, signs, w.table);
+        auto parity = even(degree);
+        for (int i = 0; i < at_once; ++i) {
+            const auto here = hn::Load(di, q + i * lanes);
+            const auto absolute = hn::Load(di, magnitude + i * lanes);
+            const auto next = answer.sum(here, hn::BitCast(du, absolute));
+            hn::Store(hn::Sub(next, here), di, r + i * lanes);
+            hn::Store(next, di, l + edge[i].store);
+            parity = hn::Xor(parity, next);
+        }
+        if (Late) {
+            for (int i = at_once; i < degree; ++i) {
+                const auto message =
+                    answer.to(hn::Load(di, q + i * lanes),
+                              hn::BitCast(du, hn::Load(di, magnitude + i * lanes)));
+                const int to = (i - at_once) * w.row.vectors + v;
+                hn::Store(message, di, w.tile.news.get() + to * lanes);
+            }
+            hn::Store(parity, di, w.tile.parity.get() + v * lanes);
+        } else {
+            odd = hn::Or(odd, checks_of(w, v, parity));
+        }
+        edge += degree;
+        r += degree * lanes;
+    }
+    if (w.repetition > 0) {
+        for (int i = 0; i < at_once; ++i) {
+            w.repeat(w.edge[i].store);
+        }
+    }
+}
+
+template <bool First>
+void visit_late(const work& w,
+                const ldpc_fixed_plan::late_edge& late,
+                const ldpc_fixed_plan::edge* edge,
+                int8_t* all_r)
+{
+    for (int v = 0; v < w.row.vectors; ++v, ++edge) {
+        int8_t* r = all_r + late.message + size_t{ late.stride } * v;
+        int8_t* sum = w.tile.parity.get() + v * lanes;
+        const auto message = hn::Load(di, w.tile.news.get() + late.news + v * lanes);
+        const auto q = less_message<First>(hn::LoadU(di, w.l + edge->load), r);
+        const auto most = hn::Set(di, limits.greatest_l);
+        const auto zero = hn::Set(di, fixed_zero);
+        const auto after = hn::SaturatedAdd(q, hn::Sub(message, zero));
+        const auto next = hn::Add(hn::Max(hn::Min(after, most), hn::Neg(most)), zero);
+        hn::Store(hn::Sub(next, q), di, r);
+        hn::Store(next, di, w.l + edge->store);
+        hn::Store(hn::Xor(hn::Load(di, sum), next), di, sum);
+    }
+    if (w.repetition > 0) {
+        w.repeat(late.to);
+    }
+}
+
+using visit = void (*)(const work&, vector&);
+
+template <bool First, bool Watched, size_t... I>
+constexpr std::array<visit, sizeof...(I)> visits_of(std::index_sequence<I...>)
+{
+    return { visit_unrolled<First, Watched, I + 1>... };
+}
+
+template <bool First, bool Watched>
+constexpr auto
+    visits = visits_of<First, Watched>(std::make_index_sequence<most_unrolled>());
+
+template <bool First, bool Watched>
+void sweep(const ldpc_fixed_plan& plan,
+           const ldpc_fixed_plan::iteration& order,
+           const fixed_messages& messages,
+           fixed_tile& tile,
+           int8_t* odd)
+{
+    HWY_ALIGN int8_t tail[4 * lanes] = {}; // of rows that tell, then of others
+    std::fill_n(tail, lanes + plan.tail, int8_t{ -1 });
+    const message_table table(messages);
+    int8_t* l = tile.l.get();
+    auto sum = hn::Zero(di);
+    for (const auto& row : order.rows) {
+        const work w{ row,
+                      order.edges.data() + row.first,
+                      l,
+                      tile.r.get() + size_t{ row.first } * lanes,
+                      tile,
+                      table,
+                      row.telling ? tail : tail + 2 * lanes,
+                      plan.words % plan.lanes == 0 ? 0 : plan.column_bytes };
+        // A hole's bit stands aside, as if it were sure and had no message.
+        HWY_ALIGN int8_t aside[lanes];
+        const bool has_late = row.late.first != row.late.last;
+        for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
+            const auto& hole = order.holes[h];
+            std::copy_n(l + hole.from, plan.words, aside);
+            std::fill_n(l + hole.from, plan.words, int8_t(127 + fixed_zero));
+            std::fill_n(tile.r.get() + hole.message, plan.words, fixed_zero);
+        }
+        if (has_late) {
+            visit_many<First, true>(w, sum);
+        } else if (row.degree <= static_cast<int>(most_unrolled)) {
+            visits<First, Watched>[row.degree - 1](w, sum);
+        } else {
+            visit_many<First, false>(w, sum);
+        }
+        for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
+            const auto& hole = order.holes[h];
+            std::copy_n(aside, plan.words, l + hole.to);
+            if (w.repetition > 0 && hole.check < lanes) {
+                std::copy_n(aside, plan.words, l + hole.to + w.repetition);
+            }
+        }
+        for (uint32_t i = row.late.first; i < row.late.last; ++i) {
+            const auto& late = order.late[i];
+            visit_late<First>(w, late, order.later.data() + late.first, tile.r.get());
+        }
+        if (has_late) {
+            for (int v = 0; v < row.vectors; ++v) {
+                const auto parity = hn::Load(di, tile.parity.get() + v * lanes);
+                sum = hn::Or(sum, checks_of(w, v, parity));
+            }
+        }
+    }
+    if (Watched) {
+        hn::StoreU(lanes_of(sum), di, odd);
+    }
+}
+
+} // namespace
+
+int fixed_lanes() { return static_cast<int>(lanes); }
+
+void fixed_sweep(const ldpc_fixed_plan& plan,
+                 const ldpc_fixed_plan::iteration& order,
+                 const fixed_messages& messages,
+                 bool first,
+                 fixed_tile& tile,
+                 int8_t* odd)
+{
+    const auto chosen = first ? (odd ? sweep<true, true> : sweep<true, false>)
+                              : (odd ? sweep<false, true> : sweep<false, false>);
+    chosen(plan, order, messages, tile, odd);
+}
+
+void fixed_failures(const ldpc_fixed_plan& plan,
+                    const ldpc_fixed_plan::iteration& order,
+                    fixed_tile& tile,
+                    int8_t* failed)
+{
+    HWY_ALIGN int8_t set[lanes] = {};
+    std::fill_n(set, plan.tail, int8_t{ -1 });
+    const auto tail = hn::Load(di, set);
+    const int8_t* l = tile.l.get();
+    auto sum = hn::Zero(di);
+    for (const auto& row : order.rows) {
+        if (!row.telling) {
+            continue;
+        }
+        const uint32_t* end = order.ends.data() + row.first;
+        for (int v = 0; v < row.vectors; ++v) {
+            auto parity = even(row.degree);
+            for (int i = 0; i < row.degree; ++i) {
+                parity = hn::Xor(parity, hn::LoadU(di, l + *end++));
+            }
+            for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
+                const auto& hole = order.holes[h];
+                if (static_cast<int>(hole.check / lanes) == v) {
+                    HWY_ALIGN int8_t mine[lanes];
+                    std::fill_n(mine, lanes, fixed_sign);
+                    std::copy_n(l + hole.end, plan.words, mine + hole.check % lanes);
+                    parity = hn::Xor3(parity, hn::Load(di, mine), even(1));
+                }
+            }
+            sum = hn::Or(sum, v + 1 == row.vectors ? hn::And(parity, tail) : parity);
+        }
+    }
+    hn::StoreU(lanes_of(sum), di, failed);
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace gr::cudaphy::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gr::cudaphy::kernels {
+HWY_EXPORT(fixed_lanes);
+HWY_EXPORT(fixed_sweep);
+HWY_EXPORT(fixed_failures);
+
+int fixed_lanes() { return HWY_DYNAMIC_DISPATCH(fixed_lanes)(); }
+
+void fixed_sweep(const ldpc_fixed_plan& plan,
+                 const ldpc_fixed_plan::iteration& order,
+                 const fixed_messages& messages,
+                 bool first,
+                 fixed_tile& tile,
+                 int8_t* odd)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_sweep)(plan, order, messages, first, tile, odd);
+}
+
+void fixed_failures(const ldpc_fixed_plan& plan,
+                    const ldpc_fixed_plan::iteration& just_done,
+                    fixed_tile& tile,
+                    int8_t* failed)
+{
+    HWY_DYNAMIC_DISPATCH(fixed_failures)(plan, just_done, tile, failed);
+}
+
+} // namespace gr::cudaphy::kernels
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/decoder_cuda_int8/kernel.h"
+#include "kernels/ldpc/decoder_cuda_int8/source.h"
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+using form = ldpc_cuda_kernel::form;
+
+constexpr bool folds_long_codes = true;
+constexpr size_t most_circulants = 1200; // of a kernel for several codes
+
+template <typename Plan>
+std::unique_ptr<Plan> plan_of(const ldpc_decoding& decoding, int shared_bytes)
+{
+    try {
+        return std::make_unique<Plan>(decoding, shared_bytes);
+    } catch (const std::invalid_argument&) {
+        return nullptr;
+    }
+}
+
+//! Pairs, unless they need room in device memory and a single codeword fits.
+form choice(const ldpc_decoding& decoding, int shared_bytes)
+{
+    const auto pairs = plan_of<ldpc_cuda_plan>(decoding, shared_bytes);
+    return folds_long_codes && (!pairs || pairs->device_words > 0) &&
+                   plan_of<ldpc_cuda_folded_plan>(decoding, shared_bytes)
+               ? form::folded
+               : form::pairs;
+}
+
+} // namespace
+
+ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
+                                   int shared_bytes_a_block,
+                                   form wanted)
+{
+    ldpc_cuda_source alone;
+    *this = ldpc_cuda_kernel(decoding, shared_bytes_a_block, wanted, alone);
+    source = alone.text();
+}
+
+//! Adds the code's part to `to`.
+ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
+                                   int shared_bytes_a_block,
+                                   form wanted,
+                                   ldpc_cuda_source& to)
+{
+    const auto take = [&](auto plan) {
+        to.add(decoding, plan);
+        sources = std::move(plan.sources);
+        outputs = std::move(plan.outputs);
+        info = std::move(plan.info);
+    };
+    const auto place = [&](const ldpc_cuda_store& store) {
+        threads = store.threads;
+        registers = store.registers;
+        shared_bytes = store.shared_bytes;
+        workspace_words = store.workspace_words;
+    };
+    if (wanted == form::chosen) {
+        wanted = choice(decoding, shared_bytes_a_block);
+    }
+    if (wanted == form::folded) {
+        const ldpc_cuda_folded_plan plan(decoding, shared_bytes_a_block);
+        codewords = 1;
+        place(plan.stores[0]);
+        take(plan);
+    } else {
+        const ldpc_cuda_plan plan(decoding, shared_bytes_a_block);
+        codewords = 2 * plan.pairs;
+        place(plan);
+        take(plan);
+    }
+}
+
+bool ldpc_cuda_kernel::is_for(const ldpc_decoding& decoding, int shared_bytes_a_block)
+{
+    return plan_of<ldpc_cuda_plan>(decoding, shared_bytes_a_block) ||
+           choice(decoding, shared_bytes_a_block) == form::folded;
+}
+
+bool ldpc_cuda_kernel::is_one_a_block(const ldpc_decoding& decoding,
+                                      int shared_bytes_a_block)
+{
+    return choice(decoding, shared_bytes_a_block) == form::folded;
+}
+
+bool ldpc_cuda_kernel::folds_few(const ldpc_decoding& decoding, int shared_bytes_a_block)
+{
+    // In whole warps, or idle lanes would take back what it gains; and not where it would
+    // stop after another iteration.
+    return decoding.code->circulants().lifting_size % 64 == 0 &&
+           (!decoding.parameters.early_stop || decoding.parameters.stop_crc.bits > 0) &&
+           choice(decoding, shared_bytes_a_block) == form::pairs &&
+           plan_of<ldpc_cuda_folded_plan>(decoding, shared_bytes_a_block);
+}
+
+std::vector<std::vector<int>>
+ldpc_cuda_mixed_kernel::groups(const std::vector<ldpc_decoding>& decodings,
+                               int shared_bytes_a_block)
+{
+    struct group {
+        int threads, registers;
+        size_t circulants;
+        std::vector<int> codes;
+    };
+    std::vector<group> all;
+    for (size_t i = 0; i < decodings.size(); ++i) {
+        const ldpc_cuda_kernel one(decodings[i], shared_bytes_a_block);
+        const size_t circulants = decodings[i].code->circulants().all.size();
+        auto fits = std::find_if(all.begin(), all.end(), [&](const auto& other) {
+            return other.threads == one.threads && other.registers == one.registers &&
+                   other.circulants + circulants <= most_circulants &&
+                   other.codes.size() < ldpc_cuda_source::most_codes;
+        });
+        if (fits == all.end()) {
+            all.push_back({ one.threads, one.registers, 0, {} });
+            fits = all.end() - 1;
+        }
+        fits->circulants += circulants;
+        fits->codes.push_back(static_cast<int>(i));
+    }
+    std::vector<std::vector<int>> out;
+    for (auto& one : all) {
+        if (one.codes.size() > 1) {
+            out.push_back(std::move(one.codes));
+        }
+    }
+    return out;
+}
+
+ldpc_cuda_mixed_kernel::ldpc_cuda_mixed_kernel(
+    const std::vector<ldpc_decoding>& decodings, int shared_bytes_a_block)
+{
+    ldpc_cuda_source all(static_cast<int>(decodings.size()));
+    for (const auto& decoding : decodings) {
+        codes.push_back(
+            ldpc_cuda_kernel(decoding, shared_bytes_a_block, form::chosen, all));
+        threads = std::max(threads, codes.back().threads);
+        shared_bytes = std::max(shared_bytes, codes.back().shared_bytes);
+    }
+    source = all.text();
+}
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/common/cuda_check.cuh"
+#include "kernels/linalg/inverse/cuda/steps.cuh"
+#include <algorithm>
+
+// One block a matrix, for the orders that no warp's registers hold: 33 to 64 (64 x 64
+// complex<double>: 64 KB of shared memory, so that three blocks fit into a
+// multiprocessor of an H200).
+//
+// A warp has every eighth row, a lane two columns. Rows and columns stay where they are:
+// a bit mask says which are left, and the swaps are undone by the place from which an
+// element of X is taken. A step needs two barriers. Between them every warp reads the
+// pivot's row, finds the pivot in it and scales it, all alike, because that takes less
+// time than to be told; after the second one each warp updates its own rows, of which it
+// alone reads the factors. The update looks for the next step's row on the way: the
+// largest of the keys with a row's index is the key of its largest element.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int block_kernel_threads = 256;
+constexpr int most_block_order = 64;
+
+//! The dynamic shared memory of gauss_jordan_block.
+template <typename T>
+constexpr size_t block_kernel_bytes(int n)
+{
+    return size_t(n) * n * sizeof(T);
+}
+
+//! One block a matrix.
+template <typename T>
+__global__ void __launch_bounds__(block_kernel_threads)
+    gauss_jordan_block(const batch_of<T> batch, int n, pivoting how)
+{
+    constexpr int warps = block_kernel_threads / 32;
+    constexpr int columns = most_block_order / 32; // a lane
+    constexpr int mask = inverse_pivot::index_mask;
+    extern __shared__ __align__(16) char dynamic_shared[];
+    __shared__ int shared_best[warps];
+    __shared__ signed char row_to[most_block_order];    // the row of X that a row becomes
+    __shared__ signed char column_to[most_block_order]; // and so for the columns
+
+    T* const m = reinterpret_cast<T*>(dynamic_shared);
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    const size_t item = blockIdx.x;
+    const size_t base = item * n * n;
+    unsigned long long rows_left = ~0ull;
+    unsigned long long columns_left = ~0ull;
+
+    // The largest key, of the row, of what the next step looks at among this thread's.
+    int key = -1;
+    const auto look_at = [&](T a, int i, int j, int next) {
+        const bool looked_at = (how == pivoting::full && columns_left >> j & 1) ||
+                               (how == pivoting::partial && j == next);
+        if (looked_at && (rows_left >> i & 1)) {
+            key = max(key, key_of(bits_of(size_of(a)), mask - i));
+        }
+    };
+    const auto tell_warps_best = [&] {
+        key = largest_of_lanes<32>(key);
+        if (lane == 0) {
+            shared_best[warp] = key;
+        }
+        key = -1;
+    };
+
+    real_of<T> finite = 0;
+    for (int i = warp; i < n; i += warps) {
+#pragma unroll
+        for (int c = 0; c < columns; ++c) {
+            const int j = c * 32 + lane;
+            if (j < n) {
+                const T a = batch.a[base + i * n + j];
+                m[i * n + j] = a;
+                watch(finite, a);
+                look_at(a, i, j, 0);
+            }
+        }
+    }
+    if (threadIdx.x < most_block_order) {
+        // Should NaN lead the search astray, the places are within the matrix still.
+        row_to[threadIdx.x] = column_to[threadIdx.x] = 0;
+    }
+    tell_warps_best();
+    const bool a_lost = __syncthreads_or(!(finite == 0));
+
+    elimination<T> so_far; // every thread's is the same
+    finite = 0;
+    for (int k = 0; k < n; ++k) {
+        int row = k;
+        int column = k;
+        if (how != pivoting::none) {
+            row = mask - (largest_of_lanes<32>(shared_best[lane % warps]) & mask);
+        }
+        T t[columns];
+        int best = -1;
+#pragma unroll
+        for (int c = 0; c < columns; ++c) {
+            const int j = c * 32 + lane;
+            t[c] = make_element<T>(0);
+            if (j < n) {
+                t[c] = m[row * n + j];
+                if (columns_left >> j & 1) {
+                    best = max(best, key_of(bits_of(size_of(t[c])), mask - j));
+                }
+            }
+        }
+        if (how == pivoting::full) {
+            column = mask - (largest_of_lanes<32>(best) & mask);
+        }
+        const T pivot = settle(how, m[row * n + column], k, so_far);
+        so_far.determinant = multiply(so_far.determinant, pivot);
+        // The reciprocal of an infinite pivot would be 0 and hide it.
+        watch(finite, pivot);
+        const T r = reciprocal(pivot);
+#pragma unroll
+        for (int c = 0; c < columns; ++c) {
+            t[c] = select(c * 32 + lane == column, r, multiply(t[c], r));
+        }
+        rows_left &= ~(1ull << row);
+        columns_left &= ~(1ull << column);
+        if (threadIdx.x == 0) {
+            row_to[row] = column;
+            column_to[column] = row;
+        }
+        __syncthreads();
+
+        for (int i = warp; i < n; i += warps) {
+            T* const of = m + i * n;
+            const T factor = of[column];
+            T a[columns];
+#pragma unroll
+            for (int c = 0; c < columns; ++c) {
+                const int j = c * 32 + lane;
+                // The pivot's column starts again from 0, which makes its update -c r.
+                a[c] = make_element<T>(0);
+                if (j < n && j != column) {
+                    a[c] = of[j];
+                }
+            }
+            __syncwarp();
+#pragma unroll
+            for (int c = 0; c < columns; ++c) {
+                const int j = c * 32 + lane;
+                a[c] = i == row ? t[c] : subtract_product(a[c], factor, t[c]);
+                if (j < n) {
+                    of[j] = a[c];
+                    look_at(a[c], i, j, k + 1);
+                }
+            }
+        }
+        if (how != pivoting::none) {
+            tell_warps_best();
+        }
+        __syncthreads();
+    }
+
+    for (int e = threadIdx.x; e < n * n; e += block_kernel_threads) {
+        watch(finite, m[e]);
+    }
+    const bool x_lost = __syncthreads_or(!(finite == 0));
+    if (a_lost || (x_lost && !so_far.zero)) {
+        so_far.state = -1;
+    }
+    so_far.zero = so_far.zero || so_far.state == -1;
+
+    // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
+    // rows came from; read backwards, because what is written lies side by side.
+    for (int i = warp; i < n; i += warps) {
+#pragma unroll
+        for (int c = 0; c < columns; ++c) {
+            const int j = c * 32 + lane;
+            if (j < n) {
+                batch.x[base + i * n + j] =
+                    so_far.zero ? make_element<T>(0) : m[column_to[i] * n + row_to[j]];
+            }
+        }
+    }
+    if (batch.determinant) {
+        // A permutation is odd if its inversions are.
+        int inversions = 0;
+        for (int j = 0; j < int(threadIdx.x) && int(threadIdx.x) < n; ++j) {
+            inversions += row_to[j] > row_to[threadIdx.x];
+        }
+        so_far.odd = __syncthreads_count(inversions % 2) % 2;
+    }
+    if (threadIdx.x == 0) {
+        report(batch, item, so_far);
+    }
+}
+
+//! Asks for the shared memory of the largest order, once for a device.
+template <typename T>
+void prepare_gauss_jordan_block(int device)
+{
+    int most = 0;
+    cuda_check(
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "cudaDeviceGetAttribute");
+    cudaFuncAttributes kernel{};
+    cuda_check(cudaFuncGetAttributes(&kernel, gauss_jordan_block<T>),
+               "cudaFuncGetAttributes");
+    // A device that has less refuses to launch the orders that need more.
+    const int left = most - int(kernel.sharedSizeBytes);
+    const int bytes = std::min(left, int(block_kernel_bytes<T>(most_block_order)));
+    cuda_check(cudaFuncSetAttribute(gauss_jordan_block<T>,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    bytes),
+               "cudaFuncSetAttribute");
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/linalg/inverse/cuda/launch.cuh"
+#include "kernels/linalg/inverse/cuda/layout.cuh"
+#include "kernels/linalg/inverse/cuda/norms.cuh"
+#include "kernels/linalg/inverse/makers.h"
+#include <algorithm>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+template <typename T>
+struct device_element {
+    using type = T;
+};
+template <typename Real>
+struct device_element<std::complex<Real>> {
+    using type = std::conditional_t<std::is_same_v<Real, float>, float2, double2>;
+};
+
+//! Whether blocks and tensor cores take less time than the elimination step by step.
+template <typename T>
+constexpr bool blocks_are_faster(int order)
+{
+    return std::is_same_v<T, float2> && order > 24 && order <= 32;
+}
+
+template <typename T>
+class inverse_cuda : public inverse<T>
+{
+public:
+    using inverse<T>::run;
+
+    inverse_cuda(const typename inverse<T>::parameters& p, int device)
+        : d_parameters(p), d_device(device)
+    {
+        cuda_device_scope scope(device);
+        cuda_check(
+            cudaDeviceGetAttribute(&d_processors, cudaDevAttrMultiProcessorCount, device),
+            "cudaDeviceGetAttribute");
+        if (p.order > 32) {
+            prepare_inverse_block<element>(device);
+        }
+        d_blocks = blocks_are_faster<element>(p.order) && has_tf32_products();
+    }
+
+    size_t workspace_bytes(size_t batch) const override
+    {
+        return is_transposed()
+                   ? batch * d_parameters.order * d_parameters.order * sizeof(T)
+                   : 0;
+    }
+
+    void run(view<const T> a,
+             const typename inverse<T>::results& out,
+             view<unsigned char> workspace,
+             queue& queue) override
+    {
+        const int n = d_parameters.order;
+        const size_t batch =
+            inverse_batch(*this, n, a, out, workspace, queue, backend::cuda);
+        if (batch == 0) {
+            return;
+        }
+        cuda_device_scope scope(d_device);
+        const auto stream = stream_of(queue);
+        batch_of<element> work{ reinterpret_cast<const element*>(a.data()),
+                                reinterpret_cast<element*>(out.x.data()),
+                                out.status.data(),
+                                out.determinant.empty()
+                                    ? nullptr
+                                    : reinterpret_cast<element*>(out.determinant.data()),
+                                batch,
+                                false };
+        // Before A is overwritten, if X takes its place.
+        norms(matrix_norms<element>, work.a, out.rcond, stream);
+        if (is_transposed()) {
+            const layout_launch turn(batch, n * n);
+            auto* const rows = reinterpret_cast<element*>(workspace.data());
+            interleaved_to_rows<<<turn.grid, turn.block, 0, stream>>>(
+                work.a, rows, batch, n * n);
+            cuda_check_launch("inverse: interleaved_to_rows");
+            work.a = rows;
+            work.x = rows;
+            invert(work, stream);
+            rows_to_interleaved<<<turn.grid, turn.block, 0, stream>>>(
+                rows, reinterpret_cast<element*>(out.x.data()), batch, n * n);
+            cuda_check_launch("inverse: rows_to_interleaved");
+        } else {
+            invert(work, stream);
+        }
+        norms(reciprocal_condition<element>,
+              reinterpret_cast<const element*>(out.x.data()),
+              out.rcond,
+              stream);
+    }
+
+private:
+    using element = typename device_element<T>::type;
+
+    static bool is_aligned(const void* address)
+    {
+        return reinterpret_cast<uintptr_t>(address) % sizeof(float4) == 0;
+    }
+
+    //! Whether an interleaved batch is turned into rows and back.
+    bool is_transposed() const
+    {
+        return d_parameters.layout == matrix_layout::interleaved &&
+               d_parameters.order > most_thread_order<element>;
+    }
+
+    //! `kernel` over the batch's matrices, where rcond is wanted.
+    template <typename Kernel>
+    void norms(Kernel kernel,
+               const element* matrices,
+               view<typename inverse<T>::real> rcond,
+               cudaStream_t stream)
+    {
+        if (rcond.empty()) {
+            return;
+        }
+        const int n = d_parameters.order;
+        const auto layout = d_parameters.layout;
+        kernel<<<norm_blocks(rcond.size(), n, layout), norm_threads, 0, stream>>>(
+            matrices, rcond.data(), rcond.size(), n, layout);
+        cuda_check_launch("inverse: norms");
+    }
+
+    void invert(batch_of<element> batch, cudaStream_t stream)
+    {
+        batch.aligned = is_aligned(batch.a) && is_aligned(batch.x);
+        batch.ahead = d_processors * warps_ahead;
+        const int n = d_parameters.order;
+        const bool interleaved =
+            d_parameters.layout == matrix_layout::interleaved && !is_transposed();
+        const inverse_launch how{
+            n, d_parameters.pivot, interleaved, d_processors, stream
+        };
+        // The kernels with registers to spare multiply the pivots as well.
+        const bool lean = !batch.determinant || interleaved;
+        const bool small = !interleaved && is_small(batch.size);
+        if (d_parameters.algorithm == inverse_algorithm::patent) {
+            launch_inverse_patent(batch, how);
+        } else if (n <= 8 && (small || !lean)) {
+            launch_inverse_latency(batch, how);
+        } else if (n <= most_thread_order<element> && lean && !small) {
+            launch_inverse_thread(batch, how);
+        } else if (n <= 16 && lean) {
+            if constexpr (std::is_same_v<element, float2>) {
+                if (rows_are_faster<element>(n, how.pivot)) {
+                    return launch_inverse_rows(batch, how);
+                }
+            }
+            launch_inverse_split(batch, how);
+        } else if (n > 16 && n <= 32) {
+            if constexpr (std::is_same_v<element, float2>) {
+                if (d_blocks) {
+                    return how.pivot == pivoting::full
+                               ? launch_inverse_halves(batch, how)
+                               : launch_inverse_panels(batch, how);
+                }
+            }
+            launch_inverse_warp(batch, how);
+        } else {
+            launch_inverse_block(batch, how);
+        }
+    }
+
+    //! Whether a batch leaves a thread a matrix, which does the least work but is one
+    //! long chain, so few threads that more lanes a matrix end sooner.
+    bool is_small(size_t batch) const
+    {
+        constexpr size_t matrices[] = { 0, 0, 0, 8, 10, 32, 48, 64, 80 };
+        constexpr int known = sizeof(matrices) / sizeof(matrices[0]) - 1;
+        return batch < d_processors * matrices[std::min(d_parameters.order, known)];
+    }
+
+    typename inverse<T>::parameters d_parameters;
+    int d_device;
+    int d_processors = 0;
+    bool d_blocks = false;
+};
+
+} // namespace
+
+template <typename T>
+std::unique_ptr<inverse<T>> make_inverse_cuda(const typename inverse<T>::parameters& p,
+                                              int device)
+{
+    return std::make_unique<inverse_cuda<T>>(p, device);
+}
+
+template std::unique_ptr<inverse<float>>
+make_inverse_cuda<float>(const inverse<float>::parameters&, int);
+template std::unique_ptr<inverse<double>>
+make_inverse_cuda<double>(const inverse<double>::parameters&, int);
+template std::unique_ptr<inverse<complex64>>
+make_inverse_cuda<complex64>(const inverse<complex64>::parameters&, int);
+template std::unique_ptr<inverse<complex128>>
+make_inverse_cuda<complex128>(const inverse<complex128>::parameters&, int);
+
+} // namespace gr::cudaphy::kernels

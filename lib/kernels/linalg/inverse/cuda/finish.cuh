@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/steps.cuh"
+
+// How the kernels end that deal out a matrix to some lanes of a warp.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! Where the L lanes of a matrix have written X, of `elements` elements, to shared
+//! memory: X and its state as the sums that watch() made of A and X tell.
+template <int L, typename T>
+__device__ __forceinline__ void finish(elimination<T>& so_far,
+                                       real_of<T> a_watched,
+                                       real_of<T> x_watched,
+                                       T* x,
+                                       int elements,
+                                       int lane)
+{
+    const bool finite = largest_of_lanes<L>(!(x_watched == 0)) == 0;
+    const bool a_was_finite = largest_of_lanes<L>(!(a_watched == 0)) == 0;
+    if (!finite && !(so_far.zero && a_was_finite)) {
+        so_far.state = -1;
+    }
+    so_far.zero = so_far.zero || so_far.state == -1;
+    __syncwarp();
+    if (so_far.zero) {
+        for (int e = lane; e < elements; e += L) {
+            x[e] = make_element<T>(0);
+        }
+    }
+    __syncwarp();
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

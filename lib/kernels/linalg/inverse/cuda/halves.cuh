@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/halves_join.cuh"
+#include "kernels/linalg/inverse/cuda/predicated.cuh"
+#include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
+
+// complex64 with full pivoting, a warp a matrix of order 25 to 32, in two parts. Steps
+// of Gauss-Jordan until 16 rows and columns are left, these brought to the front, turn
+//     A = F D    into    S H    H = -D B^-1, G = B^-1 C, E = B^-1,
+//         C B            G E    S = F - D B^-1 C.
+// The other 16 steps need no more than S, a quarter of the work, and tensor cores make
+//     X P    X = S^-1, P = X H,
+//     Q R    Q = -G X, R = E + Q H
+// of it, A's inverse but for the order of rows and columns.
+//
+// Lanes form a grid of 4 x 8 as in inverse_warp.cuh, and a branch finds the pivot's
+// registers. A pivot's row and column stay where they are, undivided: the row's factor is
+// 0, and the column's, by which all columns are multiplied, is 2, so that of what was
+// there, c, c - 2 c = -c is left. Both are divided by the pivot after the part, instead
+// of moves and zeros in every step.
+//
+// Pivots are those of the largest size, but not the bits of the other kernels. So that no
+// more than bits differ, it is given up for the elimination step by step if a pivot is
+// less than 2^-16 of the first (which may mean singular), if the first is not within
+// 2^-64 .. 2^70 (none, not finite, or parts that underflow), or if X is not finite.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int halves_kernel_threads = 32;
+
+//! Of 1 / p, where s, a power of two, scales all pivots to near 1.
+__device__ __forceinline__ float2 conjugate_of_reciprocal(float2 p, float s)
+{
+    const float re = s * p.x;
+    const float im = s * p.y;
+    const float q = s * reciprocal_of_scaled(fused(re, re, im * im));
+    return { re * q, im * q };
+}
+//! a times b's conjugate.
+__device__ __forceinline__ float2 multiply_conjugate(float2 a, float2 b)
+{
+    return { fused(a.y, b.y, a.x * b.x), fused(a.y, b.x, -(a.x * b.y)) };
+}
+
+//! X, its status and its determinant, or false.
+template <bool Determinant>
+__device__ __forceinline__ bool
+invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memory& memory)
+{
+    using deal = halves_deal;
+    constexpr int R = deal::order;
+    constexpr int A = deal::rows;
+    constexpr int B = deal::columns;
+    constexpr int half = deal::half;
+    constexpr int apart = halves_memory::apart;
+    constexpr int element = sizeof(float2);
+
+    const int lane = threadIdx.x % 32;
+    const int down = lane / deal::across;
+    const int across = lane % deal::across;
+
+    float2 m[A][B];
+    const auto load = [&](int order) {
+        const float2* const from =
+            batch.a + item * (order * order) + down * order + across;
+#pragma unroll
+        for (int a = 0; a < A; ++a) {
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                m[a][b] = order == R || (deal::row(a, down) < order &&
+                                         deal::column(b, across) < order)
+                              ? from[a * deal::down * order + b * deal::across]
+                              : float2{ 0, 0 };
+            }
+        }
+    };
+    if (n == R) {
+        load(R);
+    } else {
+        load(n);
+    }
+    int row_id[A];
+#pragma unroll
+    for (int a = 0; a < A; ++a) {
+        row_id[a] = id_of(deal::row(a, down), n);
+    }
+    // Of the columns that are left.
+    int size[B];
+#pragma unroll
+    for (int b = 0; b < B; ++b) {
+        size[b] = deal::column(b, across) < n ? 0 : no_size;
+    }
+    int id = id_of(lane, n); // of column `lane`; once it is done, its pivot's row
+    // What a pivot's key must reach; below all keys once the matrix is given up.
+    constexpr int given_up = -1;
+    int bound = above_all_keys;
+    float scale = 1; // of reciprocals
+
+    float2* const found_part = kept(&memory.row[0][2 * across]);
+    float2* const found_lane = kept(&memory.row[0][deal::place_in_row(lane)]);
+    const auto* const row_part = reinterpret_cast<const float4*>(found_part + 32);
+    float2* const row_lane = found_lane + 32;
+    float4* const pivot_lane = kept(&memory.pivot_of[lane]);
+    auto* const column_part = kept(&memory.column[down * deal::apart]);
+    float2* pivot_k = kept(memory.pivots);
+
+    // With what is left in the first slots of rows and columns.
+    const auto step = [&](auto row_slots, auto column_slots) {
+        constexpr int Down = decltype(row_slots)::value;
+        constexpr int Across = decltype(column_slots)::value;
+        bool left[Across];
+#pragma unroll
+        for (int b = 0; b < Across; ++b) {
+            left[b] = size[b] != no_size;
+        }
+        int key[Down];
+#pragma unroll
+        for (int a = 0; a < Down; ++a) {
+#pragma unroll
+            for (int b = 0; b < Across; ++b) {
+                update_size(left[b], size[b], m[a][b]);
+            }
+            key[a] = key_with(largest_size<Across>(size), row_id[a]);
+        }
+        const int best = largest_of_lanes<32>(largest_key(key));
+        const int i = index_in(best);
+        if (best < bound) {
+            constexpr float least = 0x1p-64f, most = 0x1p70f, span = 0x1p-16f;
+            const bool is_first = bound == above_all_keys;
+            const float size_of_it = __int_as_float(best);
+            const bool ordinary = size_of_it >= least && size_of_it <= most;
+            bound = is_first && ordinary ? bits_of(span * size_of_it) : given_up;
+            scale = scale_for_bits<float>(best);
+        }
+        const bool has_row = down == i % deal::down;
+        at_slot<Down>(asked_late{ i / deal::down }, [&](auto slot) {
+            constexpr int a = decltype(slot)::value;
+#pragma unroll
+            for (int b = 0; b < Across; ++b) {
+                store_if(
+                    has_row, found_part + deal::place_in_row(b * deal::across), m[a][b]);
+            }
+            row_id[a] = has_row ? 0 : row_id[a];
+        });
+        __syncwarp();
+        const float2 a_lane = *found_lane;
+        const float2 r_lane = conjugate_of_reciprocal(a_lane, scale); // while j is found
+        const int j =
+            index_in(largest_of_lanes<32>(key_with(bits_of(size_of(a_lane)), id)));
+        const float2 r = from_lane(r_lane, j);
+        const bool has_column = across == j % deal::across;
+        at_slot<Across>(asked_late{ j / deal::across }, [&](auto slot) {
+            constexpr int b = decltype(slot)::value;
+            auto* const to = reinterpret_cast<float4*>(column_part);
+#pragma unroll
+            for (int a = 0; a < Down; a += 2) {
+                const float2 one = m[a][b], other = m[a + 1][b];
+                store_if(has_column, to + a / 2, { one.x, one.y, other.x, other.y });
+            }
+            size[b] = has_column ? no_size : size[b];
+        });
+        store_if(has_row && has_column, column_part + i / deal::down, { 0, 0 });
+        const bool has_pivot = lane == j;
+        *row_lane = select(has_pivot, float2{ 2, 0 }, multiply_conjugate(a_lane, r));
+        id = has_pivot ? i : id;
+        store_if(has_pivot, pivot_lane, { r.x, r.y, a_lane.x, a_lane.y });
+        if constexpr (Determinant) {
+            store_if(has_pivot, pivot_k++, a_lane);
+        }
+        __syncwarp();
+
+        float2 t[Across];
+        float2 c[Down];
+#pragma unroll
+        for (int b = 0; b < Across; b += 2) {
+            const float4 two = row_part[b / 2 * deal::across];
+            t[b] = float2{ two.x, two.y };
+            t[b + 1] = float2{ two.z, two.w };
+        }
+#pragma unroll
+        for (int a = 0; a < Down; a += 2) {
+            const float4 two = reinterpret_cast<const float4*>(column_part)[a / 2];
+            c[a] = float2{ two.x, two.y };
+            c[a + 1] = float2{ two.z, two.w };
+        }
+#pragma unroll
+        for (int a = 0; a < Down; ++a) {
+#pragma unroll
+            for (int b = 0; b < Across; ++b) {
+                m[a][b] = subtract_product(m[a][b], c[a], t[b]);
+            }
+        }
+    };
+
+    int steps = n - half;
+#pragma unroll 1
+    do {
+        step(slot_constant<A>(), slot_constant<B>());
+    } while (--steps);
+
+    char* const x = reinterpret_cast<char*>(kept(memory.x));
+    const bool done = lane < n && id <= inverse_pivot::index_mask;
+    const auto place_of = [&](unsigned those_done) { // of row or column `lane`
+        const int before = __popc(those_done & ((1u << lane) - 1));
+        return lane >= n ? lane : those_done >> lane & 1 ? half + before : lane - before;
+    };
+    const int row_place = place_of(union_of_lanes(done ? 1u << id : 0));
+    const int column_place = place_of(__ballot_sync(all_lanes, done));
+    const int pivot_place = __shfl_sync(all_lanes, row_place, id % 32);
+    memory.row_offset[row_place] = lane * apart * element;
+    memory.column_name[column_place] = lane;
+    memory.column_place[lane] = column_place;
+    memory.row_to[done ? pivot_place : column_place] = lane;
+    if (done) {
+        memory.column_to[column_place] = id;
+    }
+    if (row_place < half || lane >= n) {
+        memory.column_to[row_place] = lane;
+    }
+    memory.error_at[lane] = -1;
+    if (done || lane >= n) {
+        const float4 both = done ? *pivot_lane : float4{ 0, 0, 0, 0 };
+        const float2 by{ both.x, -both.y };
+        memory.row_scale[done ? pivot_place : lane] = by;
+        memory.column_scale[column_place] = by;
+        if (done) {
+            memory.error_at[lane] = pivot_place * halves_memory::out_apart + id;
+            memory.error[lane] = scaling_error(by, { both.z, both.w });
+        }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int b = 0; b < B; ++b) {
+        float2* const to = reinterpret_cast<float2*>(x) + down * apart +
+                           memory.column_place[deal::column(b, across)];
+#pragma unroll
+        for (int a = 0; a < A; ++a) {
+            to[a * deal::down * apart] = m[a][b];
+        }
+    }
+    __syncwarp();
+    constexpr int Down = deal::rows_of_half;
+    constexpr int Across = deal::columns_of_half;
+#pragma unroll
+    for (int a = 0; a < Down; ++a) {
+        const auto* const from =
+            reinterpret_cast<const float2*>(x + memory.row_offset[deal::row(a, down)]);
+#pragma unroll
+        for (int b = 0; b < Across; ++b) {
+            m[a][b] = from[deal::column(b, across)];
+        }
+        row_id[a] = id_of(deal::row(a, down), half);
+    }
+#pragma unroll
+    for (int b = 0; b < Across; ++b) {
+        size[b] = 0;
+    }
+    id = id_of(lane, half);
+    steps = half;
+#pragma unroll 1
+    do {
+        step(slot_constant<Down>(), slot_constant<Across>());
+    } while (--steps);
+    if (bound == given_up) {
+        return false;
+    }
+
+    // X in S's place: a row goes where its pivot's column was, and a column where its
+    // pivot's row was.
+    if (lane < half) {
+        memory.x_row_offset[id] = memory.row_offset[lane];
+        memory.x_column[lane] = id;
+        const float4 both = *pivot_lane;
+        memory.row_scale[id] = memory.column_scale[lane] = float2{ both.x, -both.y };
+    }
+    __syncwarp();
+#pragma unroll
+    for (int b = 0; b < Across; ++b) {
+        const int column = deal::column(b, across);
+        char* const to = x + memory.x_column[column] * element;
+        const float2 by = memory.column_scale[column];
+#pragma unroll
+        for (int a = 0; a < Down; ++a) {
+            const int row = deal::row(a, down);
+            *reinterpret_cast<float2*>(to + memory.x_row_offset[row]) =
+                multiply(multiply(m[a][b], memory.row_scale[row]), by);
+        }
+    }
+    __syncwarp();
+    if (lane < half) {
+        const float4 both = *pivot_lane;
+        auto* const of_pivot =
+            reinterpret_cast<float2*>(x + memory.row_offset[lane]) + id;
+        add_to(*of_pivot, scaling_error({ both.x, -both.y }, { both.z, both.w }));
+    }
+    __syncwarp();
+    const halves_result all = join_halves(memory, lane / 4, lane % 4);
+    __syncwarp();
+    if (!write_halves(all, memory, batch.x + item * (n * n), n, lane, batch.aligned)) {
+        return false;
+    }
+    elimination<float2> so_far;
+    if constexpr (Determinant) {
+        for (int i = 0; i < n; ++i) {
+            so_far.determinant = multiply(so_far.determinant, memory.pivots[i]);
+        }
+        const int pivot_row = lane < half ? memory.row_offset[id] / (apart * element)
+                                          : memory.column_to[lane];
+        __syncwarp();
+        memory.row_to[memory.column_name[lane]] = pivot_row;
+        __syncwarp();
+        so_far.odd = is_odd(memory.row_to[lane], lane, n);
+    }
+    if (lane == 0) {
+        report(batch, item, so_far);
+    }
+    return true;
+}
+
+//! Blocks of a multiprocessor: a few registers more would leave 15.
+constexpr int halves_kernel_blocks = 16;
+
+template <bool Determinant>
+__global__ void __launch_bounds__(halves_kernel_threads, halves_kernel_blocks)
+    gauss_jordan_halves(const batch_of<float2> batch, int n)
+{
+    constexpr int warps = halves_kernel_threads / 32;
+    union memory_of_warp {
+        halves_memory halves;
+        warp_memory<float2, halves_deal::order, true> step_by_step;
+    };
+    __shared__ memory_of_warp shared[warps];
+    const int warp = threadIdx.x / 32;
+    const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;
+    if (item >= batch.size) {
+        return;
+    }
+    if (!invert_by_halves<Determinant>(batch, n, item, shared[warp].halves)) {
+        __syncwarp();
+        invert_by_warp<float2, halves_deal::order, pivoting::full>(
+            batch, n, item, shared[warp].step_by_step);
+    }
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

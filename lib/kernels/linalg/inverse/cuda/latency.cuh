@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/steps.cuh"
+
+// A warp a matrix of order up to 8, for batches too small to fill the GPU, where what
+// counts is the chain of operations of one matrix, and the instructions: a lane holds an
+// element of row i and one of row i + 4. No data moves: keys say which rows and columns
+// are done. A step is two reductions over the warp and three broadcasts by shuffles, one
+// behind the other, and one reciprocal; nothing goes through memory.
+//
+// Rows and columns are dealt out by the last bits of 63 - index, so that a key as it
+// comes out of a reduction says which lane to ask.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int latency_kernel_order = 8;
+constexpr int latency_kernel_threads = 64;
+
+template <typename T, int N, pivoting Pivoting>
+__global__ void __launch_bounds__(latency_kernel_threads)
+    gauss_jordan_latency(const batch_of<T> batch)
+{
+    constexpr int slots = 2; //!< elements of a lane: rows row and row + 4
+    const int lane = threadIdx.x % 32;
+    const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
+    if (item >= batch.size) {
+        return;
+    }
+    // 63 - index, which has the sign bit set as soon as the row or column is done, and so
+    // makes an element's key negative; the rest then says where an element goes in X.
+    constexpr int done = int(0x80000000);
+    const int j = 7 - lane % 8;
+    const int first_row = 3 - lane / 8;
+    const T* const a = batch.a + item * (N * N);
+    T m[slots];
+    int row[slots];
+    int column = j < N ? inverse_pivot::index_mask - j : done;
+    real_of<T> a_finite = 0;
+#pragma unroll
+    for (int s = 0; s < slots; ++s) {
+        const int i = first_row + 4 * s;
+        row[s] = i < N ? inverse_pivot::index_mask - i : done;
+        m[s] = i < N && j < N ? a[i * N + j] : make_element<T>(0);
+        watch(a_finite, m[s]);
+    }
+
+    elimination<T> so_far;
+    so_far.smallest = limits_of<T>::smallest;
+#pragma unroll 2
+    for (int k = 0; k < N; ++k) {
+        // Keys of the pivot's row and column.
+        int p = inverse_pivot::index_mask - k;
+        if constexpr (Pivoting != pivoting::none) {
+            const int best = max(key_of(bits_of(size_of(m[0])), row[0]),
+                                 key_of(bits_of(size_of(m[1])), row[1]));
+            const bool looked_at = Pivoting == pivoting::full ? column >= 0 : column == p;
+            p = largest_of_lanes<32>(looked_at ? best : done) & inverse_pivot::index_mask;
+        }
+        const T t = from_lane(p & 4 ? m[0] : m[1], (p & 3) * 8 + lane % 8);
+        // Every lane divides by its own element while the column is being found.
+        bool small;
+        T divisor = t;
+        const auto size = size_of(t);
+        if constexpr (Pivoting == pivoting::none) {
+            const auto re = real_part(t);
+            small = re <= 0;
+            divisor = make_element<T>(re);
+        } else if constexpr (Pivoting == pivoting::full) {
+            small = size < so_far.smallest;
+            divisor = select(small, make_element<T>(so_far.smallest), t);
+        } else {
+            small = size == 0;
+        }
+        const bool nothing = Pivoting == pivoting::none ? small : size == 0;
+        const T by_own = reciprocal(divisor);
+        int q = inverse_pivot::index_mask - k;
+        if constexpr (Pivoting == pivoting::full) {
+            q = largest_of_lanes<32>(key_of(bits_of(size), column)) &
+                inverse_pivot::index_mask;
+        }
+        const int q_lane = q & 7;
+        const T r = from_lane(by_own, q_lane);
+        if (__ballot_sync(all_lanes, small) >> q_lane & 1) {
+            so_far.state = so_far.state ? so_far.state : k + 1;
+        }
+        if (__ballot_sync(all_lanes, nothing) >> q_lane & 1) {
+            so_far.zero = true;
+        }
+        if (Pivoting == pivoting::full && k == 0) {
+            so_far.smallest =
+                larger(so_far.smallest,
+                       limits_of<T>::eps * __shfl_sync(all_lanes, size, q_lane));
+        }
+        if (batch.determinant) {
+            so_far.determinant = multiply(so_far.determinant, from_lane(divisor, q_lane));
+        }
+        T c[slots];
+#pragma unroll
+        for (int s = 0; s < slots; ++s) {
+            c[s] = from_lane(m[s], (lane & 24) + q_lane);
+        }
+        const bool here = column == q;
+        const T scaled = select(here, r, multiply(t, r));
+#pragma unroll
+        for (int s = 0; s < slots; ++s) {
+            const bool is_p = row[s] == p;
+            const T updated =
+                subtract_product(select(here, make_element<T>(0), m[s]), c[s], scaled);
+            m[s] = select(is_p, scaled, updated);
+            row[s] = is_p ? q | done : row[s];
+        }
+        column = here ? p | done : column;
+    }
+
+    real_of<T> x_finite = a_finite;
+    watch(x_finite, m[0]);
+    watch(x_finite, m[1]);
+    const bool a_was_finite = __all_sync(all_lanes, a_finite == 0);
+    const bool finite = __all_sync(all_lanes, x_finite == 0);
+    if (!finite && !(so_far.zero && a_was_finite)) {
+        so_far.state = -1;
+    }
+    so_far.zero = so_far.zero || so_far.state == -1;
+    const auto of_key = [](int key) {
+        return inverse_pivot::index_mask - (key & inverse_pivot::index_mask);
+    };
+    T* const x = batch.x + item * (N * N);
+#pragma unroll
+    for (int s = 0; s < slots; ++s) {
+        if (first_row + 4 * s < N && j < N) {
+            const int place = of_key(row[s]) * N + of_key(column);
+            x[place] = select(so_far.zero, make_element<T>(0), m[s]);
+        }
+    }
+    if (batch.determinant) {
+        // The sign is that of the permutation that takes rows to columns.
+        int inversions = 0;
+#pragma unroll 1
+        for (int i = 1; i < N; ++i) {
+            const int of_i =
+                __shfl_sync(all_lanes, i < 4 ? row[0] : row[1], (3 - i % 4) * 8);
+#pragma unroll 1
+            for (int h = 0; h < i; ++h) {
+                const int of_h =
+                    __shfl_sync(all_lanes, h < 4 ? row[0] : row[1], (3 - h % 4) * 8);
+                inversions += of_i > of_h;
+            }
+        }
+        so_far.odd = inversions % 2;
+    }
+    if (lane == 0) {
+        report(batch, item, so_far);
+    }
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

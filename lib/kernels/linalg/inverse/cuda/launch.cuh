@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/common/cuda_check.cuh"
+#include "kernels/linalg/inverse/cuda/steps.cuh"
+#include <type_traits>
+
+// Between inverse_cuda.cu and the files that hold a family of kernels each, so that these
+// compile side by side.
+
+namespace gr::cudaphy::kernels {
+
+//! How and where a batch is to be inverted.
+struct inverse_launch {
+    int order;
+    pivoting pivot;
+    bool interleaved;
+    int processors; //!< multiprocessors of the device
+    cudaStream_t stream;
+};
+
+//! Orders up to most_thread_order<T>, for large batches; either layout, and a determinant
+//! of interleaved ones.
+template <typename T>
+void launch_inverse_thread(const batch_of<T>& batch, const inverse_launch& how);
+//! Orders up to 8, row-major: for small batches.
+template <typename T>
+void launch_inverse_latency(const batch_of<T>& batch, const inverse_launch& how);
+//! Orders 9 (complex128: 7) to 16 but for those of launch_inverse_rows(), row-major; no
+//! determinant.
+template <typename T>
+void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how);
+//! The same where rows_are_faster<float2>().
+void launch_inverse_rows(const batch_of<float2>& batch, const inverse_launch& how);
+//! Orders 17 to 32, row-major.
+template <typename T>
+void launch_inverse_warp(const batch_of<T>& batch, const inverse_launch& how);
+//! Orders 25 to 32, row-major, without full pivoting, where has_tf32_products().
+void launch_inverse_panels(const batch_of<float2>& batch, const inverse_launch& how);
+//! Orders 25 to 32, row-major, with full pivoting, where has_tf32_products().
+void launch_inverse_halves(const batch_of<float2>& batch, const inverse_launch& how);
+//! Whether what the current device runs uses its tensor cores.
+bool has_tf32_products();
+//! Orders up to 64, row-major; to be prepared once for a device.
+template <typename T>
+void launch_inverse_block(const batch_of<T>& batch, const inverse_launch& how);
+template <typename T>
+void prepare_inverse_block(int device);
+//! Orders up to 32, row-major, full pivoting: the patent's steps.
+template <typename T>
+void launch_inverse_patent(const batch_of<T>& batch, const inverse_launch& how);
+
+//! What fits into a thread's 255 registers.
+template <typename T>
+constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
+                                  : std::is_same_v<T, float2> ? 10
+                                  : std::is_same_v<T, double> ? 9
+                                                              : 6;
+
+//! Whether rows dealt out to lanes take less time than columns (docs/performance.md).
+template <typename T>
+constexpr bool rows_are_faster(int order, pivoting pivot)
+{
+    return std::is_same_v<T, float2> && order == 16 && pivot != pivoting::full;
+}
+
+//! Calls `use` with the order as a constant.
+template <int First, int Last, typename Use>
+void with_order(int order, const Use& use)
+{
+    if constexpr (First < Last) {
+        if (order > First) {
+            return with_order<First + 1, Last>(order, use);
+        }
+    }
+    use(std::integral_constant<int, First>());
+}
+
+//! Calls `use` with the way of pivoting as a constant.
+template <typename Use>
+void with_pivoting(pivoting pivot, const Use& use)
+{
+    switch (pivot) {
+    case pivoting::full:
+        return use(std::integral_constant<pivoting, pivoting::full>());
+    case pivoting::partial:
+        return use(std::integral_constant<pivoting, pivoting::partial>());
+    case pivoting::none:
+        return use(std::integral_constant<pivoting, pivoting::none>());
+    }
+}
+
+//! A small batch goes in blocks of one warp, to reach every multiprocessor.
+inline int threads_a_block(size_t threads, int most, const inverse_launch& how)
+{
+    return threads < size_t(how.processors) * 512 ? 32 : most;
+}
+
+} // namespace gr::cudaphy::kernels

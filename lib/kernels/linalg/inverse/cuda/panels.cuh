@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/tf32.cuh"
+#include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
+
+// A warp a matrix of complex64, by panels of 8 columns, so that tensor cores do most of
+// it: a panel is eliminated alone, each lane with a row of it in registers, and gives W,
+// by which the pivots' rows R, as they were, come into all other columns at once:
+// row i of A becomes a_i + W_i R, or W_i R where it was a pivot's. W itself takes the
+// panel's place.
+//
+// A lane holds the elements that the accumulators of `mma` have there, rows g, g + 8,
+// g + 16, g + 24 and columns 2 t and 2 t + 1 of each panel (g = lane / 4, t = lane % 4),
+// and W in the same places is an operand, too (inverse_tf32.cuh).
+//
+// Pivots are those of the largest size, but not the bits of the other kernels. So that no
+// more than bits differ, it is given up for the elimination step by step if a pivot is
+// not within 2^-80 .. 2^80 (none, not finite, or parts that underflow), if two are more
+// than 2^100 apart (products in a panel underflow), or if X is not finite.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int panels_kernel_threads = 64;
+
+template <int Panels>
+struct panels_memory {
+    static constexpr int order = 8 * Panels;
+    // Apart so that lanes' accesses meet all banks.
+    static constexpr int panel_apart = 10;
+    static constexpr int row_apart = 26;
+    static constexpr int x_apart = order + 2;
+    struct during {
+        float2 panel[32 * panel_apart];
+        float2 rows[8 * row_apart]; //!< R
+        float2 found[2][8];         //!< a pivot's row in the panel
+    };
+    union {
+        __align__(16) during now;
+        __align__(16) float2 x[order * x_apart];
+        warp_memory<float2, order, false> step_by_step;
+    };
+    float2 pivots[order];
+};
+
+//! X, its status and its determinant, or false.
+template <int Panels, pivoting Pivoting>
+__device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
+                                                 int n,
+                                                 size_t item,
+                                                 panels_memory<Panels>& memory)
+{
+    using memory_type = panels_memory<Panels>;
+    constexpr int order = memory_type::order;
+    const int lane = threadIdx.x % 32;
+    const int g = lane / 4;
+    const int t = lane % 4;
+    const bool pairs = batch.aligned && n % 2 == 0;
+
+    // Element e of row g + 8 a: [panel][a / 2][a % 2 * 2 + e].
+    float re[Panels][2][4], im[Panels][2][4];
+    const float2* const from = batch.a + item * (n * n);
+#pragma unroll
+    for (int panel = 0; panel < Panels; ++panel) {
+#pragma unroll
+        for (int a = 0; a < 4; ++a) {
+            const int i = g + 8 * a;
+            const int j = 8 * panel + 2 * t;
+            float4 two{ 0, 0, 0, 0 };
+            if (i < n && j < n) {
+                if (pairs) {
+                    two = *reinterpret_cast<const float4*>(from + i * n + j);
+                } else {
+                    const float2 one = from[i * n + j];
+                    const float2 other = j + 1 < n ? from[i * n + j + 1] : float2{ 0, 0 };
+                    two = { one.x, one.y, other.x, other.y };
+                }
+            }
+            const int at = a % 2 * 2;
+            re[panel][a / 2][at] = two.x;
+            im[panel][a / 2][at] = two.y;
+            re[panel][a / 2][at + 1] = two.z;
+            im[panel][a / 2][at + 1] = two.w;
+        }
+    }
+
+    int id = id_of(lane, n); // of row `lane`
+    int column_of = -1;      // of row `lane`: the column whose pivot it has
+    int row_of = 0;          // of column `lane`: the row that has its pivot
+    // Bits of the pivots' sizes.
+    uint32_t least = 0xffffffff, largest = 0;
+    auto& now = memory.now;
+    auto* const own_parts =
+        reinterpret_cast<float4*>(kept(&now.panel[g * memory_type::panel_apart + 2 * t]));
+    auto* const own_row =
+        reinterpret_cast<float4*>(kept(&now.panel[lane * memory_type::panel_apart]));
+    constexpr int rows_8 = 8 * memory_type::panel_apart / 2;
+    float2* const rows_to = kept(&now.rows[2 * t]);
+    const float2* const rows_from = kept(&now.rows[2 * t * memory_type::row_apart + g]);
+    auto* const found_rows = reinterpret_cast<float4*>(kept(&now.found[0][0]));
+
+#pragma unroll 1
+    for (int first = 0; first < n; first += 8) {
+        // The panel is always the first of those in registers, which turn round.
+#pragma unroll
+        for (int a = 0; a < 4; ++a) {
+            const auto& r = re[0][a / 2];
+            const auto& i = im[0][a / 2];
+            const int at = a % 2 * 2;
+            own_parts[a * rows_8] = float4{ r[at], i[at], r[at + 1], i[at + 1] };
+        }
+        __syncwarp();
+        float2 w[8];
+#pragma unroll
+        for (int h = 0; h < 4; ++h) {
+            const float4 two = own_row[h];
+            w[2 * h] = { two.x, two.y };
+            w[2 * h + 1] = { two.z, two.w };
+        }
+        // The pivots' rows are not divided by their pivots until the end.
+        float2 scale{ 1, 0 };
+#pragma unroll
+        for (int s = 0; s < 8; ++s) {
+            const int k = first + s;
+            if (k >= n) {
+                break;
+            }
+            int i = k;
+            if constexpr (Pivoting == pivoting::partial) {
+                i = index_in(largest_of_lanes<32>(key_with(bits_of(size_of(w[s])), id)));
+            }
+            const bool mine = lane == i;
+            float4* const found = found_rows + s % 2 * 4;
+            if (mine) {
+#pragma unroll
+                for (int h = 0; h < 4; ++h) {
+                    const float2 one = w[2 * h], other = w[2 * h + 1];
+                    found[h] = float4{ one.x, one.y, other.x, other.y };
+                }
+                id = 0;
+                column_of = k;
+            }
+            row_of = lane == k ? i : row_of;
+            __syncwarp();
+            float2 row[8];
+#pragma unroll
+            for (int h = 0; h < 4; ++h) {
+                const float4 two = found[h];
+                row[2 * h] = { two.x, two.y };
+                row[2 * h + 1] = { two.z, two.w };
+            }
+            float2 p = row[s];
+            float size = size_of(p);
+            if constexpr (Pivoting == pivoting::none) {
+                p.y = 0;
+                size = p.x; // which a sign takes out of the span
+            }
+            least = min(least, __float_as_uint(size));
+            largest = max(largest, __float_as_uint(size));
+            if (batch.determinant && lane == 0) {
+                memory.pivots[k] = p;
+            }
+            const float2 r = reciprocal(p);
+            const float2 c = select(mine, float2{ 0, 0 }, w[s]);
+            const float2 factor = multiply(c, r);
+#pragma unroll
+            for (int j = 0; j < 8; ++j) {
+                if (j != s) {
+                    w[j] = subtract_product(w[j], factor, row[j]);
+                }
+            }
+            w[s] = float2{ mine ? 1 : -factor.x, -factor.y };
+            scale = select(mine, r, scale);
+        }
+#pragma unroll
+        for (int h = 0; h < 4; ++h) {
+            const float2 one = multiply(w[2 * h], scale);
+            const float2 other = multiply(w[2 * h + 1], scale);
+            own_row[h] = float4{ one.x, one.y, other.x, other.y };
+        }
+        // R, in the order of its pivots, and zeros in its place.
+#pragma unroll
+        for (int a = 0; a < 4; ++a) {
+            const int at = __shfl_sync(all_lanes, column_of, g + 8 * a) - first;
+            const bool here = at >= 0;
+            const float kept_part = here ? 0.0f : 1.0f;
+            float4* const to =
+                reinterpret_cast<float4*>(rows_to + at * memory_type::row_apart);
+#pragma unroll
+            for (int panel = 1; panel < Panels; ++panel) {
+                auto& r = re[panel][a / 2];
+                auto& i = im[panel][a / 2];
+                const int e = a % 2 * 2;
+                if (here) {
+                    to[4 * (panel - 1)] = float4{ r[e], i[e], r[e + 1], i[e + 1] };
+                }
+                r[e] *= kept_part;
+                i[e] *= kept_part;
+                r[e + 1] *= kept_part;
+                i[e + 1] *= kept_part;
+            }
+        }
+        for (int s = n - first; s < 8; ++s) { // columns without a pivot
+            if (lane < order - 8) {
+                now.rows[s * memory_type::row_apart + lane] = float2{ 0, 0 };
+            }
+        }
+        __syncwarp();
+
+        tf32_factor<4> w_half[2];
+#pragma unroll
+        for (int a = 0; a < 4; ++a) {
+            const float4 two = own_parts[a * rows_8];
+            w_half[a / 2].set(a % 2, two.x, two.y);
+            w_half[a / 2].set(a % 2 + 2, two.z, two.w);
+        }
+#pragma unroll
+        for (int panel = 1; panel < Panels; ++panel) {
+            tf32_factor<2> r;
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                const float2 one =
+                    rows_from[h * memory_type::row_apart + 8 * (panel - 1)];
+                r.set(h, one.x, one.y);
+            }
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                add_complex_product(re[panel][half], im[panel][half], w_half[half], r);
+            }
+        }
+#pragma unroll
+        for (int panel = 1; panel < Panels; ++panel) {
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+#pragma unroll
+                for (int e = 0; e < 4; ++e) {
+                    re[panel - 1][half][e] = re[panel][half][e];
+                    im[panel - 1][half][e] = im[panel][half][e];
+                }
+            }
+        }
+        // Read once more, as registers are short.
+        __syncwarp();
+#pragma unroll
+        for (int a = 0; a < 4; ++a) {
+            const float4 two = own_parts[a * rows_8];
+            auto& r = re[Panels - 1][a / 2];
+            auto& i = im[Panels - 1][a / 2];
+            const int at = a % 2 * 2;
+            r[at] = two.x;
+            i[at] = two.y;
+            r[at + 1] = two.z;
+            i[at + 1] = two.w;
+        }
+        __syncwarp();
+    }
+
+    // (P A)^-1 = A^-1 P^-1: columns go where their pivots' rows were, and rows, on the
+    // way out, where their pivots' columns were.
+    float x_finite = 0;
+#pragma unroll
+    for (int panel = 0; panel < Panels; ++panel) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            const int j = 8 * panel + 2 * t + e;
+            const int to = __shfl_sync(all_lanes, row_of, j);
+#pragma unroll
+            for (int a = 0; a < 4; ++a) {
+                const int i = g + 8 * a;
+                const int at = a % 2 * 2 + e;
+                const float2 one{ re[panel][a / 2][at], im[panel][a / 2][at] };
+                if (i < n && j < n) {
+                    watch(x_finite, one);
+                    memory.x[i * memory_type::x_apart + to] = one;
+                }
+            }
+        }
+    }
+    constexpr auto bits_of_power = [](int exponent) {
+        return uint32_t(127 + exponent) << 23;
+    };
+    const bool in_range = least >= bits_of_power(-80) && largest <= bits_of_power(80) &&
+                          largest - least <= 100u << 23;
+    if (!__all_sync(all_lanes, x_finite == 0 && in_range)) {
+        return false;
+    }
+    __syncwarp();
+    float2* const x = batch.x + item * (n * n);
+    if (pairs) {
+        const int piece = 2 * (lane % 16);
+#pragma unroll 4
+        for (int i = 0; i < n; i += 2) {
+            const int row = i + lane / 16;
+            const int to = __shfl_sync(all_lanes, column_of, row);
+            if (piece < n) {
+                *reinterpret_cast<float4*>(x + to * n + piece) =
+                    *reinterpret_cast<const float4*>(
+                        &memory.x[row * memory_type::x_apart + piece]);
+            }
+        }
+    } else {
+#pragma unroll 4
+        for (int i = 0; i < n; ++i) {
+            const int to = __shfl_sync(all_lanes, column_of, i);
+            if (lane < n) {
+                x[to * n + lane] = memory.x[i * memory_type::x_apart + lane];
+            }
+        }
+    }
+    elimination<float2> so_far;
+    if (batch.determinant) {
+        so_far.odd = is_odd(column_of, lane, n);
+        for (int k = 0; k < n; ++k) {
+            so_far.determinant = multiply(so_far.determinant, memory.pivots[k]);
+        }
+    }
+    if (lane == 0) {
+        report(batch, item, so_far);
+    }
+    return true;
+}
+
+template <int Panels, pivoting Pivoting>
+__global__ void __launch_bounds__(panels_kernel_threads)
+    gauss_jordan_panels(const batch_of<float2> batch, int n)
+{
+    constexpr int warps = panels_kernel_threads / 32;
+    __shared__ panels_memory<Panels> shared[warps];
+    const int warp = threadIdx.x / 32;
+    const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;
+    if (item >= batch.size) {
+        return;
+    }
+    if (!invert_by_panels<Panels, Pivoting>(batch, n, item, shared[warp])) {
+        __syncwarp();
+        invert_by_warp<float2, 8 * Panels, Pivoting>(
+            batch, n, item, shared[warp].step_by_step);
+    }
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

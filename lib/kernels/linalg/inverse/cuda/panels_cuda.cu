@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/linalg/inverse/cuda/launch.cuh"
+#include "kernels/linalg/inverse/cuda/panels.cuh"
+
+namespace gr::cudaphy::kernels {
+
+void launch_inverse_panels(const batch_of<float2>& batch, const inverse_launch& how)
+{
+    constexpr int matrices = panels_kernel_threads / 32;
+    const auto grid = unsigned((batch.size + matrices - 1) / matrices);
+    const auto kernel = how.pivot == pivoting::partial
+                            ? gauss_jordan_panels<4, pivoting::partial>
+                            : gauss_jordan_panels<4, pivoting::none>;
+    kernel<<<grid, panels_kernel_threads, 0, how.stream>>>(batch, how.order);
+    cuda_check_launch("inverse: gauss_jordan_panels");
+}
+
+bool has_tf32_products()
+{
+    // What a device runs may have been compiled for an older one, without its tensor
+    // cores' TF32.
+    cudaFuncAttributes attributes;
+    cuda_check(
+        cudaFuncGetAttributes(&attributes, gauss_jordan_panels<4, pivoting::partial>),
+        "cudaFuncGetAttributes");
+    return attributes.ptxVersion >= 80;
+}
+
+} // namespace gr::cudaphy::kernels

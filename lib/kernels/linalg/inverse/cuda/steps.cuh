@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/element.cuh"
+#include <gnuradio/cudaphy/kernels/inverse.h>
+#include <limits>
+
+// What the inversion kernels share: the batch, the bookkeeping of an elimination.
+
+namespace gr::cudaphy::kernels {
+
+//! A batch as the kernels take it.
+template <typename T>
+struct batch_of {
+    const T* a;
+    T* x;
+    int* status;
+    T* determinant; //!< or null
+    size_t size;
+    bool aligned;     //!< a and x are at 16-byte addresses
+    size_t ahead = 0; //!< warps from one to that for which it calls fetch_ahead()
+};
+
+namespace {
+
+constexpr unsigned all_lanes = 0xffffffff;
+
+//! Keys of pivots are less.
+constexpr int above_all_keys = std::numeric_limits<int>::max();
+
+//! What a matrix's elimination has come to.
+template <typename T>
+struct elimination {
+    int state = 0;     //!< the status to be
+    bool zero = false; //!< whether X = 0
+    bool odd = false;  //!< an odd number of swaps so far
+    real_of<T> smallest = 0;
+    T determinant = make_element<T>(1);
+};
+
+//! What step k (from 0) divides by, for `found` on the diagonal.
+template <typename T>
+__device__ __forceinline__ T settle(pivoting how, T found, int k, elimination<T>& so_far)
+{
+    T pivot = found;
+    if (how == pivoting::none) {
+        const auto re = real_part(found);
+        pivot = make_element<T>(re);
+        if (re <= 0) {
+            so_far.state = so_far.state ? so_far.state : k + 1;
+            so_far.zero = true;
+        }
+    } else {
+        const auto size = size_of(found);
+        if (how == pivoting::full && k == 0) {
+            so_far.smallest = larger(limits_of<T>::smallest, limits_of<T>::eps * size);
+        }
+        const bool small = how == pivoting::full ? size < so_far.smallest : size == 0;
+        if (small) {
+            so_far.state = so_far.state ? so_far.state : k + 1;
+            so_far.zero = so_far.zero || size == 0;
+            if (how == pivoting::full) {
+                pivot = make_element<T>(so_far.smallest);
+            }
+        }
+    }
+    return pivot;
+}
+
+//! Writes what there is a word or an element of per matrix.
+template <typename T>
+__device__ __forceinline__ void report(const batch_of<T>& batch,
+                                       size_t item,
+                                       const elimination<T>& so_far,
+                                       bool has_determinant = true)
+{
+    batch.status[item] = so_far.state;
+    if (has_determinant && batch.determinant) {
+        const T d = so_far.odd ? negate(so_far.determinant) : so_far.determinant;
+        const auto nan = real_of<T>(0) / real_of<T>(0);
+        batch.determinant[item] = so_far.state == -1 ? make_element<T>(nan)
+                                  : so_far.zero      ? make_element<T>(0)
+                                                     : d;
+    }
+}
+
+//! Of `ahead`, for a multiprocessor: half of the warps that it has at a time. What is
+//! fetched earlier does not stay in the L2 cache.
+constexpr int warps_ahead = 8;
+
+//! By a warp whose matrices, of `elements` elements, begin with `first`: asks that those
+//! of a later warp come into the L2 cache.
+template <typename T>
+__device__ __forceinline__ void
+fetch_ahead(const batch_of<T>& batch, size_t first, int matrices, int elements)
+{
+    constexpr unsigned line = 128;
+    first += batch.ahead * matrices;
+    if (batch.ahead && first + matrices <= batch.size) {
+        const auto* const from =
+            reinterpret_cast<const char*>(batch.a + first * elements);
+        const unsigned bytes = unsigned(matrices * elements * sizeof(T));
+        for (unsigned at = threadIdx.x % 32 * line; at < bytes; at += 32 * line) {
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(from + at));
+        }
+    }
+}
+
+//! A pointer to shared memory that the compiler keeps in a register, where it would
+//! compute it again in every step.
+template <typename T>
+__device__ inline T* kept(T* shared)
+{
+    auto at = unsigned(__cvta_generic_to_shared(shared));
+    asm("" : "+r"(at));
+    return static_cast<T*>(__cvta_shared_to_generic(at));
+}
+
+template <typename T>
+__device__ inline T from_lane(T value, int lane)
+{
+    if constexpr (is_complex<T>) {
+        return T{ __shfl_sync(all_lanes, value.x, lane),
+                  __shfl_sync(all_lanes, value.y, lane) };
+    } else {
+        return __shfl_sync(all_lanes, value, lane);
+    }
+}
+
+//! Over L neighbouring lanes; every lane of the warp must call.
+template <int L>
+__device__ inline int largest_of_lanes(int value)
+{
+#if __CUDA_ARCH__ >= 800
+    constexpr bool reduced_at_once = L == 32;
+    if constexpr (reduced_at_once) {
+        value = __reduce_max_sync(all_lanes, value);
+    }
+#else
+    constexpr bool reduced_at_once = false;
+#endif
+    if constexpr (!reduced_at_once) {
+#pragma unroll
+        for (int distance = L / 2; distance > 0; distance /= 2) {
+            value = max(value, __shfl_xor_sync(all_lanes, value, distance));
+        }
+    }
+    return value;
+}
+
+template <int N>
+__device__ __forceinline__ void rotate(int (&ids)[N])
+{
+    const int first = ids[0];
+#pragma unroll
+    for (int i = 1; i < N; ++i) {
+        ids[i - 1] = ids[i];
+    }
+    ids[N - 1] = first;
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

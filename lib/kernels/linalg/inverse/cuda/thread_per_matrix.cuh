@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/steps.cuh"
+#include "kernels/linalg/inverse/cuda/warp_tile.cuh"
+
+// One thread a matrix: the matrix is in registers (8 x 8 complex: 128 of them), all loops
+// are unrolled, so that a swap is a pass of selects, nothing is exchanged between threads
+// and nothing is computed twice. The swaps are undone by the place in shared memory to
+// which an element goes on its way out.
+//
+// 8 x 8 complex: 2048 fused multiply-adds, 1800 selects to swap, 700 instructions of
+// search and 600 for the rest, against 7800 that an H200 issues while its memory moves
+// the 1 KB.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! to = from where `which`, in the way that is faster, as measured on an H200 (small
+//! orders wait for memory either way); `minus_zero` as for move_if().
+template <int N, typename T>
+__device__ __forceinline__ void pick_if(bool which, T& to, T from, real_of<T> minus_zero)
+{
+    if constexpr (N <= 5 || (std::is_same_v<T, float2> && N > 8)) {
+        to = select(which, from, to);
+    } else {
+        move_if(which, to, from, minus_zero);
+    }
+}
+
+//! Takes the pivot's row and column out of what is left in the first `rest` rows and
+//! columns: to `t` and `c`, with the pivot in t[0] and c[0]. Row 0 and column 0 go where
+//! they were. `row` and `column`: 63 - the index in A. Odd: whether `rest` is, which
+//! spares every other branch.
+template <pivoting Pivoting, bool Odd, typename T, int N>
+__device__ __forceinline__ void take_pivot(T (&m)[N][N],
+                                           T (&t)[N],
+                                           T (&c)[N],
+                                           int (&row)[N],
+                                           int (&column)[N],
+                                           int rest,
+                                           elimination<T>& so_far)
+{
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        t[j] = m[0][j];
+    }
+    if constexpr (Pivoting != pivoting::none) {
+        int best = 0;
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            if (i % 2 == Odd && i >= rest) {
+                break;
+            }
+            // As integers, of which the hardware compares three at a time.
+            int size = bits_of(size_of(m[i][0]));
+            if constexpr (Pivoting == pivoting::full) {
+#pragma unroll
+                for (int j = 1; j < N; ++j) {
+                    if (j - (j + Odd) % 2 < rest) {
+                        size = max(size, bits_of(size_of(m[i][j])));
+                    }
+                }
+            }
+            const int key = key_of(size, row[i]);
+            best = i == 0 ? key : max(best, key);
+        }
+        best &= inverse_pivot::index_mask;
+        so_far.odd ^= row[0] != best;
+#pragma unroll
+        for (int i = 1; i < N; ++i) {
+            if (i % 2 == Odd && i >= rest) {
+                break;
+            }
+            const bool here = row[i] == best;
+            const auto minus_zero = hidden(here, real_of<T>(-0.0));
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                if (i == 1) { // t was a copy until now
+                    t[j] = select(here, m[i][j], t[j]);
+                } else {
+                    pick_if<N>(here, t[j], m[i][j], minus_zero);
+                }
+                pick_if<N>(here, m[i][j], m[0][j], minus_zero);
+            }
+            row[i] = here ? row[0] : row[i];
+        }
+        row[0] = best;
+    }
+    c[0] = t[0];
+#pragma unroll
+    for (int i = 1; i < N; ++i) {
+        c[i] = m[i][0];
+    }
+    if constexpr (Pivoting == pivoting::full) {
+        int best = 0;
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            if (j % 2 == Odd && j >= rest) {
+                break;
+            }
+            const int key = key_of(bits_of(size_of(t[j])), column[j]);
+            best = j == 0 ? key : max(best, key);
+        }
+        best &= inverse_pivot::index_mask;
+        so_far.odd ^= column[0] != best;
+#pragma unroll
+        for (int j = 1; j < N; ++j) {
+            if (j % 2 == Odd && j >= rest) {
+                break;
+            }
+            const bool here = column[j] == best;
+            const auto minus_zero = hidden(here, real_of<T>(-0.0));
+#pragma unroll
+            for (int i = 0; i < N; ++i) {
+                T& of_row = i == 0 ? t[j] : m[i][j];
+                if (j == 1) {
+                    c[i] = select(here, of_row, c[i]);
+                } else {
+                    pick_if<N>(here, c[i], of_row, minus_zero);
+                }
+                pick_if<N>(here, of_row, i == 0 ? t[0] : m[i][0], minus_zero);
+            }
+            column[j] = here ? column[0] : column[j];
+        }
+        column[0] = best;
+    }
+}
+
+//! Step k. It turns rows and columns round by one, so that the next step looks for its
+//! pivot from m[0][0] on as well.
+template <pivoting Pivoting, bool Odd, typename T, int N>
+__device__ __forceinline__ void step(T (&m)[N][N],
+                                     int (&row)[N],
+                                     int (&column)[N],
+                                     int k,
+                                     elimination<T>& so_far,
+                                     bool determinant)
+{
+    T t[N];
+    T c[N];
+    take_pivot<Pivoting, Odd>(m, t, c, row, column, N - k, so_far);
+    const T pivot = settle(Pivoting, c[0], k, so_far);
+    if (determinant) {
+        so_far.determinant = multiply(so_far.determinant, pivot);
+    }
+    const T r = reciprocal(pivot);
+#pragma unroll
+    for (int j = 1; j < N; ++j) {
+        t[j] = multiply(t[j], r);
+    }
+#pragma unroll
+    for (int i = 1; i < N; ++i) {
+#pragma unroll
+        for (int j = 1; j < N; ++j) {
+            m[i - 1][j - 1] = subtract_product(m[i][j], c[i], t[j]);
+        }
+        m[i - 1][N - 1] = subtract_product(make_element<T>(0), c[i], r);
+    }
+#pragma unroll
+    for (int j = 1; j < N; ++j) {
+        m[N - 1][j - 1] = t[j];
+    }
+    m[N - 1][N - 1] = r;
+    rotate(row);
+    rotate(column);
+}
+
+//! All steps: unrolled as long as the code stays within the instruction cache, else a
+//! loop over two (8 x 8 complex, unrolled: 88 KB).
+template <pivoting Pivoting, typename T, int N>
+__device__ __forceinline__ void eliminate(T (&m)[N][N],
+                                          int (&row)[N],
+                                          int (&column)[N],
+                                          elimination<T>& so_far,
+                                          bool determinant)
+{
+    constexpr int unrolled = N <= 5 ? N : 1;
+    constexpr bool odd = N % 2;
+#pragma unroll unrolled
+    for (int k = 0; k + 1 < N; k += 2) {
+        step<Pivoting, odd>(m, row, column, k, so_far, determinant);
+        step<Pivoting, !odd>(m, row, column, k + 1, so_far, determinant);
+    }
+    if constexpr (odd) {
+        step<Pivoting, odd>(m, row, column, N - 1, so_far, determinant);
+    }
+}
+
+//! Of a block, at most: its tiles fit into the shared memory that needs no asking.
+template <typename T, int N>
+constexpr int thread_kernel_threads = 4 * warp_tile<T, N>::size <= 48 << 10   ? 128
+                                      : 2 * warp_tile<T, N>::size <= 48 << 10 ? 64
+                                                                              : 32;
+
+template <typename T, int N, pivoting Pivoting, bool Interleaved>
+__global__ void __launch_bounds__(thread_kernel_threads<T, N>)
+    gauss_jordan_thread(const batch_of<T> batch)
+{
+    using tile_type = warp_tile<T, N>;
+    // Where rows come one after another another kernel gives it, to spare this one.
+    constexpr bool asks_determinant = Interleaved;
+    __shared__ __align__(
+        16) char shared[thread_kernel_threads<T, N> / 32][tile_type::size];
+
+    const int lane = threadIdx.x % 32;
+    char* const tile = shared[threadIdx.x / 32];
+    const size_t item = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
+    const size_t first = item - lane;
+    if (first >= batch.size) {
+        return;
+    }
+    const int count = int(min(batch.size - first, size_t(32)));
+    const bool whole = count == 32 && batch.aligned;
+    T m[N][N];
+    if constexpr (Interleaved) {
+        // Lanes beyond the batch repeat its last matrix.
+        const size_t from = min(item, batch.size - 1);
+#pragma unroll
+        for (int e = 0; e < N * N; ++e) {
+            m[e / N][e % N] = batch.a[e * batch.size + from];
+        }
+    } else {
+        // Lanes beyond the batch invert what lies in shared memory; nobody looks.
+        tile_type::read(batch.a + first * (N * N), tile, lane, whole, count);
+        __syncwarp();
+        tile_type::load(tile, lane, m);
+    }
+
+    int row[N];
+    int column[N];
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        row[i] = column[i] = inverse_pivot::index_mask - i;
+    }
+    elimination<T> so_far;
+    real_of<T> a_finite = 0;
+    if constexpr (Pivoting != pivoting::full) {
+        // A step without a pivot may hide it. In full pivoting what is not finite is the
+        // first pivot, and so spreads.
+#pragma unroll
+        for (int e = 0; e < N * N; ++e) {
+            watch(a_finite, m[e / N][e % N]);
+        }
+    }
+    eliminate<Pivoting>(m, row, column, so_far, asks_determinant && batch.determinant);
+
+    // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
+    // rows came from.
+    real_of<T> x_finite = a_finite;
+    T* const own = tile_type::matrix(tile, lane);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        T* const to = own + (inverse_pivot::index_mask - column[i]) * N;
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            watch(x_finite, m[i][j]);
+            to[inverse_pivot::index_mask - row[j]] = m[i][j];
+        }
+    }
+    if (!(x_finite == 0) && !(so_far.zero && a_finite == 0)) {
+        so_far.state = -1;
+    }
+    so_far.zero = so_far.zero || so_far.state == -1;
+    if (so_far.zero) {
+        for (int e = 0; e < N * N; ++e) {
+            own[e] = make_element<T>(0);
+        }
+    }
+    if constexpr (Interleaved) {
+        if (item < batch.size) {
+#pragma unroll
+            for (int e = 0; e < N * N; ++e) {
+                batch.x[e * batch.size + item] = own[e];
+            }
+        }
+    } else {
+        __syncwarp();
+        tile_type::write(tile, batch.x + first * (N * N), lane, whole, count);
+    }
+    if (item < batch.size) {
+        report(batch, item, so_far, asks_determinant);
+    }
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/linalg/inverse/cuda/launch.cuh"
+#include "kernels/linalg/inverse/cuda/thread_per_matrix.cuh"
+
+namespace gr::cudaphy::kernels {
+
+template <typename T>
+void launch_inverse_thread(const batch_of<T>& batch, const inverse_launch& how)
+{
+    with_order<1, most_thread_order<T>>(how.order, [&](auto order) {
+        with_pivoting(how.pivot, [&](auto pivot) {
+            constexpr int N = order;
+            constexpr pivoting P = pivot;
+            const auto kernel = how.interleaved ? gauss_jordan_thread<T, N, P, true>
+                                                : gauss_jordan_thread<T, N, P, false>;
+            const int threads =
+                threads_a_block(batch.size, thread_kernel_threads<T, N>, how);
+            const auto grid = unsigned((batch.size + threads - 1) / threads);
+            kernel<<<grid, threads, 0, how.stream>>>(batch);
+        });
+    });
+    cuda_check_launch("inverse: gauss_jordan_thread");
+}
+
+template void launch_inverse_thread(const batch_of<float>&, const inverse_launch&);
+template void launch_inverse_thread(const batch_of<double>&, const inverse_launch&);
+template void launch_inverse_thread(const batch_of<float2>&, const inverse_launch&);
+template void launch_inverse_thread(const batch_of<double2>&, const inverse_launch&);
+
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/steps.cuh"
+#include "kernels/linalg/inverse/cuda/warp_deal.cuh"
+
+// A warp a matrix, up to order 32. Lanes form a grid of 4 x 8; row i is in the lanes of
+// grid row i % 4, column j in those of grid column j % 8 (32 x 32 complex: 8 x 4
+// elements, 64 registers, a lane). Nothing moves: registers can't be indexed at run time,
+// but the whole warp has the same pivot, so that a branch finds its registers. Flags say
+// which rows and columns are done; what has become of which is undone on the way out.
+//
+// With full pivoting the search asks less and less of what a lane has. When 16 rows and
+// columns are left they are therefore brought into the first slots, through shared memory
+// (once, as more often takes longer); rows and columns are known by their places from
+// then on. All stay in order, so that of equal elements the same one is found.
+//
+// What there is one of per row or column (the search in the pivot's row, its scaling,
+// where it belongs) is dealt out a lane each.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int warp_kernel_threads = 64;
+
+//! What a row or column is known by: bits that let a size through, 63 - index; 0 once it
+//! is done or if there is none, so that its key is below those of all that are left.
+__device__ inline int id_of(int index, int n)
+{
+    constexpr int through =
+        inverse_pivot::limits<float>::sign_free & ~inverse_pivot::index_mask;
+    return index < n ? through | (inverse_pivot::index_mask - index) : 0;
+}
+__device__ inline int key_with(int bits, int id)
+{
+    return (bits & id & ~inverse_pivot::index_mask) | (id & inverse_pivot::index_mask);
+}
+__device__ inline int index_in(int key)
+{
+    return inverse_pivot::index_mask - (key & inverse_pivot::index_mask);
+}
+
+//! Of the first Count sizes of a lane's row, two to four.
+template <int Count, int B>
+__device__ __forceinline__ int largest_size(const int (&size)[B])
+{
+    static_assert(Count >= 2 && Count <= 4 && Count <= B);
+    int largest = size[0];
+    if constexpr (Count >= 3) {
+        largest = __vimax3_s32(size[0], size[1], size[2]);
+    }
+    if constexpr (Count % 2 == 0) {
+        largest = max(largest, size[Count - 1]);
+    }
+    return largest;
+}
+
+//! Of a lane's rows, an even number.
+template <int Down>
+__device__ __forceinline__ int largest_key(const int (&key)[Down])
+{
+    static_assert(Down % 2 == 0);
+    int best = max(key[0], key[1]);
+#pragma unroll
+    for (int a = 2; a < Down; a += 2) {
+        best = __vimax3_s32(key[a], key[a + 1], best);
+    }
+    return best;
+}
+
+//! The bits that any lane has.
+__device__ inline unsigned union_of_lanes(unsigned bits)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(all_lanes, bits);
+#else
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        bits |= __shfl_xor_sync(all_lanes, bits, distance);
+    }
+    return bits;
+#endif
+}
+
+//! Whether lanes' `target`, a permutation of 0 .. n - 1 in the first n, is odd.
+__device__ inline bool is_odd(int target, int lane, int n)
+{
+    int inversions = 0;
+    for (int i = 0; i < n; ++i) {
+        const int other = __shfl_sync(all_lanes, target, i);
+        inversions += lane < n && i < lane && other > target;
+    }
+#pragma unroll
+    for (int distance = 16; distance; distance /= 2) {
+        inversions += __shfl_xor_sync(all_lanes, inversions, distance);
+    }
+    return inversions % 2;
+}
+
+//! n x n elements, whole lines at a time.
+template <typename T, int R>
+__device__ __forceinline__ void
+write_matrix(const char* shared, T* to, int n, int lane, bool aligned)
+{
+    const int bytes = n * n * int(sizeof(T));
+    if (aligned && bytes % 16 == 0) {
+        const auto* from = reinterpret_cast<const float4*>(shared);
+        auto* pieces = reinterpret_cast<float4*>(to);
+#pragma unroll
+        for (int i = 0; i < R * R * int(sizeof(T)) / 16; i += 32) {
+            if ((i + lane) * 16 < bytes) {
+                pieces[i + lane] = from[i + lane];
+            }
+        }
+        return;
+    }
+    const T* const from = reinterpret_cast<const T*>(shared);
+#pragma unroll 4
+    for (int e = lane; e < n * n; e += 32) {
+        to[e] = from[e];
+    }
+}
+
+//! What lanes tell each other.
+template <typename T, int R>
+struct warp_lines {
+    using deal = warp_deal<T, R>;
+    T found[deal::row_size];             //!< the pivot's row as it was found
+    __align__(16) T row[deal::row_size]; //!< and divided by the pivot
+    __align__(16) T column[deal::column_size];
+    __align__(16) T zeros[deal::rows];
+    T pivots[R];
+    int row_to[32];      //!< row of X that row i becomes
+    int column_to[32];   //!< column of X that column j becomes
+    int row_name[32];    //!< row of A that is at place i, with full pivoting
+    int column_name[32]; //!< column of A that is at place j
+};
+
+//! What a warp needs of shared memory.
+template <typename T, int R, bool FullPivoting>
+struct warp_memory {
+    //! Of rows that are brought forward, so that lanes' accesses meet all banks.
+    static constexpr int apart =
+        FullPivoting && sizeof(T) < 16 && R % 16 == 0 ? R + 8 : R;
+    __align__(16) char x[R * apart * sizeof(T)];
+    __align__(16) warp_lines<T, R> lines;
+};
+
+template <typename T, int R, pivoting Pivoting>
+__device__ __forceinline__ void
+invert_by_warp(const batch_of<T>& batch,
+               int n,
+               size_t item,
+               warp_memory<T, R, Pivoting == pivoting::full>& memory)
+{
+    using deal = warp_deal<T, R>;
+    constexpr int A = deal::rows;
+    constexpr int B = deal::columns;
+    constexpr bool full = Pivoting == pivoting::full;
+    constexpr int slots_after = 2; // of columns, once what is left is brought forward
+
+    const int lane = threadIdx.x % 32;
+    const int down = lane / deal::across;
+    const int across = lane % deal::across;
+
+    T m[A][B];
+    const auto load = [&](int order) {
+        const T* const from = batch.a + item * (order * order) + down * order + across;
+#pragma unroll
+        for (int a = 0; a < A; ++a) {
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                m[a][b] = deal::has(a, down, b, across, order)
+                              ? from[a * deal::down * order + b * deal::across]
+                              : make_element<T>(0);
+            }
+        }
+    };
+    if (n == R) {
+        load(R);
+    } else {
+        load(n);
+    }
+    real_of<T> a_finite = 0;
+    int row_id[A];
+#pragma unroll
+    for (int a = 0; a < A; ++a) {
+        row_id[a] = id_of(deal::row(a, down), n);
+        if constexpr (!full) {
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                watch(a_finite, m[a][b]);
+            }
+        }
+    }
+    // Of the columns that are left, and 0 of those that are not.
+    bool left[B];
+    int size[B];
+#pragma unroll
+    for (int b = 0; b < B; ++b) {
+        left[b] = deal::column(b, across) < n;
+        size[b] = 0;
+    }
+    // Of column (full pivoting) or row `lane`; once that is done, its pivot's row or
+    // column.
+    int id = id_of(lane, n);
+    elimination<T> so_far;
+    // What a pivot's key must reach so that it need not be looked at.
+    int bound = above_all_keys;
+
+    auto& lines = memory.lines;
+    T* const found_part = kept(&lines.found[across]);
+    T* const found_lane = kept(&lines.found[lane]);
+    T* const row_part = kept(&lines.row[deal::place_in_row(across)]);
+    T* const row_lane = kept(&lines.row[deal::place_in_row(lane)]);
+    T* const column_part = kept(&lines.column[deal::place_in_column(down)]);
+    T* const column_lane = kept(&lines.column[deal::place_in_column(lane)]);
+    const T* const zeros = kept(lines.zeros);
+    T* pivot_k = kept(lines.pivots);
+    if (lane < A) {
+        lines.zeros[lane] = make_element<T>(0);
+    }
+    if constexpr (full) {
+        lines.row_name[lane] = lane;
+        lines.column_name[lane] = lane;
+    }
+    __syncwarp();
+
+    // Step k. With full pivoting what is left is in the first `slots` of columns, else
+    // column k is in slot `slot_k`.
+    const auto step = [&](int k, auto slot_k, auto slots) {
+        constexpr int Across = decltype(slots)::value;
+        constexpr int Down = full ? deal::rows_for(Across) : A;
+        int i = k;
+        int j = k;
+        T p;
+        int size_bits; // of p, of which the exponent counts
+        const auto take_column = [&](auto slot) {
+            constexpr int b = decltype(slot)::value;
+            if (across == j % deal::across) {
+                deal::put_column(column_part, m, b);
+                deal::get_column(zeros, m, b);
+                left[b] = false;
+                size[b] = 0;
+            }
+        };
+        if constexpr (full) {
+            int key[Down];
+#pragma unroll
+            for (int a = 0; a < Down; ++a) {
+#pragma unroll
+                for (int b = 0; b < Across; ++b) {
+                    if (left[b]) {
+                        size[b] = bits_of(size_of(m[a][b]));
+                    }
+                }
+                key[a] = key_with(largest_size<Across>(size), row_id[a]);
+            }
+            i = index_in(largest_of_lanes<32>(largest_key(key)));
+        } else {
+            take_column(slot_k);
+            __syncwarp();
+            const T c_lane = *column_lane;
+            if constexpr (Pivoting == pivoting::partial) {
+                const int key = key_with(bits_of(size_of(c_lane)), id);
+                i = index_in(largest_of_lanes<32>(key));
+            }
+            p = from_lane(c_lane, i);
+        }
+        const bool has_row = down == i % deal::down;
+        at_slot<Down>(i / deal::down, [&](auto slot) {
+            constexpr int a = decltype(slot)::value;
+            if (has_row) {
+#pragma unroll
+                for (int b = 0; b < B; ++b) {
+                    found_part[b * deal::across] = m[a][b];
+                }
+                row_id[a] = 0;
+            }
+        });
+        __syncwarp();
+        T t_lane = *found_lane;
+        if constexpr (full) {
+            size_bits = largest_of_lanes<32>(key_with(bits_of(size_of(t_lane)), id));
+            j = index_in(size_bits);
+            p = from_lane(t_lane, j);
+            at_slot<Across>(j / deal::across, take_column);
+            if (size_bits < bound) {
+                watch(a_finite, p); // what is not finite is the first pivot
+                p = settle(Pivoting, p, k, so_far);
+                size_bits = bits_of(size_of(p));
+                bound = (bits_of(so_far.smallest) | inverse_pivot::index_mask) + 1;
+            }
+        } else {
+            p = settle(Pivoting, p, k, so_far);
+            size_bits = bits_of(size_of(p));
+        }
+        *pivot_k++ = p;
+        const T r = reciprocal(p, scale_for_bits<real_of<T>>(size_bits));
+        *row_lane = select(lane == j, r, multiply(t_lane, r));
+        if constexpr (full) {
+            id = lane == j ? i : id;
+        } else {
+            id = lane == i ? j : id;
+        }
+        __syncwarp();
+
+        T t[B];
+        T c[A];
+        deal::get_row(row_part, t);
+        deal::get_column(column_part, c);
+#pragma unroll
+        for (int a = 0; a < A; ++a) {
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                m[a][b] = subtract_product(m[a][b], c[a], t[b]);
+            }
+        }
+        at_slot<Down>(i / deal::down, [&](auto slot) {
+            constexpr int a = decltype(slot)::value;
+            const auto minus_zero = hidden(has_row, real_of<T>(-0.0));
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                if constexpr (sizeof(real_of<T>) == 8) {
+                    move_if(has_row, m[a][b], t[b], minus_zero);
+                } else { // where it gains nothing
+                    m[a][b] = select(has_row, t[b], m[a][b]);
+                }
+            }
+        });
+        if constexpr (!full) {
+            __syncwarp();
+        }
+    };
+    if constexpr (full) {
+        // What is left, as much as `slots_after` slots of columns hold, comes into these,
+        // and what is done after it.
+        const auto bring_forward = [&]() {
+            constexpr int still = slots_after * deal::across;
+            constexpr int apart = warp_memory<T, R, full>::apart;
+            const bool done = lane < n && id <= inverse_pivot::index_mask;
+            const auto place_of = [&](unsigned those_done) { // of row or column `lane`
+                const int before = __popc(those_done & ((1u << lane) - 1));
+                return lane >= n                ? lane
+                       : those_done >> lane & 1 ? still + before
+                                                : lane - before;
+            };
+            const int row_place = place_of(union_of_lanes(done ? 1u << id : 0));
+            const int column_place = place_of(__ballot_sync(all_lanes, done));
+            const int row_name = lines.row_name[lane];
+            const int column_name = lines.column_name[lane];
+            lines.row_to[lane] = row_place;
+            lines.column_to[column_place] = lane;
+            __syncwarp();
+            lines.row_name[row_place] = row_name;
+            lines.column_name[column_place] = column_name;
+            // Row and column of the element that comes to a place: the column is fetched
+            // from where it was, the row is put where it is to be.
+            T* const x = reinterpret_cast<T*>(memory.x);
+#pragma unroll
+            for (int a = 0; a < A; ++a) {
+                T* const to = x + lines.row_to[deal::row(a, down)] * apart + across;
+#pragma unroll
+                for (int b = 0; b < B; ++b) {
+                    to[b * deal::across] = m[a][b];
+                }
+            }
+            const int pivot_row = done ? lines.row_to[id] : 0;
+            const int of_place = __shfl_sync(all_lanes, pivot_row, lines.column_to[lane]);
+            id = lane < still ? id_of(lane, n) : of_place;
+            __syncwarp();
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                const T* const from =
+                    x + down * apart + lines.column_to[deal::column(b, across)];
+#pragma unroll
+                for (int a = 0; a < A; ++a) {
+                    m[a][b] = from[a * deal::down * apart];
+                }
+            }
+#pragma unroll
+            for (int a = 0; a < A; ++a) {
+                row_id[a] = id_of(deal::row(a, down), still);
+            }
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                left[b] = b < slots_after;
+                size[b] = 0;
+            }
+            __syncwarp();
+        };
+        int k = 0;
+        const auto steps = [&](auto slots, int columns_left) {
+#pragma unroll 1
+            for (; k < n - columns_left; ++k) {
+                step(k, slot_constant<0>(), slots);
+            }
+        };
+        steps(slot_constant<B>(), slots_after * deal::across);
+        bring_forward();
+        steps(slot_constant<slots_after>(), 0);
+    } else {
+        // A loop for every slot of columns spares the search for the slot.
+        const auto slot_steps = [&](auto slot) {
+            constexpr int b = decltype(slot)::value;
+            const int end = min(n, (b + 1) * deal::across);
+#pragma unroll 1
+            for (int k = b * deal::across; k < end; ++k) {
+                step(k, slot, slot_constant<B>());
+            }
+        };
+        slot_steps(slot_constant<0>());
+        slot_steps(slot_constant<1>());
+        slot_steps(slot_constant<2>());
+        if constexpr (B > 3) {
+            slot_steps(slot_constant<3>());
+        }
+    }
+
+    // (P A Q)^-1 = Q^-1 A^-1 P^-1: a row goes where its pivot's column was in A, and a
+    // column where its pivot's row was.
+    if (lane < n) {
+        if constexpr (full) {
+            lines.column_to[lane] = lines.row_name[id];
+            lines.row_to[id] = lines.column_name[lane];
+        } else {
+            lines.row_to[lane] = id;
+            lines.column_to[id] = lane;
+        }
+    }
+    __syncwarp();
+    real_of<T> x_finite = a_finite;
+    T* const x = reinterpret_cast<T*>(memory.x);
+    const auto put = [&](int order) {
+        int column_to[B];
+#pragma unroll
+        for (int b = 0; b < B; ++b) {
+            column_to[b] = lines.column_to[deal::column(b, across)];
+        }
+#pragma unroll
+        for (int a = 0; a < A; ++a) {
+            T* const row_of_x = x + lines.row_to[deal::row(a, down)] * order;
+#pragma unroll
+            for (int b = 0; b < B; ++b) {
+                if (deal::has(a, down, b, across, order)) {
+                    watch(x_finite, m[a][b]);
+                    row_of_x[column_to[b]] = m[a][b];
+                }
+            }
+        }
+    };
+    if (n == R) {
+        put(R);
+    } else {
+        put(n);
+    }
+    const bool finite = __all_sync(all_lanes, x_finite == 0);
+    const bool a_was_finite = __all_sync(all_lanes, a_finite == 0);
+    if (!finite && !(so_far.zero && a_was_finite)) {
+        so_far.state = -1;
+    }
+    so_far.zero = so_far.zero || so_far.state == -1;
+    __syncwarp();
+    if (so_far.zero) {
+        for (int e = lane; e < n * n; e += 32) {
+            x[e] = make_element<T>(0);
+        }
+        __syncwarp();
+    }
+    T* const to = batch.x + item * (n * n);
+    if (n == R) {
+        write_matrix<T, R>(memory.x, to, R, lane, batch.aligned);
+    } else {
+        write_matrix<T, R>(memory.x, to, n, lane, batch.aligned);
+    }
+    if (batch.determinant) {
+        for (int k = 0; k < n; ++k) {
+            so_far.determinant = multiply(so_far.determinant, lines.pivots[k]);
+        }
+        if constexpr (full) { // of A's columns, not of their places
+            lines.row_to[lines.column_name[lane]] = lines.column_to[lane];
+            __syncwarp();
+            id = lines.row_to[lane];
+        }
+        so_far.odd = is_odd(id, lane, n);
+    }
+    if (lane == 0) {
+        report(batch, item, so_far);
+    }
+}
+
+//! Blocks a multiprocessor is to hold, 0 where the compiler finds as many: 12 take 80
+//! registers a thread, where a few more would leave 10.
+template <typename T, int R, pivoting Pivoting>
+constexpr int warp_kernel_blocks =
+    std::is_same_v<T, float2>&& R == 24 && Pivoting == pivoting::full ? 12 : 0;
+
+template <typename T, int R, pivoting Pivoting>
+__global__ void __launch_bounds__(warp_kernel_threads, warp_kernel_blocks<T, R, Pivoting>)
+    gauss_jordan_warp(const batch_of<T> batch, int n)
+{
+    constexpr int warps = warp_kernel_threads / 32;
+    __shared__ warp_memory<T, R, Pivoting == pivoting::full> shared[warps];
+    const int warp = threadIdx.x / 32;
+    const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;
+    if (item < batch.size) {
+        invert_by_warp<T, R, Pivoting>(batch, n, item, shared[warp]);
+    }
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

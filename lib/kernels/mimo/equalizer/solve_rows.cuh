@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+// How a warp moves rows that follow one another, and a thread's own to and from
+// registers.
+#pragma once
+
+#include "kernels/mimo/equalizer/device.cuh"
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! Rows of `width` elements, `count` in all, to shared memory at an odd pitch; the warp
+//! reads consecutive elements together. The width is a constant where the caller knows
+//! it.
+CUDAPHY_LANE void read_consecutive(const float2* from, int width, int count, float2* rows)
+{
+    const int lane = threadIdx.x % 32;
+    CUDAPHY_UNROLL
+    for (int i = 0; i < width; ++i) {
+        const int index = i * 32 + lane;
+        if (index < count) {
+            const int row = index / width;
+            rows[row * (width | 1) + index - row * width] = from[index];
+        }
+    }
+}
+
+template <typename T>
+CUDAPHY_LANE void write_consecutive(const T* rows, int width, int count, T* to)
+{
+    const int lane = threadIdx.x % 32;
+    CUDAPHY_UNROLL
+    for (int i = 0; i < width; ++i) {
+        const int index = i * 32 + lane;
+        if (index < count) {
+            const int row = index / width;
+            to[index] = rows[row * (width | 1) + index - row * width];
+        }
+    }
+}
+
+//! Antennas whose numbers are all known: nothing is padding.
+template <int Nr, int Nt>
+CUDAPHY_LANE int receive_of(antennas<Nr, Nt>, const cuda_job&)
+{
+    return Nr;
+}
+template <int Nr, int Nt>
+CUDAPHY_LANE int receive_of(const padded_antennas<Nr, Nt>&, const cuda_job& job)
+{
+    return job.receive;
+}
+template <int Nr, int Nt>
+CUDAPHY_LANE int layers_of(antennas<Nr, Nt>, const cuda_job&)
+{
+    return Nt;
+}
+template <int Nr, int Nt>
+CUDAPHY_LANE int layers_of(const padded_antennas<Nr, Nt>&, const cuda_job& job)
+{
+    return job.layers;
+}
+
+//! A thread's own channel matrix, whitened if there is a covariance, in columns.
+template <typename Antennas>
+CUDAPHY_LANE void
+load_columns(Antennas size,
+             int nr,
+             int nt,
+             const float2* own,
+             complex_lane (&q)[Antennas::most_layers][Antennas::most_receive])
+{
+    CUDAPHY_UNROLL
+    for (int r = 0; r < size.receive(); ++r) {
+        CUDAPHY_UNROLL
+        for (int t = 0; t < size.layers(); ++t) {
+            q[t][r] = { 0, 0 };
+            if (r < nr && t < nt) {
+                q[t][r] = lane_of(own[r * nt + t]);
+            }
+        }
+    }
+}
+
+template <typename Antennas>
+CUDAPHY_LANE void load_received(Antennas size,
+                                int nr,
+                                const float2* own,
+                                complex_lane (&y)[Antennas::most_receive])
+{
+    CUDAPHY_UNROLL
+    for (int r = 0; r < size.receive(); ++r) {
+        y[r] = { 0, 0 };
+        if (r < nr) {
+            y[r] = { own[r].x, own[r].y };
+        }
+    }
+}
+
+//! The layers x that project() found, to the thread's own rows.
+template <typename Antennas>
+CUDAPHY_LANE void store_layers(Antennas size,
+                               int nt,
+                               const lane_solution<Antennas>& from,
+                               const complex_lane* found,
+                               float2* own_x,
+                               float* own_noise)
+{
+    CUDAPHY_UNROLL
+    for (int t = 0; t < size.layers(); ++t) {
+        if (t < nt) {
+            complex_lane x = found[t];
+            float noise;
+            layer_of(from, t, x, noise);
+            own_x[t] = { x.re, x.im };
+            own_noise[t] = noise;
+        }
+    }
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/highway_targets.h"
+#include "kernels/common/thread_memory.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/symmetric/cpu/inverse_cpu.cc"
+#include <hwy/foreach_target.h>
+
+#include "kernels/symmetric/cpu/item-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gr::cudaphy::kernels {
+namespace HWY_NAMESPACE {
+
+template <typename T>
+void invert(const symmetric_item<T>& item, symmetric_outcome<T>& outcome)
+{
+    outcome = symmetric_inverter<T>(item).run();
+}
+
+void invert_float(const symmetric_item<float>& item, symmetric_outcome<float>& outcome)
+{
+    invert(item, outcome);
+}
+void invert_double(const symmetric_item<double>& item, symmetric_outcome<double>& outcome)
+{
+    invert(item, outcome);
+}
+void invert_complex64(const symmetric_item<complex64>& item,
+                      symmetric_outcome<complex64>& outcome)
+{
+    invert(item, outcome);
+}
+void invert_complex128(const symmetric_item<complex128>& item,
+                       symmetric_outcome<complex128>& outcome)
+{
+    invert(item, outcome);
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace gr::cudaphy::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gr::cudaphy::kernels {
+namespace {
+
+HWY_EXPORT(invert_float);
+HWY_EXPORT(invert_double);
+HWY_EXPORT(invert_complex64);
+HWY_EXPORT(invert_complex128);
+
+template <typename T>
+void invert(const symmetric_item<T>& item, symmetric_outcome<T>& outcome)
+{
+    if constexpr (std::is_same_v<T, float>) {
+        HWY_DYNAMIC_DISPATCH(invert_float)(item, outcome);
+    } else if constexpr (std::is_same_v<T, double>) {
+        HWY_DYNAMIC_DISPATCH(invert_double)(item, outcome);
+    } else if constexpr (std::is_same_v<T, complex64>) {
+        HWY_DYNAMIC_DISPATCH(invert_complex64)(item, outcome);
+    } else {
+        HWY_DYNAMIC_DISPATCH(invert_complex128)(item, outcome);
+    }
+}
+
+//! Matrices up to this order are shared out whole, one a core.
+constexpr int most_whole = 512;
+
+template <typename T>
+class symmetric_inverse_cpu : public symmetric_inverse<T>
+{
+public:
+    using results = typename symmetric_inverse<T>::results;
+
+    explicit symmetric_inverse_cpu(const typename symmetric_inverse<T>::parameters& p)
+        : d_parameters(p)
+    {
+    }
+
+    //! For one matrix on which all cores work; a core's own stay with it.
+    size_t workspace_bytes() const override
+    {
+        return symmetric_item_bytes<T>(d_parameters.order, d_parameters.definite);
+    }
+
+    void run(view<const T> a,
+             const results& out,
+             view<unsigned char> workspace,
+             queue& queue) override
+    {
+        const size_t batch = symmetric_inverse_batch(
+            *this, d_parameters, a, out, workspace, queue, backend::cpu);
+        if (batch > 1 && d_parameters.order <= most_whole) {
+            for_each_part(batch, 1, [&](size_t first, size_t last) {
+                thread_local thread_memory<unsigned char> memory;
+                unsigned char* const own = memory.get(workspace_bytes());
+                for (size_t item = first; item < last; ++item) {
+                    invert_item(a, out, item, false, own, nullptr);
+                }
+            });
+            if (d_parameters.progress) {
+                d_parameters.progress(1);
+            }
+            return;
+        }
+        for (size_t item = 0; item < batch; ++item) {
+            std::function<void(double)> progress;
+            if (d_parameters.progress) {
+                progress = [&](double share) {
+                    d_parameters.progress((item + share) / batch);
+                };
+            }
+            invert_item(a, out, item, true, workspace.data(), progress);
+            if (progress) {
+                progress(1);
+            }
+        }
+    }
+
+private:
+    void invert_item(view<const T> a,
+                     const results& out,
+                     size_t item,
+                     bool parallel,
+                     unsigned char* workspace,
+                     const std::function<void(double)>& progress) const
+    {
+        const size_t n = d_parameters.order;
+        symmetric_outcome<T> outcome;
+        invert<T>({ a.data() + item * n * n,
+                    out.x.data() + item * n * n,
+                    n,
+                    d_parameters.algorithm,
+                    d_parameters.definite,
+                    !out.residual.empty(),
+                    !out.rcond.empty(),
+                    parallel,
+                    progress,
+                    workspace },
+                  outcome);
+        out.status[item] = outcome.status;
+        if (!out.residual.empty()) {
+            out.residual[item] = outcome.residual;
+        }
+        if (!out.refinements.empty()) {
+            out.refinements[item] = outcome.refinements;
+        }
+        if (!out.rcond.empty()) {
+            out.rcond[item] = outcome.rcond;
+        }
+    }
+
+    typename symmetric_inverse<T>::parameters d_parameters;
+};
+
+} // namespace
+
+template <typename T>
+std::unique_ptr<symmetric_inverse<T>>
+make_symmetric_inverse_cpu(const typename symmetric_inverse<T>::parameters& p)
+{
+    return std::make_unique<symmetric_inverse_cpu<T>>(p);
+}
+
+#define CUDAPHY_INSTANTIATE(T)                                                    \
+    template std::unique_ptr<symmetric_inverse<T>> make_symmetric_inverse_cpu<T>( \
+        const typename symmetric_inverse<T>::parameters&);
+CUDAPHY_INSTANTIATE(float)
+CUDAPHY_INSTANTIATE(double)
+CUDAPHY_INSTANTIATE(complex64)
+CUDAPHY_INSTANTIATE(complex128)
+
+} // namespace gr::cudaphy::kernels
+#endif
