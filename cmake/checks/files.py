@@ -22,8 +22,8 @@ def is_source(path):
 
 
 def is_table(path):
-    """Tables of constants may be long, and say so: x_table.h, x_tables_dvbs2.cc."""
-    return re.search(r"_tables?(_|$)", path.stem) is not None
+    """Tables of constants may be long, and say so: x_table.h, tables_dvb.cc."""
+    return re.search(r"(^|_)tables?(_|$)", path.stem) is not None
 
 
 def problems_of_source(root, path):

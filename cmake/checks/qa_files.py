@@ -45,7 +45,7 @@ class qa_files(unittest.TestCase):
         self.finds("lib/x.cc", text)
         self.finds("lib/tabular.cc", text)
         self.passes("lib/x_table.h", text)
-        self.passes("lib/x_tables_wifi.cc", text)
+        self.passes("lib/tables_wifi.cc", text)
 
     def test_a_block_is_documented_and_has_its_place(self):
         name = "grc/cudaphy_equalizer.block.yml"
