@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# CUDA where there is an nvcc; without it the module is whole, but for that backend.
+# Enables CUDA if an nvcc is found. Without nvcc, only the backend cuda is missing.
 set(CUDAPHY_HAVE_CUDA OFF)
 if(ENABLE_CUDA)
     include(CheckLanguage)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What the module stands on. COMPONENTS fec needs blocks named beside it (GNU Radio 3.10.5).
+# Libraries that the module uses. GNU Radio 3.10.5 finds the component fec only if blocks is named too.
 find_package(Gnuradio 3.10.5 REQUIRED COMPONENTS blocks fec fft pdu)
-# GNU Radio's own configuration raises and lowers these; the house's stand.
+# GnuradioConfig.cmake overwrites CMAKE_CXX_STANDARD and _EXTENSIONS; set ours again.
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_EXTENSIONS OFF)
 if(ENABLE_TESTING)

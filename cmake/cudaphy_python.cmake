@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The Python that GNU Radio belongs to, which need not be the first one on PATH.
+# Finds the Python that can import GNU Radio. Another python3 may stand first on PATH.
 if(NOT PYTHON_EXECUTABLE)
     find_program(PYTHON_ON_PATH python3)
     foreach(candidate /usr/bin/python3 ${PYTHON_ON_PATH})
@@ -23,8 +23,8 @@ if(PYTHON_EXECUTABLE)
         COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
-# cudaphy_install_program(program.py DESTINATION NAME): a Python program, which GNU Radio's Python
-# runs, also where another python3 stands first on PATH.
+# cudaphy_install_program(program.py DESTINATION NAME): installs a Python program. Its first line
+# names GNU Radio's Python, because another python3 may stand first on PATH.
 function(cudaphy_install_program file destination name)
     set(program ${CMAKE_CURRENT_BINARY_DIR}/installed/${name})
     file(READ ${file} text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The few rules by which every folder of the house is built.
+# Functions that every folder's CMakeLists.txt calls.
 
 add_library(cudaphy_options INTERFACE)
 target_include_directories(cudaphy_options INTERFACE
@@ -16,10 +16,10 @@ if(CUDAPHY_HAVE_CUDA)
 endif()
 
 # cudaphy_kernel_folder(NAME SOURCES ... CUDA ... USES ...)
-# One folder of lib/kernels as an object library cudaphy_NAME; *.cu only where CUDA is built.
-# Without contraction of a*b+c, a result is the same whichever instruction set computed it;
-# kernels that want a fused multiply-add say so. A Debug build has -O1 too: at -O0 Highway's choice
-# of a table's entry is no longer inlined, and one file's list of targets would hold for all files.
+# Builds one folder of lib/kernels as the object library cudaphy_NAME; CUDA files only if CUDA is on.
+# The compiler may not contract a*b+c: every instruction set then gives the same bits, and a kernel
+# writes a fused multiply-add if it wants one. A Debug build has -O1 too, because at -O0 Highway
+# does not inline the choice of a table's entry, and one file's list of targets holds for all files.
 function(cudaphy_kernel_folder name)
     cmake_parse_arguments(ARG "" "" "SOURCES;CUDA;USES" ${ARGN})
     add_library(cudaphy_${name} OBJECT ${ARG_SOURCES})
@@ -39,17 +39,16 @@ function(cudaphy_kernel_folder name)
     endforeach()
 endfunction()
 
-# Every folder that a program needs is named: an object library does not pass on the objects of
-# those that it uses itself.
+# cudaphy_link_kernels(target folders...): name every folder that the target needs, because an object
+# library does not pass on the objects of the libraries that it uses.
 function(cudaphy_link_kernels target)
     foreach(folder ${ARGN})
         target_link_libraries(${target} PRIVATE cudaphy_${folder})
     endforeach()
 endfunction()
 
-# cudaphy_kernel_test(folder/qa_x folders...): the program qa_x from folder/qa_x.cc, run once
-# a backend as qa_x.reference, qa_x.cpu and qa_x.cuda. Exit status 77 means skipped, and ctest
-# says so by name.
+# cudaphy_kernel_test(folder/qa_x folders...): builds qa_x from folder/qa_x.cc. CTest runs qa_x once
+# a backend: qa_x.reference, qa_x.cpu, qa_x.cuda. Exit status 77 means skipped.
 function(cudaphy_kernel_test source)
     if(NOT ENABLE_TESTING)
         return()
@@ -57,7 +56,7 @@ function(cudaphy_kernel_test source)
     get_filename_component(name ${source} NAME)
     add_executable(${name} ${source}.cc)
     target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK)
-    # Most of a test is templates that run once: compiling them with -O3 takes longer than they do.
+    # Tests are templates that run once: -O3 costs more time to compile than it saves.
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     cudaphy_link_kernels(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE Boost::unit_test_framework)
@@ -75,10 +74,10 @@ function(cudaphy_test_backend test where)
     endif()
 endfunction()
 
-# cudaphy_python_test(name program.py arguments...): in Python, with the package as it stands in the
-# build tree. CUDAPHY_TEST_PRELOAD, a sanitizer's library, is for Python alone: ctest under the
-# thread sanitizer does not see that a test has ended. Python keeps memory to its end, which is no
-# leak; freed memory that the address sanitizer keeps, 256 MB of it, would look like growth to soak.
+# cudaphy_python_test(name program.py arguments...): runs a Python program with the package of the
+# build tree. CUDAPHY_TEST_PRELOAD names a sanitizer's library for Python alone: CTest under the
+# thread sanitizer does not see that a test has ended. detect_leaks is off because Python keeps memory
+# to its end. The quarantine is small because soak would take its 256 MB for growth.
 set(CUDAPHY_TEST_PRELOAD "" CACHE STRING "Sanitizer's library, loaded before Python in tests")
 function(cudaphy_python_test name program)
     get_filename_component(program ${program} ABSOLUTE)

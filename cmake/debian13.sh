@@ -9,11 +9,11 @@ root=$(readlink -m "${1:-$source/build-debian13}")
 clone=root/gr-cudaphy # below the chroot
 
 if [ "$(id -u)" != 0 ]; then
-    echo "A chroot wants root: sudo $0 $*" >&2
+    echo "chroot needs root: sudo $0 $*" >&2
     exit 1
 fi
 if [ "${CUDAPHY_UNSHARED:-}" != 1 ]; then
-    # What is mounted below, nobody else sees, and it goes with the last process in here.
+    # Mounts below are private to this script, and end with it.
     CUDAPHY_UNSHARED=1 exec unshare --mount -- "$0" "$root"
 fi
 
@@ -31,11 +31,11 @@ inside() {
 if [ ! -e "$root/etc/debian_version" ]; then
     command -v debootstrap >/dev/null || apt-get -y install debootstrap
     mirror=$(mirror || true)
-    # Into a folder of its own: half a Debian is none.
+    # Into another folder first: an interrupted debootstrap must not pass for a Debian.
     rm -rf "$root.new"
     debootstrap --variant=minbase --include=ca-certificates,ccache,git trixie "$root.new" \
         "${mirror:-http://deb.debian.org/debian}"
-    # Nobody starts a service in a chroot.
+    # Packages must not start services in a chroot.
     printf '#!/bin/sh\nexit 101\n' >"$root.new/usr/sbin/policy-rc.d"
     chmod 755 "$root.new/usr/sbin/policy-rc.d"
     mkdir -p "$(dirname "$root")"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Brings the C++, CUDA and Python files to the house's format; with --check it changes
+"""Formats the C++, CUDA and Python files; with --check it changes
 nothing and fails where something would change. Exit status 77: a formatter is missing.
 
-Formatters differ from version to version; the house's are those of Debian 12."""
+Formatters differ from version to version; these are Debian 12's."""
 
 import os
 import subprocess

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fails where an include or an import runs against the house's layers:
+"""Fails where an include or an import runs against the layers:
 
     common <- linalg, symmetric, ldpc, mimo, fdtd <- runtime <- blocks
         <- python <- examples, apps, bench
 
-Kernel folders may use each other, but not in a circle. GNU Radio and pmt are unknown to
-lib/kernels and to the public headers of the kernels. CUDA's headers, and *.cuh, stand
-only in *.cu and *.cuh, the CUDA files of lib/kernels/common, lib/runtime, the benchmarks of
-flowgraphs, and the examples in C++, which bring a stream of their own.
+Kernel folders may use each other, but not in a circle. lib/kernels and the kernels' public
+headers may not include GNU Radio or pmt. Only these may include CUDA's headers and *.cuh:
+*.cu, *.cuh, the CUDA files of lib/kernels/common, lib/runtime, bench/streams, examples/cpp.
 """
 
 import ast
@@ -82,10 +81,10 @@ def may_see_cuda(path):
     )
 
 
-def problems_of_includes(house, path, uses):
-    layer, folder = house.room(path)
-    for target in INCLUDE.findall((house.root / path).read_text(errors="replace")):
-        found = house.resolve(path, target)
+def problems_of_includes(repository, path, uses):
+    layer, folder = repository.room(path)
+    for target in INCLUDE.findall((repository.root / path).read_text(errors="replace")):
+        found = repository.resolve(path, target)
         if found is None and target.startswith(
             ("gnuradio/cudaphy/", "kernels/", "runtime/", "blocks/", "bench/")
         ):
@@ -95,7 +94,7 @@ def problems_of_includes(house, path, uses):
         elif found is None and GNU_RADIO.match(target) and layer in ("common", "kernels"):
             yield f"{path}: a kernel includes GNU Radio's {target}"
         elif found is not None:
-            other, other_folder = house.room(found)
+            other, other_folder = repository.room(found)
             if RANKS[other] > RANKS[layer]:
                 yield f"{path}: {layer} includes {target} of {other}"
             elif found.suffix == ".cuh" and not may_see_cuda(path):
@@ -128,25 +127,25 @@ def modules_of(path):
             yield from (f"{module}.{alias.name}".strip(".") for alias in node.names)
 
 
-def problems_of_imports(house, path, programs):
-    if house.room(path)[0] == "python":
-        for module in modules_of(house.root / path):
+def problems_of_imports(repository, path, programs):
+    if repository.room(path)[0] == "python":
+        for module in modules_of(repository.root / path):
             if module.split(".")[0] in programs:
                 yield f"{path}: python imports {module} of examples or apps"
 
 
 def problems(root):
     """What is wrong in the tree at root, and how many files were read."""
-    house = Tree(root)
+    repository = Tree(root)
     programs = {"examples", "apps", "bench"}
-    programs |= {p.stem for p in house.files if p.parts[0] in ("examples", "apps")}
+    programs |= {p.stem for p in repository.files if p.parts[0] in ("examples", "apps")}
     uses, wrong = {}, []
-    for path in house.files:
+    for path in repository.files:
         if path.suffix == ".py":
-            wrong += problems_of_imports(house, path, programs)
+            wrong += problems_of_imports(repository, path, programs)
         elif path.parts[0] != "cmake":
-            wrong += problems_of_includes(house, path, uses)
-    return wrong + list(problems_of_circles(uses)), len(house.files)
+            wrong += problems_of_includes(repository, path, uses)
+    return wrong + list(problems_of_circles(uses)), len(repository.files)
 
 
 if __name__ == "__main__":

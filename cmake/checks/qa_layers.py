@@ -67,8 +67,8 @@ class qa_layers(unittest.TestCase):
         self.assertEqual(problems_with({}), [])
 
     def test_this_tree_has_every_layer(self):
-        house = layers.Tree(layers.tree.ROOT)
-        found = {house.room(path)[0] for path in house.files}
+        repository = layers.Tree(layers.tree.ROOT)
+        found = {repository.room(path)[0] for path in repository.files}
         self.assertEqual(set(layers.RANKS), found)
 
     def test_an_include_that_runs_back(self):
