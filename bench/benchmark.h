@@ -3,6 +3,7 @@
 
 // What the benchmarks share.
 
+#include "bench/records.h"
 #include "kernels/common/timing.h"
 #include <algorithm>
 #include <cstdio>

@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/fdtd_grid.h>
 #include <gnuradio/cudaphy/kernels/fdtd_stepper.h>
+#include <limits>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -92,7 +94,10 @@ struct lines {
     const char* name;
     double cells, state_bytes, bandwidth;
 
-    void print(const char* how, double seconds, double matrix_bytes) const
+    void print(const char* how,
+               double seconds,
+               double matrix_bytes,
+               bool is_peer = false) const
     {
         const double bound = (state_bytes + matrix_bytes) / bandwidth;
         std::printf("%-10s %-16s %-15s %11.3f %10.3f %10.1f %11.3f %8.0f %%\n",
@@ -104,6 +109,22 @@ struct lines {
                     1e-6 * matrix_bytes,
                     1e6 * bound,
                     100 * bound / seconds);
+        const benchmarks::compared moved{ 1e6 * bound,
+                                          "the state's and the matrices' bytes at a "
+                                          "copy's bandwidth" };
+        const auto what =
+            name_of(q.where()) + ", " + name + (is_peer ? "" : std::string(", ") + how);
+        if (is_peer) {
+            benchmarks::record(
+                { "FDTD",
+                  what,
+                  std::numeric_limits<double>::quiet_NaN(),
+                  "us a step",
+                  {},
+                  { 1e6 * seconds, how, benchmarks::sparse_peer_version(q.where()) } });
+        } else {
+            benchmarks::record({ "FDTD", what, 1e6 * seconds, "us a step", moved });
+        }
     }
 };
 
@@ -130,7 +151,8 @@ void measure_cusparse(queue& q,
                                                         each->run();
                                                     }
                                                 }),
-                   bytes);
+                   bytes,
+                   true);
     }
 }
 #endif
@@ -157,7 +179,8 @@ void measure_scipy(queue& q,
                                            state.data() + system.updates[u].first);
                        }
                    }),
-               bytes);
+               bytes,
+               true);
 }
 
 void measure(queue& q,

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/sparse_product.h>
+#include <limits>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -101,6 +103,7 @@ matrix curl(int64_t cells)
 
 struct table {
     queue& q;
+    const char* what;
     const matrix& a;
     double
         bandwidth; //!< of a copy, bytes a second, of as many bytes as the product moves
@@ -108,7 +111,11 @@ struct table {
 
 //! One product's row: y += A x, queued one behind another, the bound being the matrix and
 //! x once, y once in and once out.
-void print_row(const table& t, const char* name, size_t matrix_bytes, double seconds)
+void print_row(const table& t,
+               const char* name,
+               size_t matrix_bytes,
+               double seconds,
+               bool is_peer = false)
 {
     const double bytes =
         double(matrix_bytes) + sizeof(float) * double(t.a.columns + 2 * t.a.rows);
@@ -122,13 +129,32 @@ void print_row(const table& t, const char* name, size_t matrix_bytes, double sec
                 2e-9 * t.a.entries() / seconds,
                 1e6 * bound,
                 100 * bound / seconds);
+    const auto what =
+        name_of(t.q.where()) + ", " + t.what + ", n = " + std::to_string(t.a.rows);
+    if (is_peer) {
+        benchmarks::record(
+            { "Sparse product",
+              what,
+              std::numeric_limits<double>::quiet_NaN(),
+              "us",
+              {},
+              { 1e6 * seconds, name, benchmarks::sparse_peer_version(t.q.where()) } });
+    } else {
+        benchmarks::record({ "Sparse product",
+                             what + ", " + name,
+                             1e6 * seconds,
+                             "us",
+                             { 1e6 * bound, "bytes at a copy's bandwidth" } });
+    }
 }
 
 void measure(queue& q, const char* what, const matrix& a, bool small)
 {
     const size_t bytes = a.entries() * 8 + 12 * size_t(a.rows);
     // What fits the caches is compared with a copy that does, too.
-    const table t{ q, a, benchmarks::copy_bandwidth(q, small ? bytes / 2 : 1 << 29) };
+    const table t{
+        q, what, a, benchmarks::copy_bandwidth(q, small ? bytes / 2 : 1 << 29)
+    };
     std::printf("\n%s: n = %lld, %lld entries; a copy moves %.1f GB/s\n"
                 "%-10s %-22s %10s %8s %10s %8s %9s %9s\n",
                 what,
@@ -170,7 +196,7 @@ void measure(queue& q, const char* what, const matrix& a, bool small)
 #ifdef CUDAPHY_HAVE_CUDA
         if (q.where() == backend::cuda) {
             print_row(t,
-                      ("  in a CUDA graph: " + name_of(format).substr(0, 3)).c_str(),
+                      (name_of(format) + ", graph").c_str(),
                       product->matrix_bytes(),
                       benchmarks::seconds_in_graph(q, run));
         }
@@ -181,7 +207,8 @@ void measure(queue& q, const char* what, const matrix& a, bool small)
         print_row(t,
                   "scipy's loop, one core",
                   peer.matrix_bytes(),
-                  benchmarks::seconds_per_call(q, [&] { peer.run(x.data(), y.data()); }));
+                  benchmarks::seconds_per_call(q, [&] { peer.run(x.data(), y.data()); }),
+                  true);
     }
 #ifdef CUDAPHY_HAVE_CUSPARSE
     if (q.where() == backend::cuda) {
@@ -190,7 +217,8 @@ void measure(queue& q, const char* what, const matrix& a, bool small)
             print_row(t,
                       sliced ? "cuSPARSE SELL, graph" : "cuSPARSE CSR, graph",
                       peer.matrix_bytes(),
-                      benchmarks::seconds_in_graph(q, [&] { peer.run(); }));
+                      benchmarks::seconds_in_graph(q, [&] { peer.run(); }),
+                      true);
         }
     }
 #endif

@@ -3,8 +3,10 @@
 
 // What the benchmarks of sparse products and of the stepper measure on a CPU beside ours.
 
+#include "bench/records.h"
 #include <algorithm>
 #include <cstdlib>
+#include <gnuradio/cudaphy/kernels/backend.h>
 #include <gnuradio/cudaphy/kernels/sparse_matrix.h>
 #include <memory>
 #include <string>
@@ -31,6 +33,12 @@ inline std::unique_ptr<tbb::global_control> take_cores(int& argc, char** argv)
     }
     argc = kept;
     return limit;
+}
+
+//! Of cuSPARSE or, on a CPU, of the loop that stands below.
+inline std::string sparse_peer_version(backend where)
+{
+    return where == backend::cuda ? cuda_version() : "scipy's csr_matvec, compiled here";
 }
 
 //! y += A x as scipy.sparse does it, on one core: csr_matvec() of its sparsetools/csr.h,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bench/benchmark.h"
+#include "bench/ldpc/bench_ldpc_cases.h"
 #include "bench/ldpc/bench_ldpc_words.h"
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/ldpc_mixed_decoder.h>
@@ -7,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
 #include <tbb/global_control.h>
 #ifdef CUDAPHY_HAVE_CUDA
 #include "bench/ldpc/bench_ldpc_cuda.h"
@@ -15,95 +17,9 @@
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
-using benchmarks::received_words;
+using benchmarks::bench_case, benchmarks::cases, benchmarks::received_words;
 
 namespace {
-
-//! What others reach, of information Gbit/s or of us for one word, with the source in
-//! print_peers(); nullptr where no figure is known.
-struct peers {
-    const char* cuda;
-    const char* cpu; //!< of one core
-    const char* cuda_alone;
-    const char* cpu_alone;
-};
-
-struct bench_case {
-    ldpc_code::sptr code;
-    int iterations;
-    double eb_n0;       //!< dB, at which all iterations are run
-    double early_eb_n0; //!< dB, at which about a word in a hundred fails
-    double steps;       //!< int8 LLRs in a unit of LLR
-    peers others;
-};
-
-std::vector<bench_case> cases()
-{
-    const char* none = nullptr;
-    return {
-        { ldpc_code::nr5g(1, 384, 46),
-          10,
-          0.995,
-          0.79,
-          8,
-          { "12.5 [1]", "0.025 [3] 0.047 [4]", "183 [1]", "341 [3]" } },
-        { ldpc_code::nr5g(1, 384, 24),
-          10,
-          1.53,
-          1.36,
-          8,
-          { "19.2 [1]", none, none, none } },
-        { ldpc_code::nr5g(1, 384, 4),
-          10,
-          4.24,
-          4.35,
-          4,
-          { "53.8 [1]", "0.136 [3] 0.268 [4]", "46 [1]", "66 [3]" } },
-        { ldpc_code::nr5g(2, 384, 42),
-          10,
-          0.80,
-          0.57,
-          8,
-          { "9.0 [1]", "0.016 [3]", none, none } },
-        { ldpc_code::nr5g(2, 384, 12),
-          10,
-          1.56,
-          1.47,
-          8,
-          { "22.3 [1]", none, none, none } },
-        { ldpc_code::wifi(1944, "1/2"),
-          10,
-          2.0,
-          1.76,
-          8,
-          { "0.83 [2]", "0.143 [4] 0.0001 [6]", none, none } },
-        { ldpc_code::wifi(1944, "5/6"), 10, 4.0, 3.58, 4, { none, none, none, none } },
-        { ldpc_code::regular(), 10, 3.0, 2.25, 8, { none, none, none, none } },
-        { ldpc_code::dvbs2("normal", "1/2"),
-          20,
-          1.1,
-          1.1,
-          8,
-          { none, "0.033 [4] 0.062 [5]", none, none } },
-    };
-}
-
-void print_peers()
-{
-    std::printf(
-        "\nPeers, information Gbit/s with all iterations, or us for one codeword:\n"
-        "[1] NVIDIA's open cuPHY kernel (release 26-1) on an H200, half precision, two\n"
-        "    codewords a block, kernel alone, 2112 codewords (4224 at rate .917); one: a "
-        "pair\n"
-        "[2] GPU BCH+LDPC (HPEC 2017), GTX Titan X, flooding, float32\n"
-        "[3] srsRAN 25.10, int8, AVX-512, one codeword a call, one Zen 5 core\n"
-        "[4] AFF3CT 3.0.2, 16 bit, AVX-512, 32 codewords at once, one Zen 5 core\n"
-        "[5] xdsopl/LDPC, int8, AVX2, 32 codewords, early stop (15.7 iterations at 1.3 "
-        "dB),\n"
-        "    one Zen 5 core\n"
-        "[6] GNU Radio 3.10.5 gr-fec ldpc_decoder, one Zen 5 core: 0.07 to 0.11 "
-        "Mbit/s\n");
-}
 
 //! Lane instructions that an edge takes at least: in float32 load, subtract, magnitude,
 //! two minima and a maximum, add, store; in int8 half of four, with two codewords' edges
@@ -266,8 +182,12 @@ void line(const bench_case& what, bool in_int8, const Measure& measure)
     }
 }
 
-void throughput(
-    queue& q, const bench_case& what, bool early, bool in_int8, double bandwidth)
+void throughput(queue& q,
+                const bench_case& what,
+                bool early,
+                bool in_int8,
+                double bandwidth,
+                const char* cores)
 {
     line(what, in_int8, [&] {
         const size_t words = batch_for(q.where(), *what.code);
@@ -291,6 +211,17 @@ void throughput(
             early ? what.early_eb_n0 : what.eb_n0,
             decoder.block_error_rate(),
             or_dash(q.where() == backend::cuda ? what.others.cuda : what.others.cpu));
+        const double information = 1e-9 * words * what.code->k();
+        benchmarks::record({ "LDPC decoder",
+                             name_of(q.where()) + cores + ", " + what.code->name() +
+                                 (in_int8 ? ", int8" : ", float32") +
+                                 (early ? ", early stop" : ", all iterations"),
+                             information / seconds,
+                             "Gb/s",
+                             { information / bound,
+                               arithmetic * bandwidth > decoder.bytes()
+                                   ? "instructions of the edges"
+                                   : "bytes at a copy's bandwidth" } });
     });
 }
 
@@ -315,7 +246,7 @@ void throughputs(queue& q, bool early, double bandwidth, const char* cores)
                 "peers, all iterations");
     for (const auto& what : cases()) {
         for (const bool in_int8 : { true, false }) {
-            throughput(q, what, early, in_int8, bandwidth);
+            throughput(q, what, early, in_int8, bandwidth, cores);
         }
     }
 }
@@ -335,13 +266,20 @@ void latencies(queue& q)
         for (const bool in_int8 : { true, false }) {
             line(what, in_int8, [&] {
                 measured_decoder decoder(q, what, false, in_int8, 1);
-                std::printf("%12.1f ", 1e6 * decoder.latency());
+                const double waited = decoder.latency();
+                std::printf("%12.1f ", 1e6 * waited);
+                const auto alone = name_of(q.where()) + ", " + what.code->name() +
+                                   (in_int8 ? ", int8" : ", float32") + ", one codeword";
+                benchmarks::record(
+                    { "LDPC decoder", alone + " with the wait", 1e6 * waited, "us" });
 #ifdef CUDAPHY_HAVE_CUDA
                 if (q.where() == backend::cuda) {
                     const double within =
                         benchmarks::seconds_within_graph(q, [&] { decoder.run(); });
                     std::printf(
                         "%12.1f  %s\n", 1e6 * within, or_dash(what.others.cuda_alone));
+                    benchmarks::record(
+                        { "LDPC decoder", alone + " in a graph", 1e6 * within, "us" });
                     return;
                 }
 #endif
@@ -413,14 +351,24 @@ void mixtures(queue& q)
                            }
                        });
             };
+            const double apart = us(one_by_one, false),
+                         apart_waited = us(one_by_one, true);
+            const double joint = us(together, false), joint_waited = us(together, true);
             std::printf("%-30s %10zu %12.1f %10.1f %9.1f %10.1f %10d\n",
                         what.name,
                         words,
-                        us(one_by_one, false),
-                        us(one_by_one, true),
-                        us(together, false),
-                        us(together, true),
+                        apart,
+                        apart_waited,
+                        joint,
+                        joint_waited,
                         mixed->launches(numbers));
+            benchmarks::record({ "LDPC decoder",
+                                 name_of(q.where()) + ", " + what.name + ", " +
+                                     std::to_string(words) + " words of each",
+                                 joint,
+                                 "us",
+                                 {},
+                                 { apart, "a launch for each code" } });
         }
     }
 }
@@ -484,6 +432,12 @@ void host_to_host(int device)
                             1e6 * seconds,
                             1e-9 * words * what.code->k() / seconds,
                             1e-9 * lanes[0]->decoder.llr_bytes() / seconds);
+                benchmarks::record({ "LDPC decoder",
+                                     "cuda, " + what.code->name() +
+                                         (in_int8 ? ", int8" : ", float32") +
+                                         ", host to host",
+                                     1e-9 * words * what.code->k() / seconds,
+                                     "Gb/s" });
             });
         }
     }
@@ -557,7 +511,7 @@ int main(int argc, char** argv)
         "the bandwidth of a copy. BLER is counted in the timed words.\n",
         instructions_an_edge(true),
         instructions_an_edge(false));
-    print_peers();
+    benchmarks::print_peers();
     for (const backend where : measured) {
         measure(where, sections);
     }

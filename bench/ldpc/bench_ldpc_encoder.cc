@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -58,6 +59,16 @@ void measure(queue& q,
                 100 * bound / seconds,
                 1e6 * alone,
                 plan_seconds);
+    const double information = 1e-9 * batch * code->k();
+    const std::string what = name_of(q.where()) + ", " + code->name();
+    benchmarks::record({ "LDPC encoder",
+                         what + (packed ? ", packed" : ", bytes"),
+                         information / seconds,
+                         "Gb/s",
+                         { information / bound, "bytes at a copy's bandwidth" } });
+    if (packed) {
+        benchmarks::record({ "LDPC encoder", what + ", one word", 1e6 * alone, "us" });
+    }
 }
 
 } // namespace

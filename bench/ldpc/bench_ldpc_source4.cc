@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <functional>
 #include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
+#include <string>
 #include <tbb/global_control.h>
 #include <thread>
 #ifdef CUDAPHY_HAVE_CUDA
@@ -322,6 +323,13 @@ private:
                     d_serial->seconds / out.seconds,
                     source,
                     double(out.iterations) / all_frames);
+        benchmarks::record(
+            { "LDPC decoding split between CPU and GPU",
+              std::string(where) + ", " + std::to_string(at_once) + " at once",
+              1e6 * out.seconds / all_frames,
+              "us a frame",
+              {},
+              { 1e6 * d_serial->seconds / all_frames, "serial CPU" } });
         expect(out.hard.empty() ||
                    (out.hard == d_serial->hard && out.iterations == d_serial->iterations),
                "other decisions than the serial program's");

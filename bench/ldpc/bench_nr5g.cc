@@ -2,6 +2,8 @@
 #include "bench/benchmark.h"
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/nr5g.h>
+#include <string>
+#include <utility>
 
 // What one core does around the LDPC codes of 5G NR: it must not be what the decoder
 // waits for.
@@ -42,12 +44,22 @@ int main()
             std::vector<uint8_t> word(matcher.soft_bits(), 1), out(coded);
             const double match = coded / benchmarks::seconds_per_call(
                                              *q, [&] { matcher.match(word, out); });
-            std::printf("%-9d %-8d %20.2f %20.2f %20.2f\n",
-                        order,
-                        version,
-                        1e-9 * recovered_a_second<int8_t>(*q, matcher),
-                        1e-9 * recovered_a_second<float>(*q, matcher),
-                        1e-9 * match);
+            const std::pair<const char*, double> rates[]{
+                { "recover int8", 1e-9 * recovered_a_second<int8_t>(*q, matcher) },
+                { "recover float", 1e-9 * recovered_a_second<float>(*q, matcher) },
+                { "match", 1e-9 * match }
+            };
+            std::printf("%-9d %-8d", order, version);
+            for (const auto& [what, rate] : rates) {
+                std::printf(" %20.2f", rate);
+                benchmarks::record({ "5G NR rate matching",
+                                     std::string(what) + ", order " +
+                                         std::to_string(order) + ", version " +
+                                         std::to_string(version),
+                                     rate,
+                                     "G/s" });
+            }
+            std::printf("\n");
         }
     }
     std::vector<uint8_t> from(coded, 1), to(coded);
@@ -62,4 +74,5 @@ int main()
                 1e-9 * copy,
                 1e-9 * check,
                 sum == 1 ? " " : "");
+    benchmarks::record({ "5G NR rate matching", "CRC 24B", 1e-9 * check, "Gb/s" });
 }

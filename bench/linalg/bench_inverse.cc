@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <string>
 #ifdef CUDAPHY_HAVE_CUDA
 #include "bench/linalg/bench_inverse_cuda.h"
 #endif
@@ -173,6 +174,14 @@ void measure_small(queue& q, double bandwidth)
                           cell("%.1f", 1e9 * busy / batch),
                           us(2.0 * sizeof(complex64) * order * order * batch / bandwidth),
                           cell("%.2f %%", 100 * whole / 500e-6) });
+            benchmarks::record({ "Batched inverse",
+                                 name_of(q.where()) + ", complex64, " +
+                                     std::to_string(order) + " x " +
+                                     std::to_string(order) + ", full, " +
+                                     std::to_string(batch) + " alone",
+                                 1e6 * whole,
+                                 "us",
+                                 { 500, "a sub-frame's 500 us" } });
         }
     }
 #ifdef CUDAPHY_HAVE_CUDA
@@ -203,16 +212,31 @@ void measure_small(queue& q, double bandwidth)
         for (const size_t batch : { 300, 600, 900, 1200 }) {
             candidates<complex64> c(q, order, batch);
             std::vector<std::string> cells{ cell("%.0f", order), cell("%.0f", batch) };
+            double ours = none;
             for (const auto algorithm :
                  { inverse_algorithm::fastest, inverse_algorithm::patent }) {
                 cells.push_back(us(c.ours(pivoting::full, algorithm, one)));
-                cells.push_back(us(c.ours(pivoting::full, algorithm, graph)));
+                const double within = c.ours(pivoting::full, algorithm, graph);
+                cells.push_back(us(within));
+                if (algorithm == inverse_algorithm::fastest) {
+                    ours = within;
+                }
             }
+            const double matinv = c.matinv(graph);
             cells.push_back(us(c.matinv(one)));
-            cells.push_back(us(c.matinv(graph)));
+            cells.push_back(us(matinv));
             cells.push_back(us(c.getrf_getri(one)));
             cells.push_back(us(c.getrf_getri(graph)));
             print_cells(cells);
+            benchmarks::record(
+                { "Batched inverse",
+                  "cuda, complex64, " + std::to_string(order) + " x " +
+                      std::to_string(order) + ", full, " + std::to_string(batch) +
+                      " in a graph",
+                  1e6 * ours,
+                  "us",
+                  {},
+                  { 1e6 * matinv, "cuBLAS matinvBatched", benchmarks::cuda_version() } });
         }
     }
 #endif
@@ -265,6 +289,19 @@ void measure_large(queue& q,
                           us(matinv),
                           us(getrf_getri),
                           cell("%.1f x", std::fmin(matinv, getrf_getri) / ours) });
+            const double matrices = 1e-6 * batch;
+            benchmarks::record(
+                { "Batched inverse",
+                  name_of(q.where()) + ", " + name_of_type(T()) + ", " +
+                      std::to_string(order) + " x " + std::to_string(order) +
+                      (pivot == pivoting::full ? ", full" : ", partial"),
+                  matrices / ours,
+                  "M/s",
+                  { matrices / bound, "bytes at a copy's bandwidth" },
+                  { matrices / std::fmin(matinv, getrf_getri),
+                    matinv < getrf_getri ? "cuBLAS matinvBatched"
+                                         : "cuBLAS getrfBatched + getriBatched",
+                    benchmarks::cuda_version() } });
         }
     }
 }

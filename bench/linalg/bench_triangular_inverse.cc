@@ -8,7 +8,9 @@
 #endif
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
+#include <limits>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -48,11 +50,22 @@ void measure(queue& q, int order, size_t batch, double bandwidth)
                     1e-6 * batch / queued,
                     1e6 * bound,
                     100.0 * bound / queued);
+        return queued;
+    };
+    const double matrices = 1e-6 * batch;
+    const auto case_of = [&](const std::string& name) {
+        return name_of(q.where()) + ", float, order " + std::to_string(order) + ", " +
+               std::to_string(batch) + " matrices, " + name;
     };
     const auto own_row = [&](const char* name, triangular_algorithm algorithm) {
         const auto plan = triangular_inverse<float>::make(
             { order, true, false, algorithm }, q.where(), q.device());
-        row(name, [&] { plan->run(a, x, status, q); });
+        const double seconds = row(name, [&] { plan->run(a, x, status, q); });
+        benchmarks::record({ "Triangular inverse",
+                             case_of(name),
+                             matrices / seconds,
+                             "M/s",
+                             { matrices / bound, "bytes at a copy's bandwidth" } });
     };
     if (q.where() != backend::cuda) {
         own_row("substitution", triangular_algorithm::fastest);
@@ -63,7 +76,14 @@ void measure(queue& q, int order, size_t batch, double bandwidth)
     own_row("columns", triangular_algorithm::columns);
 #ifdef CUDAPHY_HAVE_CUBLAS
     benchmarks::cublas_triangular_inverse peer(q, order, a, x);
-    row("strsmBatched", [&] { peer.solve(); });
+    const double seconds = row("strsmBatched", [&] { peer.solve(); });
+    benchmarks::record(
+        { "Triangular inverse",
+          case_of("fastest"),
+          std::numeric_limits<double>::quiet_NaN(),
+          "M/s",
+          {},
+          { matrices / seconds, "cuBLAS strsmBatched", benchmarks::cuda_version() } });
 #endif
 }
 

@@ -4,6 +4,7 @@
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
 #include <gnuradio/cudaphy/kernels/triangular_solve.h>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -48,6 +49,14 @@ void row(queue& q,
                 1e-9 * batch * operations / queued,
                 1e6 * batch * bytes / bandwidth,
                 100 * batch * bytes / bandwidth / queued);
+    benchmarks::record(
+        { "Triangular solve",
+          name_of(q.where()) + ", float, " + what + ", order " + std::to_string(order) +
+              ", " + std::to_string(columns) + " columns, " + std::to_string(batch) +
+              " systems",
+          1e-9 * batch * operations / queued,
+          "Gflop/s",
+          { 1e-9 * operations * bandwidth / bytes, "bytes at a copy's bandwidth" } });
 }
 
 void measure_inverse(queue& q, int n, size_t batch, double bandwidth)

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/equalizer.h>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -59,6 +60,15 @@ void measure(queue& q, const equalizer::parameters& p, size_t count, double band
                 1e-9 * vectors / seconds,
                 1e6 * bound,
                 100.0 * bound / seconds);
+    benchmarks::record({ "MIMO equalizer",
+                         name_of(q.where()) + ", " + std::to_string(nr) + " x " +
+                             std::to_string(nt) +
+                             (p.method == detector::mmse ? ", mmse, " : ", zf, ") +
+                             std::to_string(p.symbols) + " a matrix, " +
+                             std::to_string(matrices) + " matrices",
+                         1e-9 * vectors / seconds,
+                         "G vectors/s",
+                         { 1e-9 * vectors / bound, "bytes at a copy's bandwidth" } });
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <gnuradio/cudaphy/kernels/machine.h>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -101,6 +102,17 @@ void measure(queue& q,
                 1e6 * moving,
                 1e6 * computing,
                 100.0 * std::max(moving, computing) / seconds);
+    benchmarks::record(
+        { "Soft demapper",
+          name_of(q.where()) + ", " + p.points.name +
+              (p.max_log ? ", max-log" : ", exact") +
+              (sizeof(T) == 1 ? ", int8, " : ", float, ") +
+              std::to_string(std::lround(decibels)) + " dB, " + std::to_string(count) +
+              " symbols",
+          1e-9 * count / seconds,
+          "G symbols/s",
+          { 1e-9 * count / std::max(moving, computing),
+            moving > computing ? "bytes at a copy's bandwidth" : "operations" } });
 }
 
 } // namespace

@@ -5,8 +5,10 @@
 #include "bench/benchmark.h"
 #include "kernels/receiver/mimo_receiver_testing.h"
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <string>
 #include <tbb/global_control.h>
 
 using namespace gr::cudaphy;
@@ -221,6 +223,7 @@ void measure(queue& q,
              const std::vector<complex64>& received,
              size_t slots,
              double bandwidth,
+             const std::string& at,
              const char* cores = "")
 {
     measurement one(q, p, received, slots);
@@ -241,6 +244,14 @@ void measure(queue& q,
                 1e6 * alone[3] / slots,
                 failed,
                 iterations);
+    benchmarks::record({ "MIMO receiver",
+                         name_of(q.where()) + cores + ", " + std::to_string(slots) +
+                             " slots a call, " + at,
+                         1e6 * seconds / slots,
+                         "us a slot",
+                         { 1e6 * one.bytes() / bandwidth / slots,
+                           "tones in and bits out at a copy's bandwidth" },
+                         { 1e6 * chain / slots, "the kernels one by one" } });
 }
 
 //! Slots at so many dB of a layer's SNR, eight different ones over and over.
@@ -272,9 +283,10 @@ void measure_at(double snr_db,
         batches = { 1 };
     }
     const auto sent = slots_at(p, words, batches.back(), snr_db);
-    std::printf("%.0f dB\n", snr_db);
+    const auto at = std::to_string(std::lround(snr_db)) + " dB";
+    std::printf("%s\n", at.c_str());
     for (const size_t slots : batches) {
-        measure(q, p, sent, slots, bandwidth);
+        measure(q, p, sent, slots, bandwidth, at);
     }
     measurement one(q, p, sent, 1);
     const auto [median, late] = one.latency(sent);
@@ -283,11 +295,15 @@ void measure_at(double snr_db,
                 name_of(q.where()).c_str(),
                 1e6 * median,
                 1e6 * late);
+    const auto alone = name_of(q.where()) + ", one slot from host to host, " + at;
+    benchmarks::record({ "MIMO receiver", alone + ", median", 1e6 * median, "us" });
+    benchmarks::record({ "MIMO receiver", alone + ", 99 %", 1e6 * late, "us" });
     if (q.where() == backend::cpu) {
-        const tbb::global_control alone(tbb::global_control::max_allowed_parallelism, 1);
+        const tbb::global_control one_core(tbb::global_control::max_allowed_parallelism,
+                                           1);
         by_core_time = true;
         for (const size_t slots : batches) {
-            measure(q, p, sent, slots, bandwidth, ", 1 core");
+            measure(q, p, sent, slots, bandwidth, at, ", 1 core");
         }
         by_core_time = false;
     }

@@ -6,6 +6,7 @@
 #include "bench/streams/benchmark_turns.h"
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <gnuradio/cudaphy/kernels/backend.h>
@@ -234,6 +235,11 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
         if (bound > 0) {
             std::printf(" %6.0f %%", 100 * bytes / bound);
         }
+        record({ "Flowgraphs",
+                 chains[c].name + content.name() + batch_name(max_batch),
+                 1e-9 * bytes,
+                 "GB/s",
+                 { bound > 0 ? 1e-9 * bound : std::nan(""), "copies both ways" } });
         if (c == three_through_host) {
             std::printf("   on the device %.2f x", median(rates[three_on_device]) / rate);
         }
@@ -282,6 +288,13 @@ void print_between_copies(const benchmark& runs,
         max_batch,
         name(small_behind));
     print_gain(found.gains);
+    record({ "Flowgraphs",
+             std::string("between Copy blocks, rings ") + name(small_before) + ", " +
+                 name(small_behind) + content.name() + batch_name(max_batch),
+             1e-6 * median(found.rates[1]),
+             "M/s",
+             {},
+             { 1e-6 * median(found.rates[0]), "streams through the host" } });
     constexpr std::array<const char*, 2> names{ "through the host", "on the device" };
     for (int which = 0; which < 2; ++which) {
         std::printf("  %-32s %8.2f M/s, the first Copy's thread at work %.0f %% of the "
@@ -311,6 +324,12 @@ void print_branches(const benchmark& runs,
                 1e-6 * median(together),
                 median(together) / median(alone),
                 1e-6 * median(alone));
+    record({ "Flowgraphs",
+             name + " on each of " + std::to_string(count) + " GPUs",
+             1e-6 * median(together),
+             "M/s",
+             {},
+             { 1e-6 * median(alone), "one GPU" } });
 }
 
 //! Soft Demapper and LDPC Decoder, whose rate tags on each word limit.
@@ -409,6 +428,11 @@ void print_latencies(const benchmark& runs, const matrices& content, int max_bat
                     1e6 * quantile(took[c], 0.9),
                     1e6 * quantile(took[c], 0.99));
         std::printf("\n");
+        record({ "Flowgraphs",
+                 std::string("a packet alone, ") + chains[c].name + content.name() +
+                     batch_name(max_batch),
+                 1e6 * median(took[c]),
+                 "us" });
     }
     std::printf("  the device's of the host's ");
     print_gain(ratios);

@@ -145,7 +145,7 @@ void print_row(const char* what,
         return;
     }
     std::printf("%-44s", what);
-    benchmarks::print_quantiles(us);
+    benchmarks::print_quantiles(what, us);
 }
 
 //! How the flowgraph's threads are scheduled.

@@ -12,6 +12,7 @@
 #include <gnuradio/cudaphy/runtime/block_statistics.h>
 #include <gnuradio/cudaphy/soft_demapper.h>
 #include <gnuradio/logger.h>
+#include <string>
 
 // bench_receiver_streams [BACKEND [SLOTS [SECONDS [PAIRS]]]]
 //
@@ -194,6 +195,12 @@ try {
                 1e-6 * median(found.rates[0]),
                 1e-6 * median(found.rates[1]));
     print_gain(found.gains);
+    record({ "Flowgraphs",
+             "the receiver in four blocks, " + std::to_string(slots) + " slots a launch",
+             1e-6 * median(found.rates[1]),
+             "M codewords/s",
+             {},
+             { 1e-6 * median(found.rates[0]), "MIMO Receiver" } });
     return 0;
 } catch (const std::exception& problem) {
     std::fprintf(stderr, "%s\n", problem.what());

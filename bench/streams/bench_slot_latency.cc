@@ -130,7 +130,7 @@ void measure(const std::string& what,
         return;
     }
     std::printf("%-22s %9d", what.c_str(), count - warm_up);
-    benchmarks::print_quantiles(us);
+    benchmarks::print_quantiles("one slot alone, " + what, us);
 }
 
 } // namespace

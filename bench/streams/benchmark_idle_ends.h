@@ -15,6 +15,7 @@
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,11 @@ struct content {
     std::vector<gr_complex> elements;
 };
 
+inline std::string batch_name(int max_batch)
+{
+    return max_batch ? "max_batch " + std::to_string(max_batch) : "automatic batch";
+}
+
 //! Some matrices that are far from singular, and so are their inverses.
 struct matrices : content {
     explicit matrices(int n)
@@ -50,6 +56,11 @@ struct matrices : content {
             const float diagonal = within % (n + 1) == 0 ? 4 * std::sqrt(float(n)) : 0;
             elements[i] = { normal(engine) + diagonal, normal(engine) };
         }
+    }
+    //! For a record, between what it is of and its batches.
+    std::string name() const
+    {
+        return ", " + std::to_string(order) + " x " + std::to_string(order) + ", ";
     }
     //! Whether `got` is the inverse of the first one.
     bool is_first_result(const void* first) const override

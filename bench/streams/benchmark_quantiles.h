@@ -3,9 +3,11 @@
 
 // What the benchmarks of latency share.
 
+#include "bench/records.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,9 +39,11 @@ inline void print_quantile_heads()
     std::printf(" %9s %9s %9s %9s\n", "median", "90 %", "99 %", "most");
 }
 
-//! The end of a row under these heads.
-inline void print_quantiles(const std::vector<double>& values)
+//! The end of a row under these heads, of what `what` names, in us.
+inline void print_quantiles(const std::string& what, const std::vector<double>& values)
 {
+    record({ "Flowgraphs", what + ", median", quantile(values, 0.5), "us" });
+    record({ "Flowgraphs", what + ", 99 %", quantile(values, 0.99), "us" });
     for (const double q : { 0.5, 0.9, 0.99, 1.0 }) {
         std::printf(" %9.1f", quantile(values, q));
     }

@@ -5,7 +5,9 @@
 #endif
 #include <gnuradio/cudaphy/kernels/inverse_update.h>
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
+#include <limits>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -85,6 +87,13 @@ private:
             plan->run(a, { x, status }, workspace, d_queue);
         });
         row(name, seconds, status.to_host()[0]);
+        benchmarks::record({ "Symmetric inverse", case_of(name), 1e3 * seconds, "ms" });
+    }
+
+    std::string case_of(const std::string& name) const
+    {
+        return name_of(d_queue.where()) + ", " + d_type + ", order " + std::to_string(n) +
+               ", " + std::to_string(d_batch) + " at once, " + name;
     }
 
     template <typename Run>
@@ -108,6 +117,14 @@ private:
             best = std::min(best, took.count());
         }
         row(name, best, info);
+#ifdef CUDAPHY_HAVE_OPENBLAS
+        benchmarks::record({ "Symmetric inverse",
+                             case_of(diagonal > 0 ? "definite" : "indefinite"),
+                             std::numeric_limits<double>::quiet_NaN(),
+                             "ms",
+                             {},
+                             { 1e3 * best, name, openblas_get_config() } });
+#endif
     }
 
     void row(const char* name, double seconds, int status)
@@ -153,6 +170,12 @@ void measure_update(queue& q, int n)
                 1e3 * seconds,
                 1e3 * bound,
                 100 * bound / seconds);
+    benchmarks::record(
+        { "Symmetric inverse",
+          name_of(q.where()) + ", float, update of rank 1, order " + std::to_string(n),
+          1e6 * seconds,
+          "us",
+          { 1e6 * bound, "a copy of the inverse" } });
 }
 
 } // namespace

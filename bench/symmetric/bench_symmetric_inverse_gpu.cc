@@ -7,6 +7,7 @@
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
 #include <limits>
 #include <random>
+#include <string>
 #ifdef CUDAPHY_HAVE_CUSOLVER
 #include "bench/symmetric/bench_symmetric_inverse_cusolver.h"
 #endif
@@ -116,6 +117,23 @@ void one_matrix(queue& q, const char* type, int n)
                 1e3 * lu,
                 1e3 * sytrf,
                 1e3 * (is_complex<T> ? 4 : 1) * std::pow(double(n), 3) / multiply_rate);
+    const benchmarks::compared flops{ 1e3 * (is_complex<T> ? 4 : 1) *
+                                          std::pow(double(n), 3) / multiply_rate,
+                                      "n^3 flops at float64's 60 Tflop/s" };
+    const auto what = std::string("cuda, ") + type + ", order " + std::to_string(n);
+    const auto version = benchmarks::cuda_version();
+    benchmarks::record({ "Symmetric inverse",
+                         what + ", definite",
+                         1e3 * ours[1],
+                         "ms",
+                         flops,
+                         { 1e3 * potri, "cuSOLVER potrf + potri", version } });
+    benchmarks::record({ "Symmetric inverse",
+                         what + ", unknown",
+                         1e3 * ours[0],
+                         "ms",
+                         flops,
+                         { 1e3 * lu, "cuSOLVER getrf + getrs", version } });
 }
 
 //! Of unknown definiteness, where the time depends on how many pivots are shifted.
@@ -231,6 +249,11 @@ void bordering(queue& q)
                     1e3 * bound,
                     100 * bound / taken,
                     n == 8000 ? "; the paper, GTX 780: 19030 ms" : "");
+        benchmarks::record({ "Symmetric inverse",
+                             "cuda, float32, order " + std::to_string(n) + ", bordering",
+                             1e3 * taken,
+                             "ms",
+                             { 1e3 * bound, "bytes at a copy's bandwidth" } });
     }
 }
 
@@ -253,6 +276,13 @@ void many(queue& q, const char* type, int n, size_t batch)
                     type,
                     definite == definiteness::positive ? "definite" : "unknown",
                     1e3 * taken);
+        benchmarks::record(
+            { "Symmetric inverse",
+              std::string("cuda, ") + type + ", order " + std::to_string(n) + ", " +
+                  std::to_string(batch) + " at once, " +
+                  (definite == definiteness::positive ? "definite" : "unknown"),
+              1e3 * taken,
+              "ms" });
     }
 }
 
@@ -284,6 +314,13 @@ void update(queue& q, int n, int k)
                 1e6 * copy,
                 1e6 * flops,
                 100 * bound / taken);
+    benchmarks::record(
+        { "Symmetric inverse",
+          "cuda, float32, update of rank " + std::to_string(k) + ", order " +
+              std::to_string(n),
+          1e6 * taken,
+          "us",
+          { 1e6 * bound, copy < flops ? "flops" : "a copy of the inverse" } });
 }
 
 } // namespace

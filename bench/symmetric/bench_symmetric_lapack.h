@@ -8,6 +8,7 @@
 #include <vector>
 
 extern "C" { // of OpenBLAS alone
+const char* openblas_get_config();
 const char* openblas_get_corename();
 int openblas_get_num_threads();
 }
