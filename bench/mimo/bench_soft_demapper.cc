@@ -107,8 +107,8 @@ void measure(queue& q,
           name_of(q.where()) + ", " + p.points.name +
               (p.max_log ? ", max-log" : ", exact") +
               (sizeof(T) == 1 ? ", int8, " : ", float, ") +
-              std::to_string(std::lround(decibels)) + " dB, " + std::to_string(count) +
-              " symbols",
+              (p.max_log ? "" : std::to_string(std::lround(decibels)) + " dB, ") +
+              std::to_string(count) + " symbols",
           1e-9 * count / seconds,
           "G symbols/s",
           { 1e-9 * count / std::max(moving, computing),
