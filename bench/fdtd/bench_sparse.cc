@@ -227,7 +227,7 @@ void measure(queue& q, const char* what, const matrix& a, bool small)
 //! A kind of matrix, and of what size: rows, or a grid's cells along an edge.
 struct chosen {
     std::string kind;
-    int64_t size = 0; //!< 0: those of the tables in docs/performance.md
+    int64_t size = 0; //!< 0: those of the figures in docs/figures
 };
 
 //! Takes what names a matrix out of the arguments: "curls", "tri_diagonal=98304".
