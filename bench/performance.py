@@ -258,11 +258,12 @@ def add(root, lines):
         machine = json.loads(text)
         name = machine["gpu"].split(", ")[0] or machine["cpu"]
         path = Path(root) / FIGURES / f"{slug(name)}.json"
-        content = files.get(path) or {
+        fresh = {
             "name": name,
             "description": ", ".join(value for value in machine.values() if value),
             "figures": [],
         }
+        content = files.setdefault(path, fresh)
         new = {(figure["kernel"], figure["case"]): figure for figure in joined(figures)}
         for number, old in enumerate(content["figures"]):
             figure = new.pop((old["kernel"], old["case"]), None)
@@ -270,7 +271,8 @@ def add(root, lines):
                 shown = {key: old[key] for key in ("page",) if key in old}
                 content["figures"][number] = {**figure, **shown}
         content["figures"] += [{**figure, "page": False} for figure in new.values()]
-        content["machine"] = machine
+        known = {key: value for key, value in machine.items() if value}
+        content["machine"] = {**content.get("machine", {}), **known}
         save(path, content)
 
 

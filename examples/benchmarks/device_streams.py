@@ -13,6 +13,7 @@ import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
 from gnuradio.cudaphy.blocks.block_guard import guarded
+from records import record
 
 
 @guarded
@@ -121,6 +122,8 @@ def compare_branches(arguments, matrices):
         f"a branch on each of the devices {arguments.devices}: {all_of_them:.4g} matrices/s, "
         f"{all_of_them / one:.2f} x one alone ({one:.4g})"
     )
+    case = f"{arguments.blocks} blocks on each of the devices {arguments.devices}"
+    record(case, all_of_them / 1e6, "M/s", one / 1e6, "one device")
 
 
 def latency(arguments, matrices):
@@ -176,6 +179,9 @@ def main():
         print(
             f"{name:<22} {speed:>11.4g} {speed * matrices[0].nbytes / 1e9:>6.2f} {median:>8.0f} {worst:>8.0f}"
         )
+        case = f"{arguments.blocks} blocks, {arguments.order} x {arguments.order}, {name}"
+        record(f"{case}, {backend}", speed * matrices[0].nbytes / 1e9, "GB/s")
+        record(f"{case}, {backend}, a packet alone", median, "us")
 
 
 if __name__ == "__main__":

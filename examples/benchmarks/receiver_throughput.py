@@ -13,6 +13,7 @@ import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
 from gnuradio.cudaphy.blocks.block_guard import guarded
+from records import record
 
 ANTENNAS, RESOURCE_BLOCKS, SYMBOLS, PILOT_SYMBOLS = 4, 100, 14, [2, 3]
 TONES = 12 * RESOURCE_BLOCKS
@@ -131,9 +132,17 @@ def main():
         f"MIMO Receiver {cells:.0f} slots/s, {cells / 1000:.2f} cells in real time, {cells / copy:.2f} of "
         f"Copy's {copy:.0f}"
     )
+    case = (
+        f"MIMO Receiver in Copy's place, {arguments.max_batch} slots, {block.backend()}"
+    )
+    record(case, cells, "slots/s", copy, "GNU Radio's Copy")
     late = latency(arguments, slots)
     median, late99 = np.percentile(late, [50, 99])
     print(f"a slot alone: median {median:.0f} us, 99th percentile {late99:.0f} us")
+    record(
+        f"MIMO Receiver between Python blocks, {block.backend()}, median", median, "us"
+    )
+    record(f"MIMO Receiver between Python blocks, {block.backend()}, 99 %", late99, "us")
 
 
 if __name__ == "__main__":
