@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/fdtd_grid.h>
 #include <gnuradio/cudaphy/kernels/fdtd_stepper.h>
-#include <limits>
 #include <random>
 #include <string>
 
@@ -109,22 +108,15 @@ struct lines {
                     1e-6 * matrix_bytes,
                     1e6 * bound,
                     100 * bound / seconds);
-        const benchmarks::compared moved{ 1e6 * bound,
-                                          "the state's and the matrices' bytes at a "
-                                          "copy's bandwidth" };
-        const auto what =
-            name_of(q.where()) + ", " + name + (is_peer ? "" : std::string(", ") + how);
-        if (is_peer) {
-            benchmarks::record(
-                { "FDTD",
-                  what,
-                  std::numeric_limits<double>::quiet_NaN(),
-                  "us a step",
-                  {},
-                  { 1e6 * seconds, how, benchmarks::sparse_peer_version(q.where()) } });
-        } else {
-            benchmarks::record({ "FDTD", what, 1e6 * seconds, "us a step", moved });
-        }
+        benchmarks::record_sparse({ "FDTD",
+                                    name_of(q.where()) + ", " + name,
+                                    1e6 * seconds,
+                                    "us a step",
+                                    { 1e6 * bound,
+                                      "the state's and the matrices' bytes at a "
+                                      "copy's bandwidth" } },
+                                  how,
+                                  is_peer ? q.where() : backend::automatic);
     }
 };
 

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/sparse_product.h>
-#include <limits>
 #include <random>
 #include <string>
 
@@ -129,23 +128,14 @@ void print_row(const table& t,
                 2e-9 * t.a.entries() / seconds,
                 1e6 * bound,
                 100 * bound / seconds);
-    const auto what =
-        name_of(t.q.where()) + ", " + t.what + ", n = " + std::to_string(t.a.rows);
-    if (is_peer) {
-        benchmarks::record(
-            { "Sparse product",
-              what,
-              std::numeric_limits<double>::quiet_NaN(),
-              "us",
-              {},
-              { 1e6 * seconds, name, benchmarks::sparse_peer_version(t.q.where()) } });
-    } else {
-        benchmarks::record({ "Sparse product",
-                             what + ", " + name,
-                             1e6 * seconds,
-                             "us",
-                             { 1e6 * bound, "bytes at a copy's bandwidth" } });
-    }
+    benchmarks::record_sparse(
+        { "Sparse product",
+          name_of(t.q.where()) + ", " + t.what + ", n = " + std::to_string(t.a.rows),
+          1e6 * seconds,
+          "us",
+          { 1e6 * bound, "bytes at a copy's bandwidth" } },
+        name,
+        is_peer ? t.q.where() : backend::automatic);
 }
 
 void measure(queue& q, const char* what, const matrix& a, bool small)

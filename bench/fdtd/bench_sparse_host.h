@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <gnuradio/cudaphy/kernels/backend.h>
 #include <gnuradio/cudaphy/kernels/sparse_matrix.h>
+#include <limits>
 #include <memory>
 #include <string>
 #include <tbb/global_control.h>
@@ -35,10 +36,20 @@ inline std::unique_ptr<tbb::global_control> take_cores(int& argc, char** argv)
     return limit;
 }
 
-//! Of cuSPARSE or, on a CPU, of the loop that stands below.
-inline std::string sparse_peer_version(backend where)
+//! Records what was measured as a format's or, if `peer` is a backend, as that of its
+//! peer there: cuSPARSE, or on a CPU the loop below.
+inline void record_sparse(figure measured, const std::string& how, backend peer)
 {
-    return where == backend::cuda ? cuda_version() : "scipy's csr_matvec, compiled here";
+    if (peer == backend::automatic) {
+        measured.what += ", " + how;
+    } else {
+        measured.peer = { measured.ours,
+                          how,
+                          peer == backend::cuda ? cuda_version() : "compiled here" };
+        measured.bound = {};
+        measured.ours = std::numeric_limits<double>::quiet_NaN();
+    }
+    record(measured);
 }
 
 //! y += A x as scipy.sparse does it, on one core: csr_matvec() of its sparsetools/csr.h,

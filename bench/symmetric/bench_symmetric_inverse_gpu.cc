@@ -120,20 +120,17 @@ void one_matrix(queue& q, const char* type, int n)
     const benchmarks::compared flops{ 1e3 * (is_complex<T> ? 4 : 1) *
                                           std::pow(double(n), 3) / multiply_rate,
                                       "n^3 flops at float64's 60 Tflop/s" };
-    const auto what = std::string("cuda, ") + type + ", order " + std::to_string(n);
-    const auto version = benchmarks::cuda_version();
-    benchmarks::record({ "Symmetric inverse",
-                         what + ", definite",
-                         1e3 * ours[1],
-                         "ms",
-                         flops,
-                         { 1e3 * potri, "cuSOLVER potrf + potri", version } });
-    benchmarks::record({ "Symmetric inverse",
-                         what + ", unknown",
-                         1e3 * ours[0],
-                         "ms",
-                         flops,
-                         { 1e3 * lu, "cuSOLVER getrf + getrs", version } });
+    const auto note = [&](const char* which, double taken, double peer, const char* by) {
+        benchmarks::record({ "Symmetric inverse",
+                             std::string("cuda, ") + type + ", order " +
+                                 std::to_string(n) + ", " + which,
+                             1e3 * taken,
+                             "ms",
+                             flops,
+                             { 1e3 * peer, by, benchmarks::cuda_version() } });
+    };
+    note("definite", ours[1], potri, "cuSOLVER potrf + potri");
+    note("unknown", ours[0], lu, "cuSOLVER getrf + getrs");
 }
 
 //! Of unknown definiteness, where the time depends on how many pivots are shifted.
