@@ -191,7 +191,8 @@ def row(figure, name):
 def page(files):
     text = HEAD
     for content in files.values():
-        text += f"| {content['name']} | {content['description']} |\n"
+        if any(figure.get("page", True) for figure in content["figures"]):
+            text += f"| {content['name']} | {content['description']} |\n"
     for kernel, (benchmark, note, design) in KERNELS.items():
         rows = [
             row(figure, content["name"])
