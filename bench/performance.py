@@ -8,7 +8,8 @@
 
 A figure has the members of bench/records.h. A figure that was copied from an older page may
 have "share" (percent of the bound) in place of "bound", "times" (ours to the peer) in place of
-"peer", and [least, most] where the source names a range. The page leaves a figure out if the
+"peer", and [least, most] where the source names a range. Its date and commit are then those of
+the lines that it was copied from. The page leaves a figure out if the
 figure has "page": false."""
 
 import argparse
