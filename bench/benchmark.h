@@ -15,8 +15,8 @@ namespace gr::cudaphy::benchmarks {
 using gr::cudaphy::copy_bandwidth;
 using gr::cudaphy::seconds_per_call;
 
-//! The backends to measure: those named as arguments, else all but the slow reference.
-//! Lines then show as they come, also into a file.
+//! The backends that the arguments name, or all but the slow reference if there are none.
+//! Also makes each line of the output appear at once, even if it goes to a file.
 inline std::vector<backend> measured_backends(int argc, char** argv)
 {
     std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
@@ -32,7 +32,7 @@ inline std::vector<backend> measured_backends(int argc, char** argv)
     return measured;
 }
 
-//! The arguments that are among `known`, in their order; they are taken out of argv.
+//! Takes the arguments that are among `known` out of argv, and returns them in order.
 inline std::vector<std::string>
 take_words(int& argc, char** argv, const std::vector<std::string>& known)
 {
@@ -49,7 +49,7 @@ take_words(int& argc, char** argv, const std::vector<std::string>& known)
     return taken;
 }
 
-//! Whether `word` is to be measured: it was chosen, or nothing was.
+//! Whether `word` is to be measured: if it is among `chosen`, or `chosen` is empty.
 inline bool is_chosen(const std::vector<std::string>& chosen, const std::string& word)
 {
     return chosen.empty() || std::count(chosen.begin(), chosen.end(), word);
