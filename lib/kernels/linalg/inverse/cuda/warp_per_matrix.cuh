@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/steps.cuh"
-#include "kernels/linalg/inverse/cuda/warp_deal.cuh"
+#include "kernels/linalg/inverse/cuda/warp_layout.cuh"
 
 // A warp a matrix, up to order 32. Lanes form a grid of 4 x 8; row i is in the lanes of
 // grid row i % 4, column j in those of grid column j % 8 (32 x 32 complex: 8 x 4

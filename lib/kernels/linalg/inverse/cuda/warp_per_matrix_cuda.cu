@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/linalg/inverse/cuda/latency.cuh"
+#include "kernels/linalg/inverse/cuda/small_batch.cuh"
 #include "kernels/linalg/inverse/cuda/launch.cuh"
 #include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/linalg/inverse/cuda/halves_join.cuh"
+#include "kernels/linalg/inverse/cuda/warp_two_stages_join.cuh"
 #include "kernels/linalg/inverse/cuda/predicated.cuh"
 #include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/linalg/inverse/cuda/halves.cuh"
+#include "kernels/linalg/inverse/cuda/warp_two_stages.cuh"
 #include "kernels/linalg/inverse/cuda/launch.cuh"
 
 namespace gr::cudaphy::kernels {

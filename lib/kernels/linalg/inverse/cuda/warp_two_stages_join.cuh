@@ -3,7 +3,7 @@
 
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 #include "kernels/linalg/inverse/cuda/tf32.cuh"
-#include "kernels/linalg/inverse/cuda/warp_deal.cuh"
+#include "kernels/linalg/inverse/cuda/warp_layout.cuh"
 
 // The second part of inverse_halves.cuh: A's inverse of its blocks, by tensor cores, and
 // what lanes tell each other.
