@@ -42,7 +42,7 @@ constexpr int patent_matrices(int n)
     return wanted < fit ? wanted : fit;
 }
 
-//! How to launch gauss_jordan_patent.
+//! How to launch inverse_patent.
 template <typename T>
 struct patent_launch {
     patent_launch(size_t batch, int n)
@@ -109,7 +109,7 @@ __device__ inline void exchange(T& one, T& other)
 
 template <typename T>
 __global__ void __launch_bounds__(patent_threads + most_patent_order)
-    gauss_jordan_patent(const batch_of<T> batch, int n)
+    inverse_patent(const batch_of<T> batch, int n)
 {
     extern __shared__ __align__(16) char dynamic_shared[];
 
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(patent_threads + most_patent_order)
     int* const lost = sm_lost + 2 * group;
     real_of<T> zero = 0;
     for (int i = 0; i < n; ++i) {
-        watch(zero, a[i * n + x]);
+        nan_unless_finite(zero, a[i * n + x]);
     }
     if (!(zero == 0)) {
         lost[0] = 1;
@@ -209,10 +209,10 @@ __global__ void __launch_bounds__(patent_threads + most_patent_order)
 
         // D4
         if (x == 0) {
-            const T pivot = settle(pivoting::full, a[k * n + k], k, so_far);
+            const T pivot = usable_pivot(pivoting::full, a[k * n + k], k, so_far);
             so_far.determinant = multiply(so_far.determinant, pivot);
             // The reciprocal of an infinite pivot would be 0 and hide it.
-            watch(zero, pivot);
+            nan_unless_finite(zero, pivot);
             a[k * n + k] = reciprocal(pivot);
         }
         __syncthreads();
@@ -247,7 +247,7 @@ __global__ void __launch_bounds__(patent_threads + most_patent_order)
     }
 
     for (int i = 0; i < n; ++i) {
-        watch(zero, a[i * n + x]);
+        nan_unless_finite(zero, a[i * n + x]);
     }
     if (!(zero == 0)) {
         lost[1] = 1;

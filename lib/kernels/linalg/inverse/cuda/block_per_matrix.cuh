@@ -23,7 +23,7 @@ namespace {
 constexpr int block_kernel_threads = 256;
 constexpr int most_block_order = 64;
 
-//! The dynamic shared memory of gauss_jordan_block.
+//! The dynamic shared memory of inverse_block_per_matrix.
 template <typename T>
 constexpr size_t block_kernel_bytes(int n)
 {
@@ -33,7 +33,7 @@ constexpr size_t block_kernel_bytes(int n)
 //! One block a matrix.
 template <typename T>
 __global__ void __launch_bounds__(block_kernel_threads)
-    gauss_jordan_block(const batch_of<T> batch, int n, pivoting how)
+    inverse_block_per_matrix(const batch_of<T> batch, int n, pivoting how)
 {
     constexpr int warps = block_kernel_threads / 32;
     constexpr int columns = most_block_order / 32; // a lane
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(block_kernel_threads)
             key = max(key, key_of(bits_of(size_of(a)), mask - i));
         }
     };
-    const auto tell_warps_best = [&] {
+    const auto publish_warps_best = [&] {
         key = largest_of_lanes<32>(key);
         if (lane == 0) {
             shared_best[warp] = key;
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(block_kernel_threads)
             if (j < n) {
                 const T a = batch.a[base + i * n + j];
                 m[i * n + j] = a;
-                watch(finite, a);
+                nan_unless_finite(finite, a);
                 look_at(a, i, j, 0);
             }
         }
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(block_kernel_threads)
         // Should NaN lead the search astray, the places are within the matrix still.
         row_to[threadIdx.x] = column_to[threadIdx.x] = 0;
     }
-    tell_warps_best();
+    publish_warps_best();
     const bool a_lost = __syncthreads_or(!(finite == 0));
 
     elimination<T> so_far; // every thread's is the same
@@ -112,10 +112,10 @@ __global__ void __launch_bounds__(block_kernel_threads)
         if (how == pivoting::full) {
             column = mask - (largest_of_lanes<32>(best) & mask);
         }
-        const T pivot = settle(how, m[row * n + column], k, so_far);
+        const T pivot = usable_pivot(how, m[row * n + column], k, so_far);
         so_far.determinant = multiply(so_far.determinant, pivot);
         // The reciprocal of an infinite pivot would be 0 and hide it.
-        watch(finite, pivot);
+        nan_unless_finite(finite, pivot);
         const T r = reciprocal(pivot);
 #pragma unroll
         for (int c = 0; c < columns; ++c) {
@@ -154,13 +154,13 @@ __global__ void __launch_bounds__(block_kernel_threads)
             }
         }
         if (how != pivoting::none) {
-            tell_warps_best();
+            publish_warps_best();
         }
         __syncthreads();
     }
 
     for (int e = threadIdx.x; e < n * n; e += block_kernel_threads) {
-        watch(finite, m[e]);
+        nan_unless_finite(finite, m[e]);
     }
     const bool x_lost = __syncthreads_or(!(finite == 0));
     if (a_lost || (x_lost && !so_far.zero)) {
@@ -195,19 +195,19 @@ __global__ void __launch_bounds__(block_kernel_threads)
 
 //! Asks for the shared memory of the largest order, once for a device.
 template <typename T>
-void prepare_gauss_jordan_block(int device)
+void allow_shared_memory(int device)
 {
     int most = 0;
     cuda_check(
         cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
         "cudaDeviceGetAttribute");
     cudaFuncAttributes kernel{};
-    cuda_check(cudaFuncGetAttributes(&kernel, gauss_jordan_block<T>),
+    cuda_check(cudaFuncGetAttributes(&kernel, inverse_block_per_matrix<T>),
                "cudaFuncGetAttributes");
     // A device that has less refuses to launch the orders that need more.
     const int left = most - int(kernel.sharedSizeBytes);
     const int bytes = std::min(left, int(block_kernel_bytes<T>(most_block_order)));
-    cuda_check(cudaFuncSetAttribute(gauss_jordan_block<T>,
+    cuda_check(cudaFuncSetAttribute(inverse_block_per_matrix<T>,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     bytes),
                "cudaFuncSetAttribute");

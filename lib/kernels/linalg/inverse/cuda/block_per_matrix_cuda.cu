@@ -6,42 +6,41 @@
 namespace gr::cudaphy::kernels {
 
 template <typename T>
-void launch_inverse_block(const batch_of<T>& batch, const inverse_launch& how)
+void launch_block_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
 {
-    gauss_jordan_block<T><<<unsigned(batch.size),
-                            block_kernel_threads,
-                            block_kernel_bytes<T>(how.order),
-                            how.stream>>>(batch, how.order, how.pivot);
-    cuda_check_launch("inverse: gauss_jordan_block");
+    inverse_block_per_matrix<T><<<unsigned(batch.size),
+                                  block_kernel_threads,
+                                  block_kernel_bytes<T>(how.order),
+                                  how.stream>>>(batch, how.order, how.pivot);
+    cuda_check_launch("inverse: inverse_block_per_matrix");
 }
 
 template <typename T>
-void prepare_inverse_block(int device)
+void prepare_block_per_matrix(int device)
 {
-    prepare_gauss_jordan_block<T>(device);
+    allow_shared_memory<T>(device);
 }
 
 template <typename T>
-void launch_inverse_patent(const batch_of<T>& batch, const inverse_launch& how)
+void launch_patent(const batch_of<T>& batch, const inverse_launch& how)
 {
     const patent_launch<T> launch(batch.size, how.order);
-    gauss_jordan_patent<T>
-        <<<launch.grid, launch.block, launch.shared_bytes, how.stream>>>(batch,
-                                                                         how.order);
-    cuda_check_launch("inverse: gauss_jordan_patent");
+    inverse_patent<T><<<launch.grid, launch.block, launch.shared_bytes, how.stream>>>(
+        batch, how.order);
+    cuda_check_launch("inverse: inverse_patent");
 }
 
-template void launch_inverse_block(const batch_of<float>&, const inverse_launch&);
-template void launch_inverse_block(const batch_of<double>&, const inverse_launch&);
-template void launch_inverse_block(const batch_of<float2>&, const inverse_launch&);
-template void launch_inverse_block(const batch_of<double2>&, const inverse_launch&);
-template void launch_inverse_patent(const batch_of<float>&, const inverse_launch&);
-template void launch_inverse_patent(const batch_of<double>&, const inverse_launch&);
-template void launch_inverse_patent(const batch_of<float2>&, const inverse_launch&);
-template void launch_inverse_patent(const batch_of<double2>&, const inverse_launch&);
-template void prepare_inverse_block<float>(int);
-template void prepare_inverse_block<double>(int);
-template void prepare_inverse_block<float2>(int);
-template void prepare_inverse_block<double2>(int);
+template void launch_block_per_matrix(const batch_of<float>&, const inverse_launch&);
+template void launch_block_per_matrix(const batch_of<double>&, const inverse_launch&);
+template void launch_block_per_matrix(const batch_of<float2>&, const inverse_launch&);
+template void launch_block_per_matrix(const batch_of<double2>&, const inverse_launch&);
+template void launch_patent(const batch_of<float>&, const inverse_launch&);
+template void launch_patent(const batch_of<double>&, const inverse_launch&);
+template void launch_patent(const batch_of<float2>&, const inverse_launch&);
+template void launch_patent(const batch_of<double2>&, const inverse_launch&);
+template void prepare_block_per_matrix<float>(int);
+template void prepare_block_per_matrix<double>(int);
+template void prepare_block_per_matrix<float2>(int);
+template void prepare_block_per_matrix<double2>(int);
 
 } // namespace gr::cudaphy::kernels

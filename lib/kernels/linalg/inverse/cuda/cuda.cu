@@ -38,7 +38,7 @@ public:
             cudaDeviceGetAttribute(&d_processors, cudaDevAttrMultiProcessorCount, device),
             "cudaDeviceGetAttribute");
         if (p.order > 32) {
-            prepare_inverse_block<element>(device);
+            prepare_block_per_matrix<element>(device);
         }
         d_blocks = blocks_are_faster<element>(p.order) && has_tf32_products();
     }
@@ -140,29 +140,29 @@ private:
         const bool lean = !batch.determinant || interleaved;
         const bool small = !interleaved && is_small(batch.size);
         if (d_parameters.algorithm == inverse_algorithm::patent) {
-            launch_inverse_patent(batch, how);
+            launch_patent(batch, how);
         } else if (n <= 8 && (small || !lean)) {
-            launch_inverse_latency(batch, how);
+            launch_small_batch(batch, how);
         } else if (n <= most_thread_order<element> && lean && !small) {
-            launch_inverse_thread(batch, how);
+            launch_thread_per_matrix(batch, how);
         } else if (n <= 16 && lean) {
             if constexpr (std::is_same_v<element, float2>) {
                 if (rows_are_faster<element>(n, how.pivot)) {
                     return launch_inverse_rows(batch, how);
                 }
             }
-            launch_inverse_split(batch, how);
+            launch_lanes_per_matrix(batch, how);
         } else if (n > 16 && n <= 32) {
             if constexpr (std::is_same_v<element, float2>) {
                 if (d_blocks) {
                     return how.pivot == pivoting::full
-                               ? launch_inverse_halves(batch, how)
-                               : launch_inverse_panels(batch, how);
+                               ? launch_warp_two_stages(batch, how)
+                               : launch_warp_panels(batch, how);
                 }
             }
-            launch_inverse_warp(batch, how);
+            launch_warp_per_matrix(batch, how);
         } else {
-            launch_inverse_block(batch, how);
+            launch_block_per_matrix(batch, how);
         }
     }
 

@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 #include <type_traits>
 
-// The arithmetic of inverse_pivot.h on a GPU. Elements are float, double, float2,
+// The arithmetic of pivot.h on a GPU. Elements are float, double, float2,
 // double2.
 
 namespace gr::cudaphy::kernels {
@@ -106,7 +106,7 @@ __device__ inline T select(bool which, T yes, T no)
 
 //! `value`, in a way that the compiler does not see through.
 template <typename Real>
-__device__ __forceinline__ Real hidden(Real value)
+__device__ __forceinline__ Real opaque(Real value)
 {
     if constexpr (std::is_same_v<Real, float>) {
         asm volatile("" : "+f"(value));
@@ -118,7 +118,7 @@ __device__ __forceinline__ Real hidden(Real value)
 
 //! The same where `which`.
 template <typename Real>
-__device__ __forceinline__ Real hidden(bool which, Real value)
+__device__ __forceinline__ Real opaque(bool which, Real value)
 {
     Real result;
     if constexpr (std::is_same_v<Real, float>) {
@@ -134,7 +134,7 @@ __device__ __forceinline__ Real hidden(bool which, Real value)
     return result;
 }
 
-//! to = from where `which`; `minus_zero` is hidden(which, -0).
+//! to = from where `which`; `minus_zero` is opaque(which, -0).
 __device__ __forceinline__ void
 move_if(bool which, float& to, float from, float minus_zero)
 {
@@ -157,7 +157,7 @@ __device__ __forceinline__ void move_if(bool which, T& to, T from, real_of<T> mi
     move_if(which, to.y, from.y, minus_zero);
 }
 
-//! a = +0 where `which`, NaN if it was not finite; `zero` is hidden(which, 0).
+//! a = +0 where `which`, NaN if it was not finite; `zero` is opaque(which, 0).
 __device__ __forceinline__ void clear_if(bool which, double& a, double zero)
 {
     if (which) {
@@ -258,7 +258,7 @@ __device__ inline T reciprocal(T p)
 
 //! 0 while every component seen is finite, else NaN.
 template <typename T>
-__device__ inline void watch(real_of<T>& zero, T a)
+__device__ inline void nan_unless_finite(real_of<T>& zero, T a)
 {
     if constexpr (is_complex<T>) {
         zero = fused(a.x, real_of<T>(0), zero);

@@ -3,13 +3,13 @@
 
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 
-// How the kernels end that deal out a matrix to some lanes of a warp.
+// How the kernels end that layout out a matrix to some lanes of a warp.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 //! Where the L lanes of a matrix have written X, of `elements` elements, to shared
-//! memory: X and its state as the sums that watch() made of A and X tell.
+//! memory: X and its state as the sums that nan_unless_finite() made of A and X tell.
 template <int L, typename T>
 __device__ __forceinline__ void finish(elimination<T>& so_far,
                                        real_of<T> a_watched,

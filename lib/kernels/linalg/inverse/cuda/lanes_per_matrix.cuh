@@ -24,7 +24,7 @@ namespace {
 
 //! How a matrix of order N is dealt out to L lanes.
 template <typename T, int N, int L>
-struct split {
+struct lane_layout {
     static constexpr int matrices = 32 / L; //!< of a warp
     static constexpr int most = 16 / sizeof(T);
     //! Columns side by side in one lane, that one access moves.
@@ -53,12 +53,12 @@ struct split {
     struct __align__(side * sizeof(T)) group { T e[side]; };
 };
 
-constexpr int split_kernel_threads = 64;
+constexpr int lanes_kernel_threads = 64;
 
 //! Blocks a multiprocessor is to hold, 0 where the compiler finds as many: 6 take 168
 //! registers a thread, where a few more would leave 4.
 template <typename T, int N, pivoting Pivoting>
-constexpr int split_kernel_blocks = std::is_same_v<T, float2> &&
+constexpr int lanes_kernel_blocks = std::is_same_v<T, float2> &&
                                             (N == 15 || ((N == 13 || N == 14) &&
                                                          Pivoting == pivoting::full))
                                         ? 6
@@ -73,29 +73,31 @@ __device__ inline unsigned high_word(float a) { return __float_as_uint(a); }
 __device__ inline unsigned high_word(double a) { return __double2hiint(a); }
 
 template <typename T, int N, int L, pivoting pivot>
-__global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N, pivot>)
-    gauss_jordan_split(const batch_of<T> batch)
+__global__ void __launch_bounds__(lanes_kernel_threads, lanes_kernel_blocks<T, N, pivot>)
+    inverse_lanes_per_matrix(const batch_of<T> batch)
 {
-    using deal = split<T, N, L>;
-    using tile_type = warp_tile<T, N, deal::matrices>;
-    using group = typename deal::group;
-    constexpr int C = deal::columns;
+    using layout = lane_layout<T, N, L>;
+    using tile_type = warp_tile<T, N, layout::matrices>;
+    using group = typename layout::group;
+    constexpr int C = layout::columns;
     constexpr bool full = pivot == pivoting::full;
-    constexpr int warps = split_kernel_threads / 32;
+    constexpr int warps = lanes_kernel_threads / 32;
     __shared__ __align__(16) char shared[warps][tile_type::size];
-    __shared__ __align__(16) T shared_column[warps][deal::matrices][deal::rows_in_column];
-    __shared__ signed char shared_order[warps][deal::matrices][N];
+    __shared__ __align__(16)
+        T shared_column[warps][layout::matrices][layout::rows_in_column];
+    __shared__ signed char shared_order[warps][layout::matrices][N];
 
     const int warp = threadIdx.x / 32;
     const int matrix = threadIdx.x % 32 / L;
     const int lane = threadIdx.x % L;
-    const size_t first = (size_t(blockIdx.x) * (blockDim.x / 32) + warp) * deal::matrices;
+    const size_t first =
+        (size_t(blockIdx.x) * (blockDim.x / 32) + warp) * layout::matrices;
     if (first >= batch.size) {
         return;
     }
-    const int count = int(min(batch.size - first, size_t(deal::matrices)));
-    T* const pivot_column = kept(shared_column[warp][matrix] + 0);
-    signed char* const order = kept(shared_order[warp][matrix] + 0);
+    const int count = int(min(batch.size - first, size_t(layout::matrices)));
+    T* const pivot_column = in_register(shared_column[warp][matrix] + 0);
+    signed char* const order = in_register(shared_order[warp][matrix] + 0);
 
     // Lanes beyond the batch repeat its last matrix.
     T m[N][C];
@@ -103,10 +105,10 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
     {
         const T* const from = batch.a + (first + min(matrix, count - 1)) * (N * N);
 #pragma unroll
-        for (int c = 0; c < C; c += deal::side) {
-            const int j = deal::column(c, lane);
+        for (int c = 0; c < C; c += layout::side) {
+            const int j = layout::column(c, lane);
 #pragma unroll
-            for (int s = 0; s < deal::side; ++s) {
+            for (int s = 0; s < layout::side; ++s) {
                 column[c + s] = j + s < N ? inverse_pivot::index_mask - j - s : -1;
             }
 #pragma unroll
@@ -114,26 +116,26 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
                 group some;
                 if (j >= N) {
 #pragma unroll
-                    for (int s = 0; s < deal::side; ++s) {
+                    for (int s = 0; s < layout::side; ++s) {
                         some.e[s] = make_element<T>(0);
                     }
                 } else if (batch.aligned) {
                     some = *reinterpret_cast<const group*>(from + i * N + j);
                 } else {
 #pragma unroll
-                    for (int s = 0; s < deal::side; ++s) {
+                    for (int s = 0; s < layout::side; ++s) {
                         some.e[s] = from[i * N + j + s];
                     }
                 }
 #pragma unroll
-                for (int s = 0; s < deal::side; ++s) {
+                for (int s = 0; s < layout::side; ++s) {
                     m[i][c + s] = some.e[s];
                 }
             }
         }
     }
     if constexpr (std::is_same_v<T, double2>) {
-        fetch_ahead(batch, first, deal::matrices, N * N);
+        fetch_ahead(batch, first, layout::matrices, N * N);
     }
     int row[N];
     unsigned left[C]; // bits of a size that count: none once the column is done
@@ -145,7 +147,7 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
         if constexpr (!full) {
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                watch(a_finite, m[i][c]);
+                nan_unless_finite(a_finite, m[i][c]);
             }
         }
     }
@@ -160,10 +162,10 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
     // What a pivot's key must reach so that it need not be looked at.
     int bound = above_all_keys;
     // What moves add, once for all rows, but where that is slower, as measured.
-    constexpr bool hidden_once =
+    constexpr bool opaque_once =
         !std::is_same_v<T, float2> || !(N == 15 || (N == 12 && pivot != pivoting::full));
-    const auto hidden_zero = hidden(real_of<T>(0));
-    const auto hidden_minus_zero = hidden(real_of<T>(-0.0));
+    const auto opaque_zero = opaque(real_of<T>(0));
+    const auto opaque_minus_zero = opaque(real_of<T>(-0.0));
 
 #pragma unroll 1
     for (int k = 0; k < N; ++k) {
@@ -213,10 +215,10 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
             }
             const bool here = row[i] == best;
             const auto minus_zero =
-                hidden_once ? hidden_minus_zero : hidden(here, real_of<T>(-0.0));
+                opaque_once ? opaque_minus_zero : opaque(here, real_of<T>(-0.0));
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                if (i == 1 || (deal::alternates && i % 2)) {
+                if (i == 1 || (layout::alternates && i % 2)) {
                     t[c] = select(here, m[i][c], t[c]);
                 } else {
                     move_if(here, t[c], m[i][c], minus_zero);
@@ -255,10 +257,10 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
                 left[c] = has[c] ? 0 : left[c];
                 column[c] = has[c] ? is_done : column[c];
             }
-            if constexpr (deal::zeroed_when_sent) {
+            if constexpr (layout::zeroed_when_sent) {
 #pragma unroll
                 for (int i = 1; i < N; ++i) {
-                    clear_if(has[c], m[i][c], hidden_zero);
+                    clear_if(has[c], m[i][c], opaque_zero);
                 }
             }
         }
@@ -269,9 +271,9 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
         T p = pivot_column[0];
         if (!full || size_bits < bound) {
             if constexpr (full) {
-                watch(a_finite, p); // what is not finite is the first pivot
+                nan_unless_finite(a_finite, p); // what is not finite is the first pivot
             }
-            p = settle(pivot, p, k, so_far);
+            p = usable_pivot(pivot, p, k, so_far);
             size_bits = bits_of(size_of(p));
             bound = (bits_of(so_far.smallest) | inverse_pivot::index_mask) + 1;
         }
@@ -282,7 +284,7 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
                 t[c] = select(has[c], r, multiply(t[c], r));
             } else {
                 t[c] = multiply(t[c], r);
-                move_if(has[c], t[c], r, hidden_minus_zero);
+                move_if(has[c], t[c], r, opaque_minus_zero);
             }
         }
 #pragma unroll
@@ -290,7 +292,7 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
             const T factor = pivot_column[i];
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                const bool zero = has[c] && !deal::zeroed_when_sent;
+                const bool zero = has[c] && !layout::zeroed_when_sent;
                 m[i - 1][c] = subtract_product(
                     select(zero, make_element<T>(0), m[i][c]), factor, t[c]);
             }
@@ -316,16 +318,16 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
     real_of<T> x_finite = a_finite;
 #pragma unroll
     for (int c = 0; c < C; ++c) {
-        T* const column_of_x = kept(own + to[c]);
+        T* const column_of_x = in_register(own + to[c]);
         real_of<T> one = 0, other = 0;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
-            if (deal::column(c, lane) < N) {
+            if (layout::column(c, lane) < N) {
                 if constexpr (is_complex<T>) {
-                    watch(one, m[i][c].x);
-                    watch(other, m[i][c].y);
+                    nan_unless_finite(one, m[i][c].x);
+                    nan_unless_finite(other, m[i][c].y);
                 } else {
-                    watch(i % 2 ? one : other, m[i][c]);
+                    nan_unless_finite(i % 2 ? one : other, m[i][c]);
                 }
                 column_of_x[row_to[i]] = m[i][c];
             }
@@ -336,7 +338,7 @@ __global__ void __launch_bounds__(split_kernel_threads, split_kernel_blocks<T, N
     tile_type::write(shared[warp],
                      batch.x + first * (N * N),
                      threadIdx.x % 32,
-                     count == deal::matrices && batch.aligned,
+                     count == layout::matrices && batch.aligned,
                      count);
     if (lane == 0 && matrix < count) {
         report(batch, first + matrix, so_far, false);

@@ -22,7 +22,7 @@ constexpr int lanes_of_order()
 } // namespace
 
 template <typename T>
-void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how)
+void launch_lanes_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
 {
     constexpr int least = std::is_same_v<T, double2> ? 7 : 9;
     with_order<least, 16>(how.order, [&](auto order) {
@@ -32,19 +32,20 @@ void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how)
             if constexpr (!rows_are_faster<T>(N, P)) {
                 constexpr int L = lanes_of_order<T, N>();
                 const int threads =
-                    threads_a_block(batch.size * L, split_kernel_threads, how);
+                    threads_a_block(batch.size * L, lanes_kernel_threads, how);
                 const size_t matrices = threads / L;
                 const auto grid = unsigned((batch.size + matrices - 1) / matrices);
-                gauss_jordan_split<T, N, L, P><<<grid, threads, 0, how.stream>>>(batch);
+                inverse_lanes_per_matrix<T, N, L, P>
+                    <<<grid, threads, 0, how.stream>>>(batch);
             }
         });
     });
-    cuda_check_launch("inverse: gauss_jordan_split");
+    cuda_check_launch("inverse: inverse_lanes_per_matrix");
 }
 
-template void launch_inverse_split(const batch_of<float>&, const inverse_launch&);
-template void launch_inverse_split(const batch_of<double>&, const inverse_launch&);
-template void launch_inverse_split(const batch_of<float2>&, const inverse_launch&);
-template void launch_inverse_split(const batch_of<double2>&, const inverse_launch&);
+template void launch_lanes_per_matrix(const batch_of<float>&, const inverse_launch&);
+template void launch_lanes_per_matrix(const batch_of<double>&, const inverse_launch&);
+template void launch_lanes_per_matrix(const batch_of<float2>&, const inverse_launch&);
+template void launch_lanes_per_matrix(const batch_of<double2>&, const inverse_launch&);
 
 } // namespace gr::cudaphy::kernels

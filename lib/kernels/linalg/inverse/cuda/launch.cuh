@@ -5,7 +5,7 @@
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 #include <type_traits>
 
-// Between inverse_cuda.cu and the files that hold a family of kernels each, so that these
+// Between cuda.cu and the files that hold a family of kernels each, so that these
 // compile side by side.
 
 namespace gr::cudaphy::kernels {
@@ -22,33 +22,33 @@ struct inverse_launch {
 //! Orders up to most_thread_order<T>, for large batches; either layout, and a determinant
 //! of interleaved ones.
 template <typename T>
-void launch_inverse_thread(const batch_of<T>& batch, const inverse_launch& how);
+void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders up to 8, row-major: for small batches.
 template <typename T>
-void launch_inverse_latency(const batch_of<T>& batch, const inverse_launch& how);
+void launch_small_batch(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders 9 (complex128: 7) to 16 but for those of launch_inverse_rows(), row-major; no
 //! determinant.
 template <typename T>
-void launch_inverse_split(const batch_of<T>& batch, const inverse_launch& how);
+void launch_lanes_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 //! The same where rows_are_faster<float2>().
 void launch_inverse_rows(const batch_of<float2>& batch, const inverse_launch& how);
 //! Orders 17 to 32, row-major.
 template <typename T>
-void launch_inverse_warp(const batch_of<T>& batch, const inverse_launch& how);
+void launch_warp_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders 25 to 32, row-major, without full pivoting, where has_tf32_products().
-void launch_inverse_panels(const batch_of<float2>& batch, const inverse_launch& how);
+void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how);
 //! Orders 25 to 32, row-major, with full pivoting, where has_tf32_products().
-void launch_inverse_halves(const batch_of<float2>& batch, const inverse_launch& how);
+void launch_warp_two_stages(const batch_of<float2>& batch, const inverse_launch& how);
 //! Whether what the current device runs uses its tensor cores.
 bool has_tf32_products();
 //! Orders up to 64, row-major; to be prepared once for a device.
 template <typename T>
-void launch_inverse_block(const batch_of<T>& batch, const inverse_launch& how);
+void launch_block_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 template <typename T>
-void prepare_inverse_block(int device);
+void prepare_block_per_matrix(int device);
 //! Orders up to 32, row-major, full pivoting: the patent's steps.
 template <typename T>
-void launch_inverse_patent(const batch_of<T>& batch, const inverse_launch& how);
+void launch_patent(const batch_of<T>& batch, const inverse_launch& how);
 
 //! What fits into a thread's 255 registers.
 template <typename T>

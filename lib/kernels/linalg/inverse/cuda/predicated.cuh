@@ -12,7 +12,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 //! A number of which at_slot() asks each bit behind the branch before, not all ahead.
-struct asked_late {
+struct tested_late {
     int value;
 
     __device__ __forceinline__ int operator&(int mask) const

@@ -108,33 +108,34 @@ template <typename T, int N, int L, pivoting Pivoting>
 __global__ void __launch_bounds__(rows_kernel_threads)
     gauss_jordan_rows(const batch_of<T> batch)
 {
-    using deal = row_deal<T, N, L>;
-    using group = typename deal::group;
-    constexpr int R = deal::rows;
-    constexpr int each = deal::together;
+    using layout = row_deal<T, N, L>;
+    using group = typename layout::group;
+    constexpr int R = layout::rows;
+    constexpr int each = layout::together;
     constexpr int warps = rows_kernel_threads / 32;
     static_assert(Pivoting != pivoting::full);
     constexpr int index_mask = inverse_pivot::index_mask;
-    __shared__ __align__(16) T shared_tile[warps][deal::matrices * N * deal::apart];
-    __shared__ __align__(16) typename deal::lines shared_lines[warps][deal::matrices];
+    __shared__ __align__(16) T shared_tile[warps][layout::matrices * N * layout::apart];
+    __shared__ __align__(16) typename layout::lines shared_lines[warps][layout::matrices];
 
     const int warp = threadIdx.x / 32;
     const int thread = threadIdx.x % 32;
     const int matrix = thread / L;
     const int lane = thread % L;
-    const size_t first = (size_t(blockIdx.x) * (blockDim.x / 32) + warp) * deal::matrices;
+    const size_t first =
+        (size_t(blockIdx.x) * (blockDim.x / 32) + warp) * layout::matrices;
     if (first >= batch.size) {
         return;
     }
-    const int count = int(min(batch.size - first, size_t(deal::matrices)));
+    const int count = int(min(batch.size - first, size_t(layout::matrices)));
     T* const tile = shared_tile[warp];
-    auto& lines = *kept(&shared_lines[warp][matrix]);
+    auto& lines = *in_register(&shared_lines[warp][matrix]);
     T* const found = lines.found[0].e;
 
-    read_rows<deal, N>(batch.a + first * (N * N), tile, thread, batch.aligned, count);
+    read_rows<layout, N>(batch.a + first * (N * N), tile, thread, batch.aligned, count);
     __syncwarp();
     // Lanes beyond the batch repeat its last matrix.
-    T* const own = tile + min(matrix, count - 1) * (N * deal::apart);
+    T* const own = tile + min(matrix, count - 1) * (N * layout::apart);
     T m[R][N];
     int id[R]; // bits that let a size through and 63 - row; 0 once the row is done
     int to[R]; // the row of X that this one becomes
@@ -142,19 +143,19 @@ __global__ void __launch_bounds__(rows_kernel_threads)
 #pragma unroll
     for (int r = 0; r < R; ++r) {
         constexpr int through = inverse_pivot::limits<float>::sign_free & ~index_mask;
-        id[r] = deal::has(r, lane) ? through | (index_mask - deal::row(r, lane)) : 0;
+        id[r] = layout::has(r, lane) ? through | (index_mask - layout::row(r, lane)) : 0;
         to[r] = 0;
 #pragma unroll
-        for (int g = 0; g < deal::groups; ++g) {
+        for (int g = 0; g < layout::groups; ++g) {
             group some{};
-            if (deal::has(r, lane)) {
+            if (layout::has(r, lane)) {
                 some = *reinterpret_cast<const group*>(
-                    own + deal::row(r, lane) * deal::apart + g * each);
+                    own + layout::row(r, lane) * layout::apart + g * each);
             }
 #pragma unroll
             for (int e = 0; e < each; ++e) {
                 m[r][g * each + e] = some.e[e];
-                watch(a_finite, some.e[e]);
+                nan_unless_finite(a_finite, some.e[e]);
             }
         }
     }
@@ -183,7 +184,7 @@ __global__ void __launch_bounds__(rows_kernel_threads)
             has_row[r] = lane == i % L && r == i / L;
             if (has_row[r]) {
 #pragma unroll
-                for (int g = 0; g < deal::groups; ++g) {
+                for (int g = 0; g < layout::groups; ++g) {
                     group some;
 #pragma unroll
                     for (int e = 0; e < each; ++e) {
@@ -200,7 +201,7 @@ __global__ void __launch_bounds__(rows_kernel_threads)
         for (int r = 0; r < R; ++r) {
             c[r] = m[r][0];
         }
-        const T p = settle(Pivoting, found[0], k, so_far);
+        const T p = usable_pivot(Pivoting, found[0], k, so_far);
         const T r_pivot = reciprocal(p);
         T* const row = lines.row[0].e;
 #pragma unroll
@@ -222,7 +223,7 @@ __global__ void __launch_bounds__(rows_kernel_threads)
             to[r] = has_row[r] ? k : to[r];
         }
 #pragma unroll
-        for (int g = 0; g < deal::groups; ++g) {
+        for (int g = 0; g < layout::groups; ++g) {
             const group t = lines.row[g];
 #pragma unroll
             for (int e = 0; e < each; ++e) {
@@ -243,19 +244,19 @@ __global__ void __launch_bounds__(rows_kernel_threads)
     if (matrix < count) {
 #pragma unroll
         for (int r = 0; r < R; ++r) {
-            if (deal::has(r, lane)) {
-                T* const row_of_x = own + to[r] * deal::apart;
+            if (layout::has(r, lane)) {
+                T* const row_of_x = own + to[r] * layout::apart;
 #pragma unroll
                 for (int j = 0; j < N; ++j) {
-                    watch(x_finite, m[r][j]);
+                    nan_unless_finite(x_finite, m[r][j]);
                     row_of_x[lines.row_of[j]] = m[r][j];
                 }
             }
         }
     }
     finish<L>(
-        so_far, a_finite, x_finite, own, matrix < count ? N * deal::apart : 0, lane);
-    write_rows<deal, N>(tile, batch.x + first * (N * N), thread, batch.aligned, count);
+        so_far, a_finite, x_finite, own, matrix < count ? N * layout::apart : 0, lane);
+    write_rows<layout, N>(tile, batch.x + first * (N * N), thread, batch.aligned, count);
     if (lane == 0 && matrix < count) {
         report(batch, first + matrix, so_far, false);
     }

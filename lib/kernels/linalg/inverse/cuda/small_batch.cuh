@@ -15,12 +15,12 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int latency_kernel_order = 8;
-constexpr int latency_kernel_threads = 64;
+constexpr int small_batch_order = 8;
+constexpr int small_batch_threads = 64;
 
 template <typename T, int N, pivoting Pivoting>
-__global__ void __launch_bounds__(latency_kernel_threads)
-    gauss_jordan_latency(const batch_of<T> batch)
+__global__ void __launch_bounds__(small_batch_threads)
+    inverse_small_batch(const batch_of<T> batch)
 {
     constexpr int slots = 2; //!< elements of a lane: rows row and row + 4
     const int lane = threadIdx.x % 32;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(latency_kernel_threads)
         const int i = first_row + 4 * s;
         row[s] = i < N ? inverse_pivot::index_mask - i : done;
         m[s] = i < N && j < N ? a[i * N + j] : make_element<T>(0);
-        watch(a_finite, m[s]);
+        nan_unless_finite(a_finite, m[s]);
     }
 
     elimination<T> so_far;
@@ -115,8 +115,8 @@ __global__ void __launch_bounds__(latency_kernel_threads)
     }
 
     real_of<T> x_finite = a_finite;
-    watch(x_finite, m[0]);
-    watch(x_finite, m[1]);
+    nan_unless_finite(x_finite, m[0]);
+    nan_unless_finite(x_finite, m[1]);
     const bool a_was_finite = __all_sync(all_lanes, a_finite == 0);
     const bool finite = __all_sync(all_lanes, x_finite == 0);
     if (!finite && !(so_far.zero && a_was_finite)) {

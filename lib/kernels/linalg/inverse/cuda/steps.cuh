@@ -40,7 +40,8 @@ struct elimination {
 
 //! What step k (from 0) divides by, for `found` on the diagonal.
 template <typename T>
-__device__ __forceinline__ T settle(pivoting how, T found, int k, elimination<T>& so_far)
+__device__ __forceinline__ T
+usable_pivot(pivoting how, T found, int k, elimination<T>& so_far)
 {
     T pivot = found;
     if (how == pivoting::none) {
@@ -109,7 +110,7 @@ fetch_ahead(const batch_of<T>& batch, size_t first, int matrices, int elements)
 //! A pointer to shared memory that the compiler keeps in a register, where it would
 //! compute it again in every step.
 template <typename T>
-__device__ inline T* kept(T* shared)
+__device__ inline T* in_register(T* shared)
 {
     auto at = unsigned(__cvta_generic_to_shared(shared));
     asm("" : "+r"(at));

@@ -73,7 +73,7 @@ __device__ __forceinline__ void take_pivot(T (&m)[N][N],
                 break;
             }
             const bool here = row[i] == best;
-            const auto minus_zero = hidden(here, real_of<T>(-0.0));
+            const auto minus_zero = opaque(here, real_of<T>(-0.0));
 #pragma unroll
             for (int j = 0; j < N; ++j) {
                 if (i == 1) { // t was a copy until now
@@ -110,7 +110,7 @@ __device__ __forceinline__ void take_pivot(T (&m)[N][N],
                 break;
             }
             const bool here = column[j] == best;
-            const auto minus_zero = hidden(here, real_of<T>(-0.0));
+            const auto minus_zero = opaque(here, real_of<T>(-0.0));
 #pragma unroll
             for (int i = 0; i < N; ++i) {
                 T& of_row = i == 0 ? t[j] : m[i][j];
@@ -140,7 +140,7 @@ __device__ __forceinline__ void step(T (&m)[N][N],
     T t[N];
     T c[N];
     take_pivot<Pivoting, Odd>(m, t, c, row, column, N - k, so_far);
-    const T pivot = settle(Pivoting, c[0], k, so_far);
+    const T pivot = usable_pivot(Pivoting, c[0], k, so_far);
     if (determinant) {
         so_far.determinant = multiply(so_far.determinant, pivot);
     }
@@ -195,7 +195,7 @@ constexpr int thread_kernel_threads = 4 * warp_tile<T, N>::size <= 48 << 10   ? 
 
 template <typename T, int N, pivoting Pivoting, bool Interleaved>
 __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
-    gauss_jordan_thread(const batch_of<T> batch)
+    inverse_thread_per_matrix(const batch_of<T> batch)
 {
     using tile_type = warp_tile<T, N>;
     // Where rows come one after another another kernel gives it, to spare this one.
@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
         // first pivot, and so spreads.
 #pragma unroll
         for (int e = 0; e < N * N; ++e) {
-            watch(a_finite, m[e / N][e % N]);
+            nan_unless_finite(a_finite, m[e / N][e % N]);
         }
     }
     eliminate<Pivoting>(m, row, column, so_far, asks_determinant && batch.determinant);
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
         T* const to = own + (inverse_pivot::index_mask - column[i]) * N;
 #pragma unroll
         for (int j = 0; j < N; ++j) {
-            watch(x_finite, m[i][j]);
+            nan_unless_finite(x_finite, m[i][j]);
             to[inverse_pivot::index_mask - row[j]] = m[i][j];
         }
     }

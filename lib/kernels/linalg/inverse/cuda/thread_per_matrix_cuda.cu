@@ -5,26 +5,27 @@
 namespace gr::cudaphy::kernels {
 
 template <typename T>
-void launch_inverse_thread(const batch_of<T>& batch, const inverse_launch& how)
+void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
 {
     with_order<1, most_thread_order<T>>(how.order, [&](auto order) {
         with_pivoting(how.pivot, [&](auto pivot) {
             constexpr int N = order;
             constexpr pivoting P = pivot;
-            const auto kernel = how.interleaved ? gauss_jordan_thread<T, N, P, true>
-                                                : gauss_jordan_thread<T, N, P, false>;
+            const auto kernel = how.interleaved
+                                    ? inverse_thread_per_matrix<T, N, P, true>
+                                    : inverse_thread_per_matrix<T, N, P, false>;
             const int threads =
                 threads_a_block(batch.size, thread_kernel_threads<T, N>, how);
             const auto grid = unsigned((batch.size + threads - 1) / threads);
             kernel<<<grid, threads, 0, how.stream>>>(batch);
         });
     });
-    cuda_check_launch("inverse: gauss_jordan_thread");
+    cuda_check_launch("inverse: inverse_thread_per_matrix");
 }
 
-template void launch_inverse_thread(const batch_of<float>&, const inverse_launch&);
-template void launch_inverse_thread(const batch_of<double>&, const inverse_launch&);
-template void launch_inverse_thread(const batch_of<float2>&, const inverse_launch&);
-template void launch_inverse_thread(const batch_of<double2>&, const inverse_launch&);
+template void launch_thread_per_matrix(const batch_of<float>&, const inverse_launch&);
+template void launch_thread_per_matrix(const batch_of<double>&, const inverse_launch&);
+template void launch_thread_per_matrix(const batch_of<float2>&, const inverse_launch&);
+template void launch_thread_per_matrix(const batch_of<double2>&, const inverse_launch&);
 
 } // namespace gr::cudaphy::kernels

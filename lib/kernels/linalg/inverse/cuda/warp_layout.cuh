@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// How inverse_warp.cuh deals out a matrix to the lanes of a warp.
+// How warp_per_matrix.cuh deals out a matrix to the lanes of a warp.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -30,7 +30,7 @@ __device__ __forceinline__ void at_slot(Slot slot, const Part& part)
 
 //! How a matrix of order up to R is dealt out, and a line of it in shared memory.
 template <typename T, int R>
-struct warp_deal {
+struct warp_layout {
     static constexpr int down = 4;
     static constexpr int across = 8;
     static constexpr int rows = R / down; //!< a lane

@@ -12,7 +12,7 @@
 //
 // A lane holds the elements that the accumulators of `mma` have there, rows g, g + 8,
 // g + 16, g + 24 and columns 2 t and 2 t + 1 of each panel (g = lane / 4, t = lane % 4),
-// and W in the same places is an operand, too (inverse_tf32.cuh).
+// and W in the same places is an operand, too (tf32.cuh).
 //
 // Pivots are those of the largest size, but not the bits of the other kernels. So that no
 // more than bits differ, it is given up for the elimination step by step if a pivot is
@@ -91,14 +91,15 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
     // Bits of the pivots' sizes.
     uint32_t least = 0xffffffff, largest = 0;
     auto& now = memory.now;
-    auto* const own_parts =
-        reinterpret_cast<float4*>(kept(&now.panel[g * memory_type::panel_apart + 2 * t]));
-    auto* const own_row =
-        reinterpret_cast<float4*>(kept(&now.panel[lane * memory_type::panel_apart]));
+    auto* const own_parts = reinterpret_cast<float4*>(
+        in_register(&now.panel[g * memory_type::panel_apart + 2 * t]));
+    auto* const own_row = reinterpret_cast<float4*>(
+        in_register(&now.panel[lane * memory_type::panel_apart]));
     constexpr int rows_8 = 8 * memory_type::panel_apart / 2;
-    float2* const rows_to = kept(&now.rows[2 * t]);
-    const float2* const rows_from = kept(&now.rows[2 * t * memory_type::row_apart + g]);
-    auto* const found_rows = reinterpret_cast<float4*>(kept(&now.found[0][0]));
+    float2* const rows_to = in_register(&now.rows[2 * t]);
+    const float2* const rows_from =
+        in_register(&now.rows[2 * t * memory_type::row_apart + g]);
+    auto* const found_rows = reinterpret_cast<float4*>(in_register(&now.found[0][0]));
 
 #pragma unroll 1
     for (int first = 0; first < n; first += 8) {
@@ -271,7 +272,7 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
                 const int at = a % 2 * 2 + e;
                 const float2 one{ re[panel][a / 2][at], im[panel][a / 2][at] };
                 if (i < n && j < n) {
-                    watch(x_finite, one);
+                    nan_unless_finite(x_finite, one);
                     memory.x[i * memory_type::x_apart + to] = one;
                 }
             }
@@ -323,7 +324,7 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
 
 template <int Panels, pivoting Pivoting>
 __global__ void __launch_bounds__(panels_kernel_threads)
-    gauss_jordan_panels(const batch_of<float2> batch, int n)
+    inverse_warp_panels(const batch_of<float2> batch, int n)
 {
     constexpr int warps = panels_kernel_threads / 32;
     __shared__ panels_memory<Panels> shared[warps];

@@ -4,15 +4,15 @@
 
 namespace gr::cudaphy::kernels {
 
-void launch_inverse_panels(const batch_of<float2>& batch, const inverse_launch& how)
+void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how)
 {
     constexpr int matrices = panels_kernel_threads / 32;
     const auto grid = unsigned((batch.size + matrices - 1) / matrices);
     const auto kernel = how.pivot == pivoting::partial
-                            ? gauss_jordan_panels<4, pivoting::partial>
-                            : gauss_jordan_panels<4, pivoting::none>;
+                            ? inverse_warp_panels<4, pivoting::partial>
+                            : inverse_warp_panels<4, pivoting::none>;
     kernel<<<grid, panels_kernel_threads, 0, how.stream>>>(batch, how.order);
-    cuda_check_launch("inverse: gauss_jordan_panels");
+    cuda_check_launch("inverse: inverse_warp_panels");
 }
 
 bool has_tf32_products()
@@ -21,7 +21,7 @@ bool has_tf32_products()
     // cores' TF32.
     cudaFuncAttributes attributes;
     cuda_check(
-        cudaFuncGetAttributes(&attributes, gauss_jordan_panels<4, pivoting::partial>),
+        cudaFuncGetAttributes(&attributes, inverse_warp_panels<4, pivoting::partial>),
         "cudaFuncGetAttributes");
     return attributes.ptxVersion >= 80;
 }

@@ -124,11 +124,11 @@ write_matrix(const char* shared, T* to, int n, int lane, bool aligned)
 //! What lanes tell each other.
 template <typename T, int R>
 struct warp_lines {
-    using deal = warp_deal<T, R>;
-    T found[deal::row_size];             //!< the pivot's row as it was found
-    __align__(16) T row[deal::row_size]; //!< and divided by the pivot
-    __align__(16) T column[deal::column_size];
-    __align__(16) T zeros[deal::rows];
+    using layout = warp_layout<T, R>;
+    T found[layout::row_size];             //!< the pivot's row as it was found
+    __align__(16) T row[layout::row_size]; //!< and divided by the pivot
+    __align__(16) T column[layout::column_size];
+    __align__(16) T zeros[layout::rows];
     T pivots[R];
     int row_to[32];      //!< row of X that row i becomes
     int column_to[32];   //!< column of X that column j becomes
@@ -153,15 +153,15 @@ invert_by_warp(const batch_of<T>& batch,
                size_t item,
                warp_memory<T, R, Pivoting == pivoting::full>& memory)
 {
-    using deal = warp_deal<T, R>;
-    constexpr int A = deal::rows;
-    constexpr int B = deal::columns;
+    using layout = warp_layout<T, R>;
+    constexpr int A = layout::rows;
+    constexpr int B = layout::columns;
     constexpr bool full = Pivoting == pivoting::full;
     constexpr int slots_after = 2; // of columns, once what is left is brought forward
 
     const int lane = threadIdx.x % 32;
-    const int down = lane / deal::across;
-    const int across = lane % deal::across;
+    const int down = lane / layout::across;
+    const int across = lane % layout::across;
 
     T m[A][B];
     const auto load = [&](int order) {
@@ -170,8 +170,8 @@ invert_by_warp(const batch_of<T>& batch,
         for (int a = 0; a < A; ++a) {
 #pragma unroll
             for (int b = 0; b < B; ++b) {
-                m[a][b] = deal::has(a, down, b, across, order)
-                              ? from[a * deal::down * order + b * deal::across]
+                m[a][b] = layout::has(a, down, b, across, order)
+                              ? from[a * layout::down * order + b * layout::across]
                               : make_element<T>(0);
             }
         }
@@ -185,11 +185,11 @@ invert_by_warp(const batch_of<T>& batch,
     int row_id[A];
 #pragma unroll
     for (int a = 0; a < A; ++a) {
-        row_id[a] = id_of(deal::row(a, down), n);
+        row_id[a] = id_of(layout::row(a, down), n);
         if constexpr (!full) {
 #pragma unroll
             for (int b = 0; b < B; ++b) {
-                watch(a_finite, m[a][b]);
+                nan_unless_finite(a_finite, m[a][b]);
             }
         }
     }
@@ -198,7 +198,7 @@ invert_by_warp(const batch_of<T>& batch,
     int size[B];
 #pragma unroll
     for (int b = 0; b < B; ++b) {
-        left[b] = deal::column(b, across) < n;
+        left[b] = layout::column(b, across) < n;
         size[b] = 0;
     }
     // Of column (full pivoting) or row `lane`; once that is done, its pivot's row or
@@ -209,14 +209,14 @@ invert_by_warp(const batch_of<T>& batch,
     int bound = above_all_keys;
 
     auto& lines = memory.lines;
-    T* const found_part = kept(&lines.found[across]);
-    T* const found_lane = kept(&lines.found[lane]);
-    T* const row_part = kept(&lines.row[deal::place_in_row(across)]);
-    T* const row_lane = kept(&lines.row[deal::place_in_row(lane)]);
-    T* const column_part = kept(&lines.column[deal::place_in_column(down)]);
-    T* const column_lane = kept(&lines.column[deal::place_in_column(lane)]);
-    const T* const zeros = kept(lines.zeros);
-    T* pivot_k = kept(lines.pivots);
+    T* const found_part = in_register(&lines.found[across]);
+    T* const found_lane = in_register(&lines.found[lane]);
+    T* const row_part = in_register(&lines.row[layout::place_in_row(across)]);
+    T* const row_lane = in_register(&lines.row[layout::place_in_row(lane)]);
+    T* const column_part = in_register(&lines.column[layout::place_in_column(down)]);
+    T* const column_lane = in_register(&lines.column[layout::place_in_column(lane)]);
+    const T* const zeros = in_register(lines.zeros);
+    T* pivot_k = in_register(lines.pivots);
     if (lane < A) {
         lines.zeros[lane] = make_element<T>(0);
     }
@@ -230,16 +230,16 @@ invert_by_warp(const batch_of<T>& batch,
     // column k is in slot `slot_k`.
     const auto step = [&](int k, auto slot_k, auto slots) {
         constexpr int Across = decltype(slots)::value;
-        constexpr int Down = full ? deal::rows_for(Across) : A;
+        constexpr int Down = full ? layout::rows_for(Across) : A;
         int i = k;
         int j = k;
         T p;
         int size_bits; // of p, of which the exponent counts
         const auto take_column = [&](auto slot) {
             constexpr int b = decltype(slot)::value;
-            if (across == j % deal::across) {
-                deal::put_column(column_part, m, b);
-                deal::get_column(zeros, m, b);
+            if (across == j % layout::across) {
+                layout::put_column(column_part, m, b);
+                layout::get_column(zeros, m, b);
                 left[b] = false;
                 size[b] = 0;
             }
@@ -267,13 +267,13 @@ invert_by_warp(const batch_of<T>& batch,
             }
             p = from_lane(c_lane, i);
         }
-        const bool has_row = down == i % deal::down;
-        at_slot<Down>(i / deal::down, [&](auto slot) {
+        const bool has_row = down == i % layout::down;
+        at_slot<Down>(i / layout::down, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
             if (has_row) {
 #pragma unroll
                 for (int b = 0; b < B; ++b) {
-                    found_part[b * deal::across] = m[a][b];
+                    found_part[b * layout::across] = m[a][b];
                 }
                 row_id[a] = 0;
             }
@@ -284,15 +284,15 @@ invert_by_warp(const batch_of<T>& batch,
             size_bits = largest_of_lanes<32>(key_with(bits_of(size_of(t_lane)), id));
             j = index_in(size_bits);
             p = from_lane(t_lane, j);
-            at_slot<Across>(j / deal::across, take_column);
+            at_slot<Across>(j / layout::across, take_column);
             if (size_bits < bound) {
-                watch(a_finite, p); // what is not finite is the first pivot
-                p = settle(Pivoting, p, k, so_far);
+                nan_unless_finite(a_finite, p); // what is not finite is the first pivot
+                p = usable_pivot(Pivoting, p, k, so_far);
                 size_bits = bits_of(size_of(p));
                 bound = (bits_of(so_far.smallest) | inverse_pivot::index_mask) + 1;
             }
         } else {
-            p = settle(Pivoting, p, k, so_far);
+            p = usable_pivot(Pivoting, p, k, so_far);
             size_bits = bits_of(size_of(p));
         }
         *pivot_k++ = p;
@@ -307,8 +307,8 @@ invert_by_warp(const batch_of<T>& batch,
 
         T t[B];
         T c[A];
-        deal::get_row(row_part, t);
-        deal::get_column(column_part, c);
+        layout::get_row(row_part, t);
+        layout::get_column(column_part, c);
 #pragma unroll
         for (int a = 0; a < A; ++a) {
 #pragma unroll
@@ -316,9 +316,9 @@ invert_by_warp(const batch_of<T>& batch,
                 m[a][b] = subtract_product(m[a][b], c[a], t[b]);
             }
         }
-        at_slot<Down>(i / deal::down, [&](auto slot) {
+        at_slot<Down>(i / layout::down, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
-            const auto minus_zero = hidden(has_row, real_of<T>(-0.0));
+            const auto minus_zero = opaque(has_row, real_of<T>(-0.0));
 #pragma unroll
             for (int b = 0; b < B; ++b) {
                 if constexpr (sizeof(real_of<T>) == 8) {
@@ -336,7 +336,7 @@ invert_by_warp(const batch_of<T>& batch,
         // What is left, as much as `slots_after` slots of columns hold, comes into these,
         // and what is done after it.
         const auto bring_forward = [&]() {
-            constexpr int still = slots_after * deal::across;
+            constexpr int still = slots_after * layout::across;
             constexpr int apart = warp_memory<T, R, full>::apart;
             const bool done = lane < n && id <= inverse_pivot::index_mask;
             const auto place_of = [&](unsigned those_done) { // of row or column `lane`
@@ -359,10 +359,10 @@ invert_by_warp(const batch_of<T>& batch,
             T* const x = reinterpret_cast<T*>(memory.x);
 #pragma unroll
             for (int a = 0; a < A; ++a) {
-                T* const to = x + lines.row_to[deal::row(a, down)] * apart + across;
+                T* const to = x + lines.row_to[layout::row(a, down)] * apart + across;
 #pragma unroll
                 for (int b = 0; b < B; ++b) {
-                    to[b * deal::across] = m[a][b];
+                    to[b * layout::across] = m[a][b];
                 }
             }
             const int pivot_row = done ? lines.row_to[id] : 0;
@@ -372,15 +372,15 @@ invert_by_warp(const batch_of<T>& batch,
 #pragma unroll
             for (int b = 0; b < B; ++b) {
                 const T* const from =
-                    x + down * apart + lines.column_to[deal::column(b, across)];
+                    x + down * apart + lines.column_to[layout::column(b, across)];
 #pragma unroll
                 for (int a = 0; a < A; ++a) {
-                    m[a][b] = from[a * deal::down * apart];
+                    m[a][b] = from[a * layout::down * apart];
                 }
             }
 #pragma unroll
             for (int a = 0; a < A; ++a) {
-                row_id[a] = id_of(deal::row(a, down), still);
+                row_id[a] = id_of(layout::row(a, down), still);
             }
 #pragma unroll
             for (int b = 0; b < B; ++b) {
@@ -396,16 +396,16 @@ invert_by_warp(const batch_of<T>& batch,
                 step(k, slot_constant<0>(), slots);
             }
         };
-        steps(slot_constant<B>(), slots_after * deal::across);
+        steps(slot_constant<B>(), slots_after * layout::across);
         bring_forward();
         steps(slot_constant<slots_after>(), 0);
     } else {
         // A loop for every slot of columns spares the search for the slot.
         const auto slot_steps = [&](auto slot) {
             constexpr int b = decltype(slot)::value;
-            const int end = min(n, (b + 1) * deal::across);
+            const int end = min(n, (b + 1) * layout::across);
 #pragma unroll 1
-            for (int k = b * deal::across; k < end; ++k) {
+            for (int k = b * layout::across; k < end; ++k) {
                 step(k, slot, slot_constant<B>());
             }
         };
@@ -435,15 +435,15 @@ invert_by_warp(const batch_of<T>& batch,
         int column_to[B];
 #pragma unroll
         for (int b = 0; b < B; ++b) {
-            column_to[b] = lines.column_to[deal::column(b, across)];
+            column_to[b] = lines.column_to[layout::column(b, across)];
         }
 #pragma unroll
         for (int a = 0; a < A; ++a) {
-            T* const row_of_x = x + lines.row_to[deal::row(a, down)] * order;
+            T* const row_of_x = x + lines.row_to[layout::row(a, down)] * order;
 #pragma unroll
             for (int b = 0; b < B; ++b) {
-                if (deal::has(a, down, b, across, order)) {
-                    watch(x_finite, m[a][b]);
+                if (layout::has(a, down, b, across, order)) {
+                    nan_unless_finite(x_finite, m[a][b]);
                     row_of_x[column_to[b]] = m[a][b];
                 }
             }
@@ -497,7 +497,7 @@ constexpr int warp_kernel_blocks =
 
 template <typename T, int R, pivoting Pivoting>
 __global__ void __launch_bounds__(warp_kernel_threads, warp_kernel_blocks<T, R, Pivoting>)
-    gauss_jordan_warp(const batch_of<T> batch, int n)
+    inverse_warp_per_matrix(const batch_of<T> batch, int n)
 {
     constexpr int warps = warp_kernel_threads / 32;
     __shared__ warp_memory<T, R, Pivoting == pivoting::full> shared[warps];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/linalg/inverse/cuda/warp_two_stages_join.cuh"
 #include "kernels/linalg/inverse/cuda/predicated.cuh"
 #include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
+#include "kernels/linalg/inverse/cuda/warp_two_stages_join.cuh"
 
 // complex64 with full pivoting, a warp a matrix of order 25 to 32, in two parts. Steps
 // of Gauss-Jordan until 16 rows and columns are left, these brought to the front, turn
@@ -14,7 +14,7 @@
 //     Q R    Q = -G X, R = E + Q H
 // of it, A's inverse but for the order of rows and columns.
 //
-// Lanes form a grid of 4 x 8 as in inverse_warp.cuh, and a branch finds the pivot's
+// Lanes form a grid of 4 x 8 as in warp_per_matrix.cuh, and a branch finds the pivot's
 // registers. A pivot's row and column stay where they are, undivided: the row's factor is
 // 0, and the column's, by which all columns are multiplied, is 2, so that of what was
 // there, c, c - 2 c = -c is left. Both are divided by the pivot after the part, instead
@@ -28,7 +28,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int halves_kernel_threads = 32;
+constexpr int two_stages_threads = 32;
 
 //! Of 1 / p, where s, a power of two, scales all pivots to near 1.
 __device__ __forceinline__ float2 conjugate_of_reciprocal(float2 p, float s)
@@ -46,20 +46,22 @@ __device__ __forceinline__ float2 multiply_conjugate(float2 a, float2 b)
 
 //! X, its status and its determinant, or false.
 template <bool Determinant>
-__device__ __forceinline__ bool
-invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memory& memory)
+__device__ __forceinline__ bool invert_in_two_stages(const batch_of<float2>& batch,
+                                                     int n,
+                                                     size_t item,
+                                                     two_stages_memory& memory)
 {
-    using deal = halves_deal;
-    constexpr int R = deal::order;
-    constexpr int A = deal::rows;
-    constexpr int B = deal::columns;
-    constexpr int half = deal::half;
-    constexpr int apart = halves_memory::apart;
+    using layout = two_stages_layout;
+    constexpr int R = layout::order;
+    constexpr int A = layout::rows;
+    constexpr int B = layout::columns;
+    constexpr int half = layout::half;
+    constexpr int apart = two_stages_memory::apart;
     constexpr int element = sizeof(float2);
 
     const int lane = threadIdx.x % 32;
-    const int down = lane / deal::across;
-    const int across = lane % deal::across;
+    const int down = lane / layout::across;
+    const int across = lane % layout::across;
 
     float2 m[A][B];
     const auto load = [&](int order) {
@@ -69,9 +71,9 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         for (int a = 0; a < A; ++a) {
 #pragma unroll
             for (int b = 0; b < B; ++b) {
-                m[a][b] = order == R || (deal::row(a, down) < order &&
-                                         deal::column(b, across) < order)
-                              ? from[a * deal::down * order + b * deal::across]
+                m[a][b] = order == R || (layout::row(a, down) < order &&
+                                         layout::column(b, across) < order)
+                              ? from[a * layout::down * order + b * layout::across]
                               : float2{ 0, 0 };
             }
         }
@@ -84,13 +86,13 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
     int row_id[A];
 #pragma unroll
     for (int a = 0; a < A; ++a) {
-        row_id[a] = id_of(deal::row(a, down), n);
+        row_id[a] = id_of(layout::row(a, down), n);
     }
     // Of the columns that are left.
     int size[B];
 #pragma unroll
     for (int b = 0; b < B; ++b) {
-        size[b] = deal::column(b, across) < n ? 0 : no_size;
+        size[b] = layout::column(b, across) < n ? 0 : no_size;
     }
     int id = id_of(lane, n); // of column `lane`; once it is done, its pivot's row
     // What a pivot's key must reach; below all keys once the matrix is given up.
@@ -98,13 +100,13 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
     int bound = above_all_keys;
     float scale = 1; // of reciprocals
 
-    float2* const found_part = kept(&memory.row[0][2 * across]);
-    float2* const found_lane = kept(&memory.row[0][deal::place_in_row(lane)]);
+    float2* const found_part = in_register(&memory.row[0][2 * across]);
+    float2* const found_lane = in_register(&memory.row[0][layout::place_in_row(lane)]);
     const auto* const row_part = reinterpret_cast<const float4*>(found_part + 32);
     float2* const row_lane = found_lane + 32;
-    float4* const pivot_lane = kept(&memory.pivot_of[lane]);
-    auto* const column_part = kept(&memory.column[down * deal::apart]);
-    float2* pivot_k = kept(memory.pivots);
+    float4* const pivot_lane = in_register(&memory.pivot_of[lane]);
+    auto* const column_part = in_register(&memory.column[down * layout::apart]);
+    float2* pivot_k = in_register(memory.pivots);
 
     // With what is left in the first slots of rows and columns.
     const auto step = [&](auto row_slots, auto column_slots) {
@@ -134,13 +136,14 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
             bound = is_first && ordinary ? bits_of(span * size_of_it) : given_up;
             scale = scale_for_bits<float>(best);
         }
-        const bool has_row = down == i % deal::down;
-        at_slot<Down>(asked_late{ i / deal::down }, [&](auto slot) {
+        const bool has_row = down == i % layout::down;
+        at_slot<Down>(tested_late{ i / layout::down }, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
 #pragma unroll
             for (int b = 0; b < Across; ++b) {
-                store_if(
-                    has_row, found_part + deal::place_in_row(b * deal::across), m[a][b]);
+                store_if(has_row,
+                         found_part + layout::place_in_row(b * layout::across),
+                         m[a][b]);
             }
             row_id[a] = has_row ? 0 : row_id[a];
         });
@@ -150,8 +153,8 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         const int j =
             index_in(largest_of_lanes<32>(key_with(bits_of(size_of(a_lane)), id)));
         const float2 r = from_lane(r_lane, j);
-        const bool has_column = across == j % deal::across;
-        at_slot<Across>(asked_late{ j / deal::across }, [&](auto slot) {
+        const bool has_column = across == j % layout::across;
+        at_slot<Across>(tested_late{ j / layout::across }, [&](auto slot) {
             constexpr int b = decltype(slot)::value;
             auto* const to = reinterpret_cast<float4*>(column_part);
 #pragma unroll
@@ -161,7 +164,7 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
             }
             size[b] = has_column ? no_size : size[b];
         });
-        store_if(has_row && has_column, column_part + i / deal::down, { 0, 0 });
+        store_if(has_row && has_column, column_part + i / layout::down, { 0, 0 });
         const bool has_pivot = lane == j;
         *row_lane = select(has_pivot, float2{ 2, 0 }, multiply_conjugate(a_lane, r));
         id = has_pivot ? i : id;
@@ -175,7 +178,7 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         float2 c[Down];
 #pragma unroll
         for (int b = 0; b < Across; b += 2) {
-            const float4 two = row_part[b / 2 * deal::across];
+            const float4 two = row_part[b / 2 * layout::across];
             t[b] = float2{ two.x, two.y };
             t[b + 1] = float2{ two.z, two.w };
         }
@@ -200,7 +203,7 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         step(slot_constant<A>(), slot_constant<B>());
     } while (--steps);
 
-    char* const x = reinterpret_cast<char*>(kept(memory.x));
+    char* const x = reinterpret_cast<char*>(in_register(memory.x));
     const bool done = lane < n && id <= inverse_pivot::index_mask;
     const auto place_of = [&](unsigned those_done) { // of row or column `lane`
         const int before = __popc(those_done & ((1u << lane) - 1));
@@ -226,7 +229,7 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
         memory.row_scale[done ? pivot_place : lane] = by;
         memory.column_scale[column_place] = by;
         if (done) {
-            memory.error_at[lane] = pivot_place * halves_memory::out_apart + id;
+            memory.error_at[lane] = pivot_place * two_stages_memory::out_apart + id;
             memory.error[lane] = scaling_error(by, { both.z, both.w });
         }
     }
@@ -234,24 +237,24 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
 #pragma unroll
     for (int b = 0; b < B; ++b) {
         float2* const to = reinterpret_cast<float2*>(x) + down * apart +
-                           memory.column_place[deal::column(b, across)];
+                           memory.column_place[layout::column(b, across)];
 #pragma unroll
         for (int a = 0; a < A; ++a) {
-            to[a * deal::down * apart] = m[a][b];
+            to[a * layout::down * apart] = m[a][b];
         }
     }
     __syncwarp();
-    constexpr int Down = deal::rows_of_half;
-    constexpr int Across = deal::columns_of_half;
+    constexpr int Down = layout::rows_of_half;
+    constexpr int Across = layout::columns_of_half;
 #pragma unroll
     for (int a = 0; a < Down; ++a) {
         const auto* const from =
-            reinterpret_cast<const float2*>(x + memory.row_offset[deal::row(a, down)]);
+            reinterpret_cast<const float2*>(x + memory.row_offset[layout::row(a, down)]);
 #pragma unroll
         for (int b = 0; b < Across; ++b) {
-            m[a][b] = from[deal::column(b, across)];
+            m[a][b] = from[layout::column(b, across)];
         }
-        row_id[a] = id_of(deal::row(a, down), half);
+        row_id[a] = id_of(layout::row(a, down), half);
     }
 #pragma unroll
     for (int b = 0; b < Across; ++b) {
@@ -278,12 +281,12 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
     __syncwarp();
 #pragma unroll
     for (int b = 0; b < Across; ++b) {
-        const int column = deal::column(b, across);
+        const int column = layout::column(b, across);
         char* const to = x + memory.x_column[column] * element;
         const float2 by = memory.column_scale[column];
 #pragma unroll
         for (int a = 0; a < Down; ++a) {
-            const int row = deal::row(a, down);
+            const int row = layout::row(a, down);
             *reinterpret_cast<float2*>(to + memory.x_row_offset[row]) =
                 multiply(multiply(m[a][b], memory.row_scale[row]), by);
         }
@@ -320,16 +323,16 @@ invert_by_halves(const batch_of<float2>& batch, int n, size_t item, halves_memor
 }
 
 //! Blocks of a multiprocessor: a few registers more would leave 15.
-constexpr int halves_kernel_blocks = 16;
+constexpr int two_stages_blocks = 16;
 
 template <bool Determinant>
-__global__ void __launch_bounds__(halves_kernel_threads, halves_kernel_blocks)
-    gauss_jordan_halves(const batch_of<float2> batch, int n)
+__global__ void __launch_bounds__(two_stages_threads, two_stages_blocks)
+    inverse_warp_two_stages(const batch_of<float2> batch, int n)
 {
-    constexpr int warps = halves_kernel_threads / 32;
+    constexpr int warps = two_stages_threads / 32;
     union memory_of_warp {
-        halves_memory halves;
-        warp_memory<float2, halves_deal::order, true> step_by_step;
+        two_stages_memory stages;
+        warp_memory<float2, two_stages_layout::order, true> step_by_step;
     };
     __shared__ memory_of_warp shared[warps];
     const int warp = threadIdx.x / 32;
@@ -337,9 +340,9 @@ __global__ void __launch_bounds__(halves_kernel_threads, halves_kernel_blocks)
     if (item >= batch.size) {
         return;
     }
-    if (!invert_by_halves<Determinant>(batch, n, item, shared[warp].halves)) {
+    if (!invert_in_two_stages<Determinant>(batch, n, item, shared[warp].stages)) {
         __syncwarp();
-        invert_by_warp<float2, halves_deal::order, pivoting::full>(
+        invert_by_warp<float2, two_stages_layout::order, pivoting::full>(
             batch, n, item, shared[warp].step_by_step);
     }
 }

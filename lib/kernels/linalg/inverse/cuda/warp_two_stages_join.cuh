@@ -5,14 +5,14 @@
 #include "kernels/linalg/inverse/cuda/tf32.cuh"
 #include "kernels/linalg/inverse/cuda/warp_layout.cuh"
 
-// The second part of inverse_halves.cuh: A's inverse of its blocks, by tensor cores, and
+// The second part of warp_two_stages.cuh: A's inverse of its blocks, by tensor cores, and
 // what lanes tell each other.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 //! How a matrix is dealt out.
-struct halves_deal : warp_deal<float2, 32> {
+struct two_stages_layout : warp_layout<float2, 32> {
     static constexpr int order = 32;
     static constexpr int half = 16; //!< order of S
     static constexpr int rows_of_half = half / down;
@@ -22,16 +22,16 @@ struct halves_deal : warp_deal<float2, 32> {
 //! What lanes tell each other. Of its rows and columns the ones that are left after the
 //! first part come first; of these places (lists with 32 elements) X is in the order of
 //! S's columns and rows.
-struct halves_memory {
-    using deal = halves_deal;
+struct two_stages_memory {
+    using layout = two_stages_layout;
     // Apart so that lanes' accesses meet all banks.
     static constexpr int apart = 40;
     static constexpr int out_apart = 34;
     //! Rows as they are, columns by places; or all by rows' places and output's columns.
-    __align__(16) float2 x[deal::order * apart];
+    __align__(16) float2 x[layout::order * apart];
     //! The pivot's row as it was found, and divided by the pivot.
     __align__(16) float2 row[2][32];
-    __align__(16) float2 column[deal::down * deal::apart];
+    __align__(16) float2 column[layout::down * layout::apart];
     __align__(16) float2 column_scale[32]; //!< 1 / pivot
     float2 row_scale[32];
     //! By columns in the part's order: 1 / p's conjugate, and p.
@@ -42,10 +42,10 @@ struct halves_memory {
     int row_to[32];
     int column_name[32]; //!< of the column at a place
     int column_place[32];
-    float2 error[32];             //!< scaling_error() of the first part's pivot of column
-    int error_at[32];             //!< in the output, or -1
-    int x_row_offset[deal::half]; //!< of what is in S's row, once it is inverted
-    int x_column[deal::half];
+    float2 error[32]; //!< scaling_error() of the first part's pivot of column
+    int error_at[32]; //!< in the output, or -1
+    int x_row_offset[layout::half]; //!< of what is in S's row, once it is inverted
+    int x_column[layout::half];
 
     __device__ const char* bytes() const { return reinterpret_cast<const char*>(x); }
 };
@@ -63,8 +63,8 @@ __device__ __forceinline__ void add_to(float2& sum, float2 a)
 }
 
 //! Two elements of a row at columns' places `column` + 2 t and the next.
-__device__ __forceinline__ void
-get_pair(const halves_memory& memory, int row, int column, int t, float2& a, float2& b)
+__device__ __forceinline__ void get_pair(
+    const two_stages_memory& memory, int row, int column, int t, float2& a, float2& b)
 {
     const float4 two = *reinterpret_cast<const float4*>(
         memory.bytes() + memory.row_offset[row] + (column + 2 * t) * int(sizeof(float2)));
@@ -76,7 +76,7 @@ get_pair(const halves_memory& memory, int row, int column, int t, float2& a, flo
 //! multiplied by their scales.
 template <bool Scaled>
 __device__ __forceinline__ tf32_factor<2>
-get_right(const halves_memory& memory, int row, int column, int g, int t)
+get_right(const two_stages_memory& memory, int row, int column, int g, int t)
 {
     const int2 offset = *reinterpret_cast<const int2*>(&memory.row_offset[row + 2 * t]);
     const char* const from = memory.bytes() + (column + g) * int(sizeof(float2));
@@ -126,7 +126,7 @@ struct halves_result {
 };
 
 //! Of X in S's place, and of E, G and H, undivided: A^-1.
-__device__ __forceinline__ halves_result join_halves(const halves_memory& memory,
+__device__ __forceinline__ halves_result join_halves(const two_stages_memory& memory,
                                                      int g,
                                                      int t)
 {
@@ -202,14 +202,14 @@ __device__ __forceinline__ halves_result join_halves(const halves_memory& memory
 
 //! X to the batch, where its rows and columns belong; false if it is not finite.
 __device__ __forceinline__ bool write_halves(const halves_result& all,
-                                             halves_memory& memory,
+                                             two_stages_memory& memory,
                                              float2* to,
                                              int n,
                                              int lane,
                                              bool aligned)
 {
-    constexpr int order = halves_deal::order;
-    constexpr int apart = halves_memory::out_apart;
+    constexpr int order = two_stages_layout::order;
+    constexpr int apart = two_stages_memory::out_apart;
     const int g = lane / 4;
     const int t = lane % 4;
     float x_finite = 0;
@@ -223,7 +223,7 @@ __device__ __forceinline__ bool write_halves(const halves_result& all,
             for (int e = 0; e < 2; ++e) {
                 const int at = i / 8 % 2 * 2 + e;
                 const float2 one{ all.re[panel][i / 16][at], all.im[panel][i / 16][at] };
-                watch(x_finite, one);
+                nan_unless_finite(x_finite, one);
                 memory.x[(i + g) * apart + (e ? columns.y : columns.x)] = one;
             }
         }
