@@ -68,7 +68,15 @@ usable_pivot(pivoting how, T found, int k, elimination<T>& so_far)
     return pivot;
 }
 
-//! Writes what there is a word or an element of per matrix.
+//! The determinant if so_far.zero.
+template <typename T>
+__device__ __forceinline__ T determinant_of_failed(const elimination<T>& so_far)
+{
+    const auto nan = real_of<T>(0) / real_of<T>(0);
+    return make_element<T>(so_far.state == -1 ? nan : real_of<T>(0));
+}
+
+//! Writes the matrix's status and its determinant.
 template <typename T>
 __device__ __forceinline__ void report(const batch_of<T>& batch,
                                        size_t item,
@@ -78,10 +86,7 @@ __device__ __forceinline__ void report(const batch_of<T>& batch,
     batch.status[item] = so_far.state;
     if (has_determinant && batch.determinant) {
         const T d = so_far.odd ? negate(so_far.determinant) : so_far.determinant;
-        const auto nan = real_of<T>(0) / real_of<T>(0);
-        batch.determinant[item] = so_far.state == -1 ? make_element<T>(nan)
-                                  : so_far.zero      ? make_element<T>(0)
-                                                     : d;
+        batch.determinant[item] = so_far.zero ? determinant_of_failed(so_far) : d;
     }
 }
 

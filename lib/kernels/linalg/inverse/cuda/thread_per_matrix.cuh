@@ -33,13 +33,8 @@ __device__ __forceinline__ void pick_if(bool which, T& to, T from, real_of<T> mi
 //! they were. `row` and `column`: 63 - the index in A. Odd: whether `rest` is, which
 //! spares every other branch.
 template <pivoting Pivoting, bool Odd, typename T, int N>
-__device__ __forceinline__ void take_pivot(T (&m)[N][N],
-                                           T (&t)[N],
-                                           T (&c)[N],
-                                           int (&row)[N],
-                                           int (&column)[N],
-                                           int rest,
-                                           elimination<T>& so_far)
+__device__ __forceinline__ void
+take_pivot(T (&m)[N][N], T (&t)[N], T (&c)[N], int (&row)[N], int (&column)[N], int rest)
 {
 #pragma unroll
     for (int j = 0; j < N; ++j) {
@@ -66,7 +61,6 @@ __device__ __forceinline__ void take_pivot(T (&m)[N][N],
             best = i == 0 ? key : max(best, key);
         }
         best &= inverse_pivot::index_mask;
-        so_far.odd ^= row[0] != best;
 #pragma unroll
         for (int i = 1; i < N; ++i) {
             if (i % 2 == Odd && i >= rest) {
@@ -103,7 +97,6 @@ __device__ __forceinline__ void take_pivot(T (&m)[N][N],
             best = j == 0 ? key : max(best, key);
         }
         best &= inverse_pivot::index_mask;
-        so_far.odd ^= column[0] != best;
 #pragma unroll
         for (int j = 1; j < N; ++j) {
             if (j % 2 == Odd && j >= rest) {
@@ -127,22 +120,22 @@ __device__ __forceinline__ void take_pivot(T (&m)[N][N],
     }
 }
 
-//! Step k. It turns rows and columns round by one, so that the next step looks for its
-//! pivot from m[0][0] on as well.
+//! Step k. It rotates rows and columns by one, so that the next step finds its pivot from
+//! m[0][0] on, too. `determinant` is the product of the pivots, or null.
 template <pivoting Pivoting, bool Odd, typename T, int N>
 __device__ __forceinline__ void step(T (&m)[N][N],
                                      int (&row)[N],
                                      int (&column)[N],
                                      int k,
                                      elimination<T>& so_far,
-                                     bool determinant)
+                                     T* determinant)
 {
     T t[N];
     T c[N];
-    take_pivot<Pivoting, Odd>(m, t, c, row, column, N - k, so_far);
+    take_pivot<Pivoting, Odd>(m, t, c, row, column, N - k);
     const T pivot = usable_pivot(Pivoting, c[0], k, so_far);
     if (determinant) {
-        so_far.determinant = multiply(so_far.determinant, pivot);
+        *determinant = multiply(*determinant, pivot);
     }
     const T r = reciprocal(pivot);
 #pragma unroll
@@ -169,11 +162,8 @@ __device__ __forceinline__ void step(T (&m)[N][N],
 //! All steps: unrolled as long as the code stays within the instruction cache, else a
 //! loop over two (8 x 8 complex, unrolled: 88 KB).
 template <pivoting Pivoting, typename T, int N>
-__device__ __forceinline__ void eliminate(T (&m)[N][N],
-                                          int (&row)[N],
-                                          int (&column)[N],
-                                          elimination<T>& so_far,
-                                          bool determinant)
+__device__ __forceinline__ void eliminate(
+    T (&m)[N][N], int (&row)[N], int (&column)[N], elimination<T>& so_far, T* determinant)
 {
     constexpr int unrolled = N <= 5 ? N : 1;
     constexpr bool odd = N % 2;
@@ -193,13 +183,27 @@ constexpr int thread_kernel_threads = 4 * warp_tile<T, N>::size <= 48 << 10   ? 
                                       : 2 * warp_tile<T, N>::size <= 48 << 10 ? 64
                                                                               : 32;
 
-template <typename T, int N, pivoting Pivoting, bool Interleaved>
+//! Whether the permutation 63 - index[i] is odd. All indices are constants, because the
+//! array is in registers.
+template <int N>
+__device__ __forceinline__ bool is_odd_permutation(const int (&index)[N])
+{
+    bool odd = false;
+#pragma unroll
+    for (int i = 1; i < N; ++i) {
+#pragma unroll
+        for (int h = 0; h < i; ++h) {
+            odd ^= index[h] < index[i];
+        }
+    }
+    return odd;
+}
+
+template <typename T, int N, pivoting Pivoting>
 __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
-    inverse_thread_per_matrix(const batch_of<T> batch)
+    inverse_thread_per_matrix(const batch_of<T> batch, bool interleaved)
 {
     using tile_type = warp_tile<T, N>;
-    // Where rows come one after another another kernel gives it, to spare this one.
-    constexpr bool asks_determinant = Interleaved;
     __shared__ __align__(
         16) char shared[thread_kernel_threads<T, N> / 32][tile_type::size];
 
@@ -213,7 +217,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
     const int count = int(min(batch.size - first, size_t(32)));
     const bool whole = count == 32 && batch.aligned;
     T m[N][N];
-    if constexpr (Interleaved) {
+    if (interleaved) {
         // Lanes beyond the batch repeat its last matrix.
         const size_t from = min(item, batch.size - 1);
 #pragma unroll
@@ -221,7 +225,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
             m[e / N][e % N] = batch.a[e * batch.size + from];
         }
     } else {
-        // Lanes beyond the batch invert what lies in shared memory; nobody looks.
+        // Lanes beyond the batch invert what lies in shared memory, and write nothing.
         tile_type::read(batch.a + first * (N * N), tile, lane, whole, count);
         __syncwarp();
         tile_type::load(tile, lane, m);
@@ -243,12 +247,21 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
             nan_unless_finite(a_finite, m[e / N][e % N]);
         }
     }
-    eliminate<Pivoting>(m, row, column, so_far, asks_determinant && batch.determinant);
+    // The determinant waits in shared memory, where nothing of this matrix is now,
+    // because the largest orders leave no register for it.
+    T* const own = tile_type::matrix(tile, lane);
+    if (batch.determinant) {
+        own[0] = make_element<T>(1);
+    }
+    eliminate<Pivoting>(m, row, column, so_far, batch.determinant ? own : nullptr);
+    if (batch.determinant && item < batch.size) {
+        const bool odd = is_odd_permutation(row) != is_odd_permutation(column);
+        batch.determinant[item] = odd ? negate(own[0]) : own[0];
+    }
 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
     // rows came from.
     real_of<T> x_finite = a_finite;
-    T* const own = tile_type::matrix(tile, lane);
 #pragma unroll
     for (int i = 0; i < N; ++i) {
         T* const to = own + (inverse_pivot::index_mask - column[i]) * N;
@@ -267,7 +280,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
             own[e] = make_element<T>(0);
         }
     }
-    if constexpr (Interleaved) {
+    if (interleaved) {
         if (item < batch.size) {
 #pragma unroll
             for (int e = 0; e < N * N; ++e) {
@@ -279,7 +292,10 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
         tile_type::write(tile, batch.x + first * (N * N), lane, whole, count);
     }
     if (item < batch.size) {
-        report(batch, item, so_far, asks_determinant);
+        report(batch, item, so_far, false);
+        if (batch.determinant && so_far.zero) {
+            batch.determinant[item] = determinant_of_failed<T>(so_far);
+        }
     }
 }
 
