@@ -146,11 +146,6 @@ private:
         } else if (n <= most_thread_order<element> && lean && !small) {
             launch_thread_per_matrix(batch, how);
         } else if (n <= 16 && lean) {
-            if constexpr (std::is_same_v<element, float2>) {
-                if (rows_are_faster<element>(n, how.pivot)) {
-                    return launch_inverse_rows(batch, how);
-                }
-            }
             launch_lanes_per_matrix(batch, how);
         } else if (n > 16 && n <= 32) {
             if constexpr (std::is_same_v<element, float2>) {

@@ -29,15 +29,12 @@ void launch_lanes_per_matrix(const batch_of<T>& batch, const inverse_launch& how
         with_pivoting(how.pivot, [&](auto pivot) {
             constexpr int N = order;
             constexpr pivoting P = pivot;
-            if constexpr (!rows_are_faster<T>(N, P)) {
-                constexpr int L = lanes_of_order<T, N>();
-                const int threads =
-                    threads_a_block(batch.size * L, lanes_kernel_threads, how);
-                const size_t matrices = threads / L;
-                const auto grid = unsigned((batch.size + matrices - 1) / matrices);
-                inverse_lanes_per_matrix<T, N, L, P>
-                    <<<grid, threads, 0, how.stream>>>(batch);
-            }
+            constexpr int L = lanes_of_order<T, N>();
+            const int threads =
+                threads_a_block(batch.size * L, lanes_kernel_threads, how);
+            const size_t matrices = threads / L;
+            const auto grid = unsigned((batch.size + matrices - 1) / matrices);
+            inverse_lanes_per_matrix<T, N, L, P><<<grid, threads, 0, how.stream>>>(batch);
         });
     });
     cuda_check_launch("inverse: inverse_lanes_per_matrix");

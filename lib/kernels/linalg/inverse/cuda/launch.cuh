@@ -26,12 +26,9 @@ void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& ho
 //! Orders up to 8, row-major: for small batches.
 template <typename T>
 void launch_small_batch(const batch_of<T>& batch, const inverse_launch& how);
-//! Orders 9 (complex128: 7) to 16 but for those of launch_inverse_rows(), row-major; no
-//! determinant.
+//! Orders 9 (complex128: 7) to 16, row-major; no determinant.
 template <typename T>
 void launch_lanes_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
-//! The same where rows_are_faster<float2>().
-void launch_inverse_rows(const batch_of<float2>& batch, const inverse_launch& how);
 //! Orders 17 to 32, row-major.
 template <typename T>
 void launch_warp_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
@@ -56,13 +53,6 @@ constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
                                   : std::is_same_v<T, float2> ? 10
                                   : std::is_same_v<T, double> ? 9
                                                               : 6;
-
-//! Whether rows dealt out to lanes take less time than columns (docs/performance.md).
-template <typename T>
-constexpr bool rows_are_faster(int order, pivoting pivot)
-{
-    return std::is_same_v<T, float2> && order == 16 && pivot != pivoting::full;
-}
 
 //! Calls `use` with the order as a constant.
 template <int First, int Last, typename Use>
