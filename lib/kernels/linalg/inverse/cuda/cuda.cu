@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/cuda_element.cuh"
 #include "kernels/linalg/inverse/cuda/launch.cuh"
 #include "kernels/linalg/inverse/cuda/layout.cuh"
 #include "kernels/linalg/inverse/cuda/norms.cuh"
 #include "kernels/linalg/inverse/makers.h"
 #include <algorithm>
+#include <iterator>
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-template <typename T>
-struct device_element {
-    using type = T;
-};
-template <typename Real>
-struct device_element<std::complex<Real>> {
-    using type = std::conditional_t<std::is_same_v<Real, float>, float2, double2>;
-};
-
-//! Whether blocks and tensor cores take less time than the elimination step by step.
-template <typename T>
-constexpr bool blocks_are_faster(int order)
-{
-    return std::is_same_v<T, float2> && order > 24 && order <= 32;
-}
 
 template <typename T>
 class inverse_cuda : public inverse<T>
@@ -34,13 +20,19 @@ public:
         : d_parameters(p), d_device(device)
     {
         cuda_device_scope scope(device);
-        cuda_check(
-            cudaDeviceGetAttribute(&d_processors, cudaDevAttrMultiProcessorCount, device),
-            "cudaDeviceGetAttribute");
-        if (p.order > 32) {
+        const auto attribute = [device](cudaDeviceAttr which) {
+            int value = 0;
+            cuda_check(cudaDeviceGetAttribute(&value, which, device),
+                       "cudaDeviceGetAttribute");
+            return value;
+        };
+        d_processors = size_t(attribute(cudaDevAttrMultiProcessorCount));
+        d_thresholds = thresholds_of(10 * attribute(cudaDevAttrComputeCapabilityMajor));
+        if (p.order > most_warp_order) {
             prepare_block_per_matrix<element>(device);
         }
-        d_blocks = blocks_are_faster<element>(p.order) && has_tf32_products();
+        d_uses_tensor_cores =
+            tensor_cores_are_faster<element>(p.order) && has_tf32_products();
     }
 
     size_t workspace_bytes(size_t batch) const override
@@ -95,7 +87,7 @@ public:
     }
 
 private:
-    using element = typename device_element<T>::type;
+    using element = device_type_of<T>;
 
     static bool is_aligned(const void* address)
     {
@@ -129,27 +121,29 @@ private:
     void invert(batch_of<element> batch, cudaStream_t stream)
     {
         batch.aligned = is_aligned(batch.a) && is_aligned(batch.x);
-        batch.ahead = d_processors * warps_ahead;
+        batch.ahead = d_processors * d_thresholds.warps_ahead;
         const int n = d_parameters.order;
         const bool interleaved =
             d_parameters.layout == matrix_layout::interleaved && !is_transposed();
-        const inverse_launch how{
-            n, d_parameters.pivot, interleaved, d_processors, stream
-        };
+        const inverse_launch how{ n,
+                                  d_parameters.pivot,
+                                  interleaved,
+                                  d_processors * d_thresholds.threads_for_full_blocks,
+                                  stream };
         // The kernels with registers to spare multiply the pivots as well.
         const bool lean = !batch.determinant || interleaved;
         const bool small = !interleaved && is_small(batch.size);
         if (d_parameters.algorithm == inverse_algorithm::patent) {
             launch_patent(batch, how);
-        } else if (n <= 8 && (small || !lean)) {
+        } else if (n <= most_small_batch_order && (small || !lean)) {
             launch_small_batch(batch, how);
         } else if (n <= most_thread_order<element> && lean && !small) {
             launch_thread_per_matrix(batch, how);
-        } else if (n <= 16 && lean) {
+        } else if (n <= most_lanes_order && lean) {
             launch_lanes_per_matrix(batch, how);
-        } else if (n > 16 && n <= 32) {
+        } else if (n > most_lanes_order && n <= most_warp_order) {
             if constexpr (std::is_same_v<element, float2>) {
-                if (d_blocks) {
+                if (d_uses_tensor_cores) {
                     return how.pivot == pivoting::full
                                ? launch_warp_two_stages(batch, how)
                                : launch_warp_panels(batch, how);
@@ -161,19 +155,19 @@ private:
         }
     }
 
-    //! Whether a batch leaves a thread a matrix, which does the least work but is one
-    //! long chain, so few threads that more lanes a matrix end sooner.
+    //! Whether a thread a matrix takes more time than more lanes a matrix.
     bool is_small(size_t batch) const
     {
-        constexpr size_t matrices[] = { 0, 0, 0, 8, 10, 32, 48, 64, 80 };
-        constexpr int known = sizeof(matrices) / sizeof(matrices[0]) - 1;
-        return batch < d_processors * matrices[std::min(d_parameters.order, known)];
+        const auto& matrices = d_thresholds.matrices_for_threads;
+        const int last = int(std::size(matrices)) - 1;
+        return batch < d_processors * matrices[std::min(d_parameters.order, last)];
     }
 
     typename inverse<T>::parameters d_parameters;
     int d_device;
-    int d_processors = 0;
-    bool d_blocks = false;
+    size_t d_processors = 0;
+    thresholds d_thresholds{};
+    bool d_uses_tensor_cores = false;
 };
 
 } // namespace
