@@ -3,18 +3,20 @@
 #include "bench/linalg/bench_triangular_inverse_cuda.h"
 #include "kernels/common/cuda_check.cuh"
 #include "kernels/linalg/triangular/as_published/rounds.cuh"
+#include "kernels/linalg/triangular/tuning.cuh"
 
 namespace gr::cudaphy::benchmarks {
 namespace {
 
 using namespace gr::cudaphy::kernels;
+using namespace gr::cudaphy::kernels::triangular;
 
-constexpr int warps = 4;
+constexpr int warps = lanes_policy<float>::most_warps;
 
-//! Inverts the warp's matrices over and over: diagonals are 1, so that every other time
-//! they are what they were. Bounds as the kernel that reads and writes memory has them.
+//! Inverts the warp's matrices again and again. Diagonals are 1, so that two inversions
+//! give the matrices again. The launch bounds are those of triangular_lanes_per_matrix.
 template <int W, bool Columns>
-__global__ void __launch_bounds__(warp_lanes* warps, 8)
+__global__ void __launch_bounds__(warp_lanes* warps, lanes_policy<float>::least_blocks)
     invert_repeatedly(float* sink, int repetitions)
 {
     constexpr int stride = W + 1;
@@ -28,9 +30,9 @@ __global__ void __launch_bounds__(warp_lanes* warps, 8)
     __syncwarp();
     bool finite = true;
 #pragma unroll 1
-    for (int turn = 0; turn < repetitions; ++turn) {
+    for (int repetition = 0; repetition < repetitions; ++repetition) {
         float* const diagonal = tile + lane * stride + lane % W;
-        *diagonal = reciprocal(*diagonal);
+        *diagonal = element<float>::reciprocal(*diagonal);
         __syncwarp();
         if constexpr (Columns) {
             finite = columns<float, W>(tile, lane) && finite;
@@ -38,7 +40,7 @@ __global__ void __launch_bounds__(warp_lanes* warps, 8)
             finite = recursive_blocks<float, W>(tile, lane) && finite;
         }
     }
-    if (!finite) { // never, which the compiler can't know
+    if (!finite) { // never true, but the compiler can't know
         *sink = tile[lane * stride];
     }
 }
@@ -56,9 +58,9 @@ in_shared_memory measure(queue& q)
                    &blocks, kernel, warp_lanes * warps, 0),
                "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
     array<float> sink(q, 1);
-    // Of two counts of repetitions, so that the launch and the filling cancel.
+    // The difference of two counts of repetitions cancels the launch and the filling.
     constexpr int few = 1000, many = 11000;
-    const auto a_turn = [&](int grid, int warps_of_block) {
+    const auto seconds_a_repetition = [&](int grid, int warps_of_block) {
         const auto seconds = [&](int repetitions) {
             return seconds_per_call(q, [&] {
                 kernel<<<grid, dim3(warp_lanes, warps_of_block), 0, stream_of(q)>>>(
@@ -70,7 +72,7 @@ in_shared_memory measure(queue& q)
     };
     const int grid = processors * blocks;
     const double matrices = double(grid) * warps * (warp_lanes / W);
-    return { a_turn(1, 1), a_turn(grid, warps) / matrices };
+    return { seconds_a_repetition(1, 1), seconds_a_repetition(grid, warps) / matrices };
 }
 
 } // namespace

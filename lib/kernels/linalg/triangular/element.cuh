@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <complex>
-#include <cuda_runtime_api.h>
+#include "kernels/common/cuda_element.cuh"
 
 // An element of a triangle or of a product on the device: a number, or re and im.
 
@@ -10,18 +9,8 @@ namespace gr::cudaphy::kernels {
 namespace {
 namespace triangular {
 
-template <typename T>
-struct device_element {
-    using type = T;
-};
-template <>
-struct device_element<std::complex<float>> {
-    using type = float2;
-};
-template <>
-struct device_element<std::complex<double>> {
-    using type = double2;
-};
+constexpr unsigned all_lanes = 0xffffffff;
+constexpr int warp_lanes = 32;
 
 __device__ inline float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 __device__ inline double fused(double a, double b, double c) { return __fma_rn(a, b, c); }

@@ -21,8 +21,6 @@ namespace {
 using namespace triangular;
 
 constexpr int warp_order = triangular_inverse_warp_order;
-constexpr int scan_threads = 256;
-constexpr int scan_rows = 16; //!< of a matrix, a block
 
 //! Where element (i, j) of the lower triangle stands.
 template <bool Upper>
@@ -231,7 +229,7 @@ public:
     }
 
 private:
-    using element_type = typename device_element<T>::type;
+    using element_type = device_type_of<T>;
 
     template <bool Upper>
     void launch(const element_type* a,
@@ -256,9 +254,9 @@ private:
         cuda_check_launch("triangular_inverse: invert_diagonal_blocks");
         for (int h = warp_order; h < n; h *= 2) {
             if (h == warp_order) {
-                join<Upper, 32>(a, x, states, matrices, h, stream);
+                join<Upper, small_tile>(a, x, states, matrices, h, stream);
             } else {
-                join<Upper, 64>(a, x, states, matrices, h, stream);
+                join<Upper, large_tile>(a, x, states, matrices, h, stream);
             }
         }
         clear<<<row_groups, scan_threads, 0, stream>>>(x, states, n, !Upper);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/linalg/triangular/element.cuh"
+#include "kernels/linalg/triangular/tuning.cuh"
 
 // Products of batches of matrices of which one may be a triangle. A block computes a
 // square tile of the result, a thread 4 x 4 elements of it from strips of both factors in
@@ -11,9 +12,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 namespace triangular {
-
-constexpr int strip = 16;          //!< steps of the inner index that are loaded at once
-constexpr int elements_a_side = 4; //!< of a thread's part of the tile
 
 template <int Tile>
 constexpr int tile_threads = (Tile / elements_a_side) * (Tile / elements_a_side);

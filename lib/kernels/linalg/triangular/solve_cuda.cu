@@ -15,9 +15,6 @@ namespace {
 
 using namespace triangular;
 
-constexpr int scan_threads = 256;
-constexpr unsigned most_parts = 64; //!< blocks that scan an item
-
 __global__ void begin(const int* of_inverses, bool same_l, int* status, size_t batch)
 {
     const size_t item = size_t(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -142,12 +139,12 @@ public:
         cuda_check_launch("triangular_solve: begin");
         examine<<<share, scan_threads, 0, stream>>>(from, states, elements);
         cuda_check_launch("triangular_solve: examine");
-        const bool large = p.order > 32 && p.columns > 32;
-        const auto launch = p.lower
-                                ? (large ? &triangular_solve_cuda::product<true, 64>
-                                         : &triangular_solve_cuda::product<true, 32>)
-                                : (large ? &triangular_solve_cuda::product<false, 64>
-                                         : &triangular_solve_cuda::product<false, 32>);
+        const bool large = p.order > small_tile && p.columns > small_tile;
+        const auto launch =
+            p.lower ? (large ? &triangular_solve_cuda::product<true, large_tile>
+                             : &triangular_solve_cuda::product<true, small_tile>)
+                    : (large ? &triangular_solve_cuda::product<false, large_tile>
+                             : &triangular_solve_cuda::product<false, small_tile>);
         (this->*launch)(inverses, matrices == 1, from, to, states, batch, stream);
         clear<<<share, scan_threads, 0, stream>>>(to, states, elements);
         cuda_check_launch("triangular_solve: clear");
@@ -156,7 +153,7 @@ public:
     }
 
 private:
-    using element_type = typename device_element<T>::type;
+    using element_type = device_type_of<T>;
 
     size_t status_place(size_t matrices) const
     {

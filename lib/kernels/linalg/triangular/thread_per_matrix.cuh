@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/linalg/triangular/as_published/rounds.cuh"
+#include "kernels/linalg/triangular/element.cuh"
+#include "kernels/linalg/triangular/tuning.cuh"
 #include <cuda_pipeline.h>
 
 // A thread a matrix: X is in its registers (float, N = 16: 136 of them), substitution
@@ -13,6 +14,7 @@
 
 namespace gr::cudaphy::kernels {
 namespace {
+namespace triangular {
 
 //! Where a warp's matrices lie in shared memory: apart by an odd number of 16-byte
 //! pieces, or elements where a matrix is no whole number of pieces (then N is odd), so
@@ -24,9 +26,7 @@ struct thread_tile {
     static constexpr int piece = in_pieces ? 16 / sizeof(T) : 1; //!< elements
     static constexpr int apart = in_pieces ? (bytes / 16 | 1) * piece : N * N;
     static constexpr int size = warp_lanes * apart; //!< elements
-    static constexpr int warps = 4 * size * sizeof(T) <= 48 << 10   ? 4
-                                 : 2 * size * sizeof(T) <= 48 << 10 ? 2
-                                                                    : 1;
+    static constexpr int warps = warps_with_room(size * sizeof(T));
     //! 16-byte pieces a lane moves.
     static constexpr int rounds = (warp_lanes * bytes / 16 + warp_lanes - 1) / warp_lanes;
     static constexpr int pieces = warp_lanes * bytes / 16;
@@ -56,8 +56,9 @@ struct thread_tile {
 
 template <typename T, int N, bool Lower>
 __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
-    substitute_in_threads(const T* a, T* x, int* status, size_t batch, bool unit)
+    triangular_thread_per_matrix(const T* a, T* x, int* status, size_t batch, bool unit)
 {
+    using number = element<T>;
     using tile_type = thread_tile<T, N>;
     constexpr int elements = N * N;
     __shared__ __align__(16) char shared[tile_type::warps][tile_type::size * sizeof(T)];
@@ -122,31 +123,31 @@ __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
 #pragma unroll
     for (int i = 0; i < N; ++i) {
         if (unit) {
-            m[i][i] = make_element<T>(1);
+            m[i][i] = number::make(1);
         }
         T sums[N];
 #pragma unroll
         for (int j = 0; j <= i; ++j) {
-            a_finite = a_finite && is_finite(m[i][j]);
-            sums[j] = make_element<T>(0);
+            a_finite = a_finite && number::is_finite(m[i][j]);
+            sums[j] = number::make(0);
         }
-        if (is_zero(m[i][i])) {
+        if (number::is_zero(m[i][i])) {
             state = Lower ? (state ? state : i + 1) : N - i;
         }
-        const T inverse = reciprocal(m[i][i]);
+        const T inverse = number::reciprocal(m[i][i]);
 #pragma unroll
         for (int k = 0; k < i; ++k) {
 #pragma unroll
             for (int j = 0; j <= k; ++j) {
-                sums[j] = multiply_add(sums[j], m[i][k], m[k][j]);
+                sums[j] = number::multiply_add(sums[j], m[i][k], m[k][j]);
             }
         }
 #pragma unroll
         for (int j = 0; j <= i; ++j) {
-            m[i][j] = j == i
-                          ? inverse
-                          : multiply_add(make_element<T>(0), negative(sums[j]), inverse);
-            x_finite = x_finite && is_finite(m[i][j]);
+            m[i][j] = j == i ? inverse
+                             : number::multiply_add(
+                                   number::make(0), number::negative(sums[j]), inverse);
+            x_finite = x_finite && number::is_finite(m[i][j]);
         }
     }
     state = !a_finite ? -1 : state ? state : !x_finite ? -1 : 0;
@@ -157,7 +158,7 @@ __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
         for (int k = 0; k < piece; ++k) {
             const int e = turned(g * piece + k);
             const bool kept = e % N <= e / N;
-            some.e[k] = kept && state == 0 ? m[e / N][e % N] : make_element<T>(0);
+            some.e[k] = kept && state == 0 ? m[e / N][e % N] : number::make(0);
         }
         own[g] = some;
     }
@@ -177,5 +178,6 @@ __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
     }
 }
 
+} // namespace triangular
 } // namespace
 } // namespace gr::cudaphy::kernels
