@@ -40,19 +40,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<inverse<T>> make_inverse_cpu(const typename inverse<T>::parameters& p)
-{
-    return std::make_unique<inverse_cpu<T>>(p);
-}
-
-template std::unique_ptr<inverse<float>>
-make_inverse_cpu<float>(const inverse<float>::parameters&);
-template std::unique_ptr<inverse<double>>
-make_inverse_cpu<double>(const inverse<double>::parameters&);
-template std::unique_ptr<inverse<complex64>>
-make_inverse_cpu<complex64>(const inverse<complex64>::parameters&);
-template std::unique_ptr<inverse<complex128>>
-make_inverse_cpu<complex128>(const inverse<complex128>::parameters&);
+CUDAPHY_HOST_MAKERS(cpu, inverse, inverse_cpu)
 
 } // namespace gr::cudaphy::kernels

@@ -241,20 +241,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<inverse<T>>
-make_inverse_reference(const typename inverse<T>::parameters& p)
-{
-    return std::make_unique<inverse_reference<T>>(p);
-}
-
-template std::unique_ptr<inverse<float>>
-make_inverse_reference<float>(const inverse<float>::parameters&);
-template std::unique_ptr<inverse<double>>
-make_inverse_reference<double>(const inverse<double>::parameters&);
-template std::unique_ptr<inverse<complex64>>
-make_inverse_reference<complex64>(const inverse<complex64>::parameters&);
-template std::unique_ptr<inverse<complex128>>
-make_inverse_reference<complex128>(const inverse<complex128>::parameters&);
+CUDAPHY_HOST_MAKERS(reference, inverse, inverse_reference)
 
 } // namespace gr::cudaphy::kernels

@@ -7,7 +7,7 @@ namespace {
 
 //! L X = 1 by panels of columns. In place, one core takes the whole of a matrix.
 template <typename T>
-class triangular_inverse_blocked_cpu : public triangular_inverse<T>
+class triangular_inverse_blocked_cpu : public triangular_inverse_blocked<T>
 {
 public:
     explicit triangular_inverse_blocked_cpu(
@@ -32,23 +32,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<triangular_inverse<T>>
-make_triangular_inverse_blocked_cpu(const typename triangular_inverse<T>::parameters& p)
-{
-    return std::make_unique<triangular_inverse_blocked_cpu<T>>(p);
-}
-
-template std::unique_ptr<triangular_inverse<float>>
-make_triangular_inverse_blocked_cpu<float>(const triangular_inverse<float>::parameters&);
-template std::unique_ptr<triangular_inverse<double>>
-make_triangular_inverse_blocked_cpu<double>(
-    const triangular_inverse<double>::parameters&);
-template std::unique_ptr<triangular_inverse<std::complex<float>>>
-make_triangular_inverse_blocked_cpu<std::complex<float>>(
-    const triangular_inverse<std::complex<float>>::parameters&);
-template std::unique_ptr<triangular_inverse<std::complex<double>>>
-make_triangular_inverse_blocked_cpu<std::complex<double>>(
-    const triangular_inverse<std::complex<double>>::parameters&);
+CUDAPHY_HOST_MAKERS(cpu, triangular_inverse_blocked, triangular_inverse_blocked_cpu)
 
 } // namespace gr::cudaphy::kernels

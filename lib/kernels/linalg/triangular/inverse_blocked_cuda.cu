@@ -202,7 +202,7 @@ __global__ void clear(T* x, const unsigned* states, int n, bool lower)
 }
 
 template <typename T>
-class triangular_inverse_blocked_cuda : public triangular_inverse<T>
+class triangular_inverse_blocked_cuda : public triangular_inverse_blocked<T>
 {
 public:
     triangular_inverse_blocked_cuda(const typename triangular_inverse<T>::parameters& p,
@@ -292,25 +292,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<triangular_inverse<T>>
-make_triangular_inverse_blocked_cuda(const typename triangular_inverse<T>::parameters& p,
-                                     int device)
-{
-    return std::make_unique<triangular_inverse_blocked_cuda<T>>(p, device);
-}
-
-template std::unique_ptr<triangular_inverse<float>>
-make_triangular_inverse_blocked_cuda<float>(const triangular_inverse<float>::parameters&,
-                                            int);
-template std::unique_ptr<triangular_inverse<double>>
-make_triangular_inverse_blocked_cuda<double>(
-    const triangular_inverse<double>::parameters&, int);
-template std::unique_ptr<triangular_inverse<std::complex<float>>>
-make_triangular_inverse_blocked_cuda<std::complex<float>>(
-    const triangular_inverse<std::complex<float>>::parameters&, int);
-template std::unique_ptr<triangular_inverse<std::complex<double>>>
-make_triangular_inverse_blocked_cuda<std::complex<double>>(
-    const triangular_inverse<std::complex<double>>::parameters&, int);
+CUDAPHY_CUDA_MAKERS(triangular_inverse_blocked, triangular_inverse_blocked_cuda)
 
 } // namespace gr::cudaphy::kernels

@@ -95,23 +95,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<triangular_inverse<T>>
-make_triangular_inverse_cuda(const typename triangular_inverse<T>::parameters& p,
-                             int device)
-{
-    return std::make_unique<triangular_inverse_cuda<T>>(p, device);
-}
-
-template std::unique_ptr<triangular_inverse<float>>
-make_triangular_inverse_cuda<float>(const triangular_inverse<float>::parameters&, int);
-template std::unique_ptr<triangular_inverse<double>>
-make_triangular_inverse_cuda<double>(const triangular_inverse<double>::parameters&, int);
-template std::unique_ptr<triangular_inverse<std::complex<float>>>
-make_triangular_inverse_cuda<std::complex<float>>(
-    const triangular_inverse<std::complex<float>>::parameters&, int);
-template std::unique_ptr<triangular_inverse<std::complex<double>>>
-make_triangular_inverse_cuda<std::complex<double>>(
-    const triangular_inverse<std::complex<double>>::parameters&, int);
+CUDAPHY_CUDA_MAKERS(triangular_inverse, triangular_inverse_cuda)
 
 } // namespace gr::cudaphy::kernels

@@ -97,22 +97,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<triangular_inverse<T>>
-make_triangular_inverse_reference(const typename triangular_inverse<T>::parameters& p)
-{
-    return std::make_unique<triangular_inverse_reference<T>>(p);
-}
-
-template std::unique_ptr<triangular_inverse<float>>
-make_triangular_inverse_reference<float>(const triangular_inverse<float>::parameters&);
-template std::unique_ptr<triangular_inverse<double>>
-make_triangular_inverse_reference<double>(const triangular_inverse<double>::parameters&);
-template std::unique_ptr<triangular_inverse<std::complex<float>>>
-make_triangular_inverse_reference<std::complex<float>>(
-    const triangular_inverse<std::complex<float>>::parameters&);
-template std::unique_ptr<triangular_inverse<std::complex<double>>>
-make_triangular_inverse_reference<std::complex<double>>(
-    const triangular_inverse<std::complex<double>>::parameters&);
+CUDAPHY_HOST_MAKERS(reference, triangular_inverse, triangular_inverse_reference)
 
 } // namespace gr::cudaphy::kernels

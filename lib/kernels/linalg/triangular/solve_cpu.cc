@@ -38,22 +38,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<triangular_solve<T>>
-make_triangular_solve_cpu(const typename triangular_solve<T>::parameters& p)
-{
-    return std::make_unique<triangular_solve_cpu<T>>(p);
-}
-
-template std::unique_ptr<triangular_solve<float>>
-make_triangular_solve_cpu<float>(const triangular_solve<float>::parameters&);
-template std::unique_ptr<triangular_solve<double>>
-make_triangular_solve_cpu<double>(const triangular_solve<double>::parameters&);
-template std::unique_ptr<triangular_solve<std::complex<float>>>
-make_triangular_solve_cpu<std::complex<float>>(
-    const triangular_solve<std::complex<float>>::parameters&);
-template std::unique_ptr<triangular_solve<std::complex<double>>>
-make_triangular_solve_cpu<std::complex<double>>(
-    const triangular_solve<std::complex<double>>::parameters&);
+CUDAPHY_HOST_MAKERS(cpu, triangular_solve, triangular_solve_cpu)
 
 } // namespace gr::cudaphy::kernels

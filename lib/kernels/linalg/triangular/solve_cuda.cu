@@ -193,22 +193,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<triangular_solve<T>>
-make_triangular_solve_cuda(const typename triangular_solve<T>::parameters& p, int device)
-{
-    return std::make_unique<triangular_solve_cuda<T>>(p, device);
-}
-
-template std::unique_ptr<triangular_solve<float>>
-make_triangular_solve_cuda<float>(const triangular_solve<float>::parameters&, int);
-template std::unique_ptr<triangular_solve<double>>
-make_triangular_solve_cuda<double>(const triangular_solve<double>::parameters&, int);
-template std::unique_ptr<triangular_solve<std::complex<float>>>
-make_triangular_solve_cuda<std::complex<float>>(
-    const triangular_solve<std::complex<float>>::parameters&, int);
-template std::unique_ptr<triangular_solve<std::complex<double>>>
-make_triangular_solve_cuda<std::complex<double>>(
-    const triangular_solve<std::complex<double>>::parameters&, int);
+CUDAPHY_CUDA_MAKERS(triangular_solve, triangular_solve_cuda)
 
 } // namespace gr::cudaphy::kernels

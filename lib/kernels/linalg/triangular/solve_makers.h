@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <gnuradio/cudaphy/kernels/triangular_solve.h>
 
 // Between triangular_solve.cc and the backends' files; not installed.
 
 namespace gr::cudaphy::kernels {
-
-template <typename T>
-std::unique_ptr<triangular_solve<T>>
-make_triangular_solve_reference(const typename triangular_solve<T>::parameters&);
-
-template <typename T>
-std::unique_ptr<triangular_solve<T>>
-make_triangular_solve_cpu(const typename triangular_solve<T>::parameters&);
-
-template <typename T>
-std::unique_ptr<triangular_solve<T>>
-make_triangular_solve_cuda(const typename triangular_solve<T>::parameters&, int device);
 
 //! What the views' sizes come to.
 struct triangular_solve_sizes {
@@ -25,9 +14,9 @@ struct triangular_solve_sizes {
     size_t matrices; //!< in l: 1, or batch
 };
 
-//! \throws std::invalid_argument if the sizes do not fit each other or the workspace is
-//! smaller than workspace_bytes, or if `queue` can't reach what a kernel on `where` works
-//! on.
+//! \throws std::invalid_argument if the sizes do not fit each other, if the workspace is
+//! smaller than workspace_bytes(), or if `queue` can't reach the memory that a kernel on
+//! `where` works on.
 template <typename T>
 triangular_solve_sizes
 triangular_solve_check(const triangular_solve<T>& kernel,

@@ -20,22 +20,21 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int block_kernel_threads = 256;
 constexpr int most_block_order = 64;
 
 //! The dynamic shared memory of inverse_block_per_matrix.
 template <typename T>
-constexpr size_t block_kernel_bytes(int n)
+constexpr size_t block_matrix_bytes(int n)
 {
     return size_t(n) * n * sizeof(T);
 }
 
 //! One block a matrix.
 template <typename T>
-__global__ void __launch_bounds__(block_kernel_threads)
+__global__ void __launch_bounds__(block_threads)
     inverse_block_per_matrix(const batch_of<T> batch, int n, pivoting how)
 {
-    constexpr int warps = block_kernel_threads / 32;
+    constexpr int warps = block_threads / 32;
     constexpr int columns = most_block_order / 32; // a lane
     constexpr int mask = inverse_pivot::index_mask;
     extern __shared__ __align__(16) char dynamic_shared[];
@@ -159,7 +158,7 @@ __global__ void __launch_bounds__(block_kernel_threads)
         __syncthreads();
     }
 
-    for (int e = threadIdx.x; e < n * n; e += block_kernel_threads) {
+    for (int e = threadIdx.x; e < n * n; e += block_threads) {
         nan_unless_finite(finite, m[e]);
     }
     const bool x_lost = __syncthreads_or(!(finite == 0));
@@ -206,7 +205,7 @@ void allow_shared_memory(int device)
                "cudaFuncGetAttributes");
     // A device that has less refuses to launch the orders that need more.
     const int left = most - int(kernel.sharedSizeBytes);
-    const int bytes = std::min(left, int(block_kernel_bytes<T>(most_block_order)));
+    const int bytes = std::min(left, int(block_matrix_bytes<T>(most_block_order)));
     cuda_check(cudaFuncSetAttribute(inverse_block_per_matrix<T>,
                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     bytes),

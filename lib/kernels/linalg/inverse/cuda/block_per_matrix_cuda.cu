@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/linalg/inverse/as_published/patent.cuh"
 #include "kernels/linalg/inverse/cuda/block_per_matrix.cuh"
 #include "kernels/linalg/inverse/cuda/launch.cuh"
 
@@ -9,8 +8,8 @@ template <typename T>
 void launch_block_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
 {
     inverse_block_per_matrix<T><<<unsigned(batch.size),
-                                  block_kernel_threads,
-                                  block_kernel_bytes<T>(how.order),
+                                  block_threads,
+                                  block_matrix_bytes<T>(how.order),
                                   how.stream>>>(batch, how.order, how.pivot);
     cuda_check_launch("inverse: inverse_block_per_matrix");
 }
@@ -21,23 +20,10 @@ void prepare_block_per_matrix(int device)
     allow_shared_memory<T>(device);
 }
 
-template <typename T>
-void launch_patent(const batch_of<T>& batch, const inverse_launch& how)
-{
-    const patent_launch<T> launch(batch.size, how.order);
-    inverse_patent<T><<<launch.grid, launch.block, launch.shared_bytes, how.stream>>>(
-        batch, how.order);
-    cuda_check_launch("inverse: inverse_patent");
-}
-
 template void launch_block_per_matrix(const batch_of<float>&, const inverse_launch&);
 template void launch_block_per_matrix(const batch_of<double>&, const inverse_launch&);
 template void launch_block_per_matrix(const batch_of<float2>&, const inverse_launch&);
 template void launch_block_per_matrix(const batch_of<double2>&, const inverse_launch&);
-template void launch_patent(const batch_of<float>&, const inverse_launch&);
-template void launch_patent(const batch_of<double>&, const inverse_launch&);
-template void launch_patent(const batch_of<float2>&, const inverse_launch&);
-template void launch_patent(const batch_of<double2>&, const inverse_launch&);
 template void prepare_block_per_matrix<float>(int);
 template void prepare_block_per_matrix<double>(int);
 template void prepare_block_per_matrix<float2>(int);

@@ -172,20 +172,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<inverse<T>> make_inverse_cuda(const typename inverse<T>::parameters& p,
-                                              int device)
-{
-    return std::make_unique<inverse_cuda<T>>(p, device);
-}
-
-template std::unique_ptr<inverse<float>>
-make_inverse_cuda<float>(const inverse<float>::parameters&, int);
-template std::unique_ptr<inverse<double>>
-make_inverse_cuda<double>(const inverse<double>::parameters&, int);
-template std::unique_ptr<inverse<complex64>>
-make_inverse_cuda<complex64>(const inverse<complex64>::parameters&, int);
-template std::unique_ptr<inverse<complex128>>
-make_inverse_cuda<complex128>(const inverse<complex128>::parameters&, int);
+CUDAPHY_CUDA_MAKERS(inverse, inverse_cuda)
 
 } // namespace gr::cudaphy::kernels

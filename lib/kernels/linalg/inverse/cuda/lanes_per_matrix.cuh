@@ -2,7 +2,8 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/finish.cuh"
-#include "kernels/linalg/inverse/cuda/thread_per_matrix.cuh"
+#include "kernels/linalg/inverse/cuda/steps.cuh"
+#include "kernels/linalg/inverse/cuda/warp_tile.cuh"
 #include <limits>
 
 // L lanes of a warp a matrix, C columns a lane, all rows in registers (16 x 16 complex, 4
@@ -38,31 +39,12 @@ struct lane_layout {
     static constexpr int rows_in_column =
         (pieces % 4 == 0 ? pieces + 1 : pieces) * 16 / sizeof(T);
 
-    //! Whether the pivot's column becomes 0 where it is stored for the other lanes: as
-    //! measured, faster for doubles, slower for floats.
-    static constexpr bool zeroed_when_sent = sizeof(real_of<T>) == 8;
-
-    //! Whether moves alternate between additions and selects: as measured, faster for
-    //! doubles of these orders.
-    static constexpr bool alternates = sizeof(real_of<T>) == 8 && N > 8;
-
     __device__ static int column(int c, int lane)
     {
         return c / side * (side * L) + lane * side + c % side;
     }
     struct __align__(side * sizeof(T)) group { T e[side]; };
 };
-
-constexpr int lanes_kernel_threads = 64;
-
-//! Blocks a multiprocessor is to hold, 0 where the compiler finds as many: 6 take 168
-//! registers a thread, where a few more would leave 4.
-template <typename T, int N, pivoting Pivoting>
-constexpr int lanes_kernel_blocks = std::is_same_v<T, float2> &&
-                                            (N == 15 || ((N == 13 || N == 14) &&
-                                                         Pivoting == pivoting::full))
-                                        ? 6
-                                        : 0;
 
 //! A row's or column's number with this is less than every key: it is done.
 constexpr int is_done = std::numeric_limits<int>::min();
@@ -72,16 +54,19 @@ constexpr int is_done = std::numeric_limits<int>::min();
 __device__ inline unsigned high_word(float a) { return __float_as_uint(a); }
 __device__ inline unsigned high_word(double a) { return __double2hiint(a); }
 
-template <typename T, int N, int L, pivoting pivot>
-__global__ void __launch_bounds__(lanes_kernel_threads, lanes_kernel_blocks<T, N, pivot>)
+template <typename T, int N, pivoting pivot>
+__global__ void __launch_bounds__(lanes_policy<T, N, pivot>::threads,
+                                  lanes_policy<T, N, pivot>::least_blocks)
     inverse_lanes_per_matrix(const batch_of<T> batch)
 {
+    using policy = lanes_policy<T, N, pivot>;
+    constexpr int L = policy::lanes;
     using layout = lane_layout<T, N, L>;
     using tile_type = warp_tile<T, N, layout::matrices>;
     using group = typename layout::group;
     constexpr int C = layout::columns;
     constexpr bool full = pivot == pivoting::full;
-    constexpr int warps = lanes_kernel_threads / 32;
+    constexpr int warps = policy::threads / 32;
     __shared__ __align__(16) char shared[warps][tile_type::size];
     __shared__ __align__(16)
         T shared_column[warps][layout::matrices][layout::rows_in_column];
@@ -134,7 +119,7 @@ __global__ void __launch_bounds__(lanes_kernel_threads, lanes_kernel_blocks<T, N
             }
         }
     }
-    if constexpr (std::is_same_v<T, double2>) {
+    if constexpr (policy::fetches_ahead) {
         fetch_ahead(batch, first, layout::matrices, N * N);
     }
     int row[N];
@@ -161,9 +146,6 @@ __global__ void __launch_bounds__(lanes_kernel_threads, lanes_kernel_blocks<T, N
     elimination<T> so_far;
     // What a pivot's key must reach so that it need not be looked at.
     int bound = above_all_keys;
-    // What moves add, once for all rows, but where that is slower, as measured.
-    constexpr bool opaque_once =
-        !std::is_same_v<T, float2> || !(N == 15 || (N == 12 && pivot != pivoting::full));
     const auto opaque_zero = opaque(real_of<T>(0));
     const auto opaque_minus_zero = opaque(real_of<T>(-0.0));
 
@@ -214,11 +196,12 @@ __global__ void __launch_bounds__(lanes_kernel_threads, lanes_kernel_blocks<T, N
                 break;
             }
             const bool here = row[i] == best;
-            const auto minus_zero =
-                opaque_once ? opaque_minus_zero : opaque(here, real_of<T>(-0.0));
+            const auto minus_zero = policy::shares_opaque_zero
+                                        ? opaque_minus_zero
+                                        : opaque(here, real_of<T>(-0.0));
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                if (i == 1 || (layout::alternates && i % 2)) {
+                if (i == 1 || (policy::alternates_moves && i % 2)) {
                     t[c] = select(here, m[i][c], t[c]);
                 } else {
                     move_if(here, t[c], m[i][c], minus_zero);
@@ -257,7 +240,7 @@ __global__ void __launch_bounds__(lanes_kernel_threads, lanes_kernel_blocks<T, N
                 left[c] = has[c] ? 0 : left[c];
                 column[c] = has[c] ? is_done : column[c];
             }
-            if constexpr (layout::zeroed_when_sent) {
+            if constexpr (policy::zeroes_sent_column) {
 #pragma unroll
                 for (int i = 1; i < N; ++i) {
                     clear_if(has[c], m[i][c], opaque_zero);
@@ -280,7 +263,7 @@ __global__ void __launch_bounds__(lanes_kernel_threads, lanes_kernel_blocks<T, N
         const T r = reciprocal(p, scale_for_bits<real_of<T>>(size_bits));
 #pragma unroll
         for (int c = 0; c < C; ++c) {
-            if constexpr (std::is_same_v<T, float2> && N == 12) {
+            if constexpr (policy::places_reciprocal_by_select) {
                 t[c] = select(has[c], r, multiply(t[c], r));
             } else {
                 t[c] = multiply(t[c], r);
@@ -292,7 +275,7 @@ __global__ void __launch_bounds__(lanes_kernel_threads, lanes_kernel_blocks<T, N
             const T factor = pivot_column[i];
 #pragma unroll
             for (int c = 0; c < C; ++c) {
-                const bool zero = has[c] && !layout::zeroed_when_sent;
+                const bool zero = has[c] && !policy::zeroes_sent_column;
                 m[i - 1][c] = subtract_product(
                     select(zero, make_element<T>(0), m[i][c]), factor, t[c]);
             }

@@ -15,7 +15,7 @@ struct inverse_launch {
     int order;
     pivoting pivot;
     bool interleaved;
-    int processors; //!< multiprocessors of the device
+    size_t threads_for_full_blocks; //!< below it, a block is one warp
     cudaStream_t stream;
 };
 
@@ -47,13 +47,6 @@ void prepare_block_per_matrix(int device);
 template <typename T>
 void launch_patent(const batch_of<T>& batch, const inverse_launch& how);
 
-//! What fits into a thread's 255 registers.
-template <typename T>
-constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
-                                  : std::is_same_v<T, float2> ? 10
-                                  : std::is_same_v<T, double> ? 9
-                                                              : 6;
-
 //! Calls `use` with the order as a constant.
 template <int First, int Last, typename Use>
 void with_order(int order, const Use& use)
@@ -80,10 +73,10 @@ void with_pivoting(pivoting pivot, const Use& use)
     }
 }
 
-//! A small batch goes in blocks of one warp, to reach every multiprocessor.
+//! A small batch has blocks of one warp, so that it reaches every multiprocessor.
 inline int threads_a_block(size_t threads, int most, const inverse_launch& how)
 {
-    return threads < size_t(how.processors) * 512 ? 32 : most;
+    return threads < how.threads_for_full_blocks ? 32 : most;
 }
 
 } // namespace gr::cudaphy::kernels

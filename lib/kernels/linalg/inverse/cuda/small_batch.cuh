@@ -15,9 +15,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int small_batch_order = 8;
-constexpr int small_batch_threads = 64;
-
 template <typename T, int N, pivoting Pivoting>
 __global__ void __launch_bounds__(small_batch_threads)
     inverse_small_batch(const batch_of<T> batch)

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/element.cuh"
+#include "kernels/linalg/inverse/cuda/tuning.cuh"
 #include <gnuradio/cudaphy/kernels/inverse.h>
 #include <limits>
 
 // What the inversion kernels share: the batch, the bookkeeping of an elimination.
 
 namespace gr::cudaphy::kernels {
+
+using namespace inverse_tuning;
 
 //! A batch as the kernels take it.
 template <typename T>
@@ -89,10 +92,6 @@ __device__ __forceinline__ void report(const batch_of<T>& batch,
         batch.determinant[item] = so_far.zero ? determinant_of_failed(so_far) : d;
     }
 }
-
-//! Of `ahead`, for a multiprocessor: half of the warps that it has at a time. What is
-//! fetched earlier does not stay in the L2 cache.
-constexpr int warps_ahead = 8;
 
 //! By a warp whose matrices, of `elements` elements, begin with `first`: asks that those
 //! of a later warp come into the L2 cache.

@@ -16,12 +16,11 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! to = from where `which`, in the way that is faster, as measured on an H200 (small
-//! orders wait for memory either way); `minus_zero` as for move_if().
+//! to = from if `which`, in the way that is faster; `minus_zero` as for move_if().
 template <int N, typename T>
 __device__ __forceinline__ void pick_if(bool which, T& to, T from, real_of<T> minus_zero)
 {
-    if constexpr (N <= 5 || (std::is_same_v<T, float2> && N > 8)) {
+    if constexpr (thread_policy<T, N>::moves_by_select) {
         to = select(which, from, to);
     } else {
         move_if(which, to, from, minus_zero);
@@ -159,13 +158,12 @@ __device__ __forceinline__ void step(T (&m)[N][N],
     rotate(column);
 }
 
-//! All steps: unrolled as long as the code stays within the instruction cache, else a
-//! loop over two (8 x 8 complex, unrolled: 88 KB).
+//! All steps, unrolled or as a loop over two.
 template <pivoting Pivoting, typename T, int N>
 __device__ __forceinline__ void eliminate(
     T (&m)[N][N], int (&row)[N], int (&column)[N], elimination<T>& so_far, T* determinant)
 {
-    constexpr int unrolled = N <= 5 ? N : 1;
+    constexpr int unrolled = thread_policy<T, N>::unrolls_all_steps ? N : 1;
     constexpr bool odd = N % 2;
 #pragma unroll unrolled
     for (int k = 0; k + 1 < N; k += 2) {
@@ -177,11 +175,9 @@ __device__ __forceinline__ void eliminate(
     }
 }
 
-//! Of a block, at most: its tiles fit into the shared memory that needs no asking.
 template <typename T, int N>
-constexpr int thread_kernel_threads = 4 * warp_tile<T, N>::size <= 48 << 10   ? 128
-                                      : 2 * warp_tile<T, N>::size <= 48 << 10 ? 64
-                                                                              : 32;
+constexpr int thread_kernel_threads = 32 *
+                                      thread_policy<T, N>::warps(warp_tile<T, N>::size);
 
 //! Whether the permutation 63 - index[i] is odd. All indices are constants, because the
 //! array is in registers.

@@ -22,8 +22,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int panels_kernel_threads = 64;
-
 template <int Panels>
 struct panels_memory {
     static constexpr int order = 8 * Panels;
@@ -323,10 +321,10 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
 }
 
 template <int Panels, pivoting Pivoting>
-__global__ void __launch_bounds__(panels_kernel_threads)
+__global__ void __launch_bounds__(panels_threads)
     inverse_warp_panels(const batch_of<float2> batch, int n)
 {
-    constexpr int warps = panels_kernel_threads / 32;
+    constexpr int warps = panels_threads / 32;
     __shared__ panels_memory<Panels> shared[warps];
     const int warp = threadIdx.x / 32;
     const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;

@@ -6,12 +6,12 @@ namespace gr::cudaphy::kernels {
 
 void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how)
 {
-    constexpr int matrices = panels_kernel_threads / 32;
+    constexpr int matrices = panels_threads / 32;
     const auto grid = unsigned((batch.size + matrices - 1) / matrices);
     const auto kernel = how.pivot == pivoting::partial
                             ? inverse_warp_panels<4, pivoting::partial>
                             : inverse_warp_panels<4, pivoting::none>;
-    kernel<<<grid, panels_kernel_threads, 0, how.stream>>>(batch, how.order);
+    kernel<<<grid, panels_threads, 0, how.stream>>>(batch, how.order);
     cuda_check_launch("inverse: inverse_warp_panels");
 }
 

@@ -21,8 +21,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int warp_kernel_threads = 64;
-
 //! What a row or column is known by: bits that let a size through, 63 - index; 0 once it
 //! is done or if there is none, so that its key is below those of all that are left.
 __device__ inline int id_of(int index, int n)
@@ -157,7 +155,7 @@ invert_by_warp(const batch_of<T>& batch,
     constexpr int A = layout::rows;
     constexpr int B = layout::columns;
     constexpr bool full = Pivoting == pivoting::full;
-    constexpr int slots_after = 2; // of columns, once what is left is brought forward
+    constexpr int slots_after = warp_policy<T, R, Pivoting>::slots_after;
 
     const int lane = threadIdx.x % 32;
     const int down = lane / layout::across;
@@ -489,17 +487,12 @@ invert_by_warp(const batch_of<T>& batch,
     }
 }
 
-//! Blocks a multiprocessor is to hold, 0 where the compiler finds as many: 12 take 80
-//! registers a thread, where a few more would leave 10.
 template <typename T, int R, pivoting Pivoting>
-constexpr int warp_kernel_blocks =
-    std::is_same_v<T, float2>&& R == 24 && Pivoting == pivoting::full ? 12 : 0;
-
-template <typename T, int R, pivoting Pivoting>
-__global__ void __launch_bounds__(warp_kernel_threads, warp_kernel_blocks<T, R, Pivoting>)
+__global__ void __launch_bounds__(warp_policy<T, R, Pivoting>::threads,
+                                  warp_policy<T, R, Pivoting>::least_blocks)
     inverse_warp_per_matrix(const batch_of<T> batch, int n)
 {
-    constexpr int warps = warp_kernel_threads / 32;
+    constexpr int warps = warp_policy<T, R, Pivoting>::threads / 32;
     __shared__ warp_memory<T, R, Pivoting == pivoting::full> shared[warps];
     const int warp = threadIdx.x / 32;
     const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;

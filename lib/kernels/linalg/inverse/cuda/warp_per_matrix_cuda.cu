@@ -8,7 +8,7 @@ namespace gr::cudaphy::kernels {
 template <typename T>
 void launch_small_batch(const batch_of<T>& batch, const inverse_launch& how)
 {
-    with_order<1, small_batch_order>(how.order, [&](auto order) {
+    with_order<1, most_small_batch_order>(how.order, [&](auto order) {
         with_pivoting(how.pivot, [&](auto pivot) {
             constexpr int N = order;
             constexpr pivoting P = pivot;
@@ -26,11 +26,19 @@ void launch_warp_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
 {
     with_pivoting(how.pivot, [&](auto pivot) {
         constexpr pivoting P = pivot;
-        constexpr int matrices = warp_kernel_threads / 32;
-        const auto grid = unsigned((batch.size + matrices - 1) / matrices);
-        const auto kernel = how.order <= 24 ? inverse_warp_per_matrix<T, 24, P>
-                                            : inverse_warp_per_matrix<T, 32, P>;
-        kernel<<<grid, warp_kernel_threads, 0, how.stream>>>(batch, how.order);
+        const auto launch = [&](auto most_order) {
+            constexpr int R = most_order;
+            constexpr int threads = warp_policy<T, R, P>::threads;
+            constexpr int matrices = threads / 32;
+            const auto grid = unsigned((batch.size + matrices - 1) / matrices);
+            inverse_warp_per_matrix<T, R, P>
+                <<<grid, threads, 0, how.stream>>>(batch, how.order);
+        };
+        if (how.order <= small_warp_order) {
+            launch(std::integral_constant<int, small_warp_order>());
+        } else {
+            launch(std::integral_constant<int, most_warp_order>());
+        }
     });
     cuda_check_launch("inverse: inverse_warp_per_matrix");
 }

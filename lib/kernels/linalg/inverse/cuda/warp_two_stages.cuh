@@ -28,8 +28,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int two_stages_threads = 32;
-
 //! Of 1 / p, where s, a power of two, scales all pivots to near 1.
 __device__ __forceinline__ float2 conjugate_of_reciprocal(float2 p, float s)
 {
@@ -322,11 +320,8 @@ __device__ __forceinline__ bool invert_in_two_stages(const batch_of<float2>& bat
     return true;
 }
 
-//! Blocks of a multiprocessor: a few registers more would leave 15.
-constexpr int two_stages_blocks = 16;
-
 template <bool Determinant>
-__global__ void __launch_bounds__(two_stages_threads, two_stages_blocks)
+__global__ void __launch_bounds__(two_stages_threads, two_stages_least_blocks)
     inverse_warp_two_stages(const batch_of<float2> batch, int n)
 {
     constexpr int warps = two_stages_threads / 32;

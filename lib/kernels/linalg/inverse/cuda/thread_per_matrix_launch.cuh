@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
 #include "kernels/linalg/inverse/cuda/launch.cuh"
 #include "kernels/linalg/inverse/cuda/thread_per_matrix.cuh"
+
+// Each element type has a source file of its own, because one for all takes minutes to
+// compile.
 
 namespace gr::cudaphy::kernels {
 
@@ -20,10 +25,5 @@ void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& ho
     });
     cuda_check_launch("inverse: inverse_thread_per_matrix");
 }
-
-template void launch_thread_per_matrix(const batch_of<float>&, const inverse_launch&);
-template void launch_thread_per_matrix(const batch_of<double>&, const inverse_launch&);
-template void launch_thread_per_matrix(const batch_of<float2>&, const inverse_launch&);
-template void launch_thread_per_matrix(const batch_of<double2>&, const inverse_launch&);
 
 } // namespace gr::cudaphy::kernels

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define CUDAPHY_INVERSE_TYPE double
+#include "kernels/linalg/inverse/cpu_type.h"

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <cuda_runtime.h>
+#include <gnuradio/cudaphy/kernels/inverse.h>
+#include <type_traits>
+
+// All thresholds and shapes of the inversion kernels that were found by measuring, apart
+// from the algorithms. Every value was found on an H200 (compute capability 9.0). No
+// other GPU was measured, so these values are the default, too.
+//
+// - Policies are constants by element type, order and pivoting, because kernels are
+//   compiled for them. A GPU generation that needs others gets a specialisation for its
+//   number; a kernel takes the policy of tuned_generation.
+// - `thresholds` has a column for each GPU generation, and is read at run time.
+
+namespace gr::cudaphy::kernels {
+namespace inverse_tuning {
+
+//! Ten times the major compute capability that the policies were found on.
+constexpr int tuned_generation = 90;
+
+//! Orders above which another kernel inverts a matrix.
+constexpr int most_small_batch_order = 8;
+constexpr int most_lanes_order = 16;
+constexpr int most_warp_order = 32;
+
+//! inverse_thread_per_matrix: orders that fit into a thread's 255 registers.
+template <typename T>
+constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
+                                  : std::is_same_v<T, float2> ? 10
+                                  : std::is_same_v<T, double> ? 9
+                                                              : 6;
+
+template <typename T, int N, int Generation = tuned_generation>
+struct thread_policy {
+    //! Warps of a block, by the bytes of a warp's tile: together the tiles take at most
+    //! the 48 KB that a block may have without a call to allow more.
+    static constexpr int warps(int tile_bytes)
+    {
+        return 4 * tile_bytes <= 48 << 10 ? 4 : 2 * tile_bytes <= 48 << 10 ? 2 : 1;
+    }
+    //! Whether all steps are unrolled: as long as the code stays within the instruction
+    //! cache. Else two steps are unrolled (8 x 8 complex with all: 88 KB).
+    static constexpr bool unrolls_all_steps = N <= 5;
+    //! Whether elements move by selects instead of additions under a predicate. Small
+    //! orders wait for memory either way.
+    static constexpr bool moves_by_select =
+        N <= 5 || (std::is_same_v<T, float2> && N > 8);
+};
+
+//! inverse_lanes_per_matrix: the least order that it has a kernel for.
+template <typename T>
+constexpr int least_lanes_order = std::is_same_v<T, double2> ? 7 : 9;
+
+template <typename T, int N, pivoting Pivoting, int Generation = tuned_generation>
+struct lanes_policy {
+private:
+    static constexpr bool is_complex64 = std::is_same_v<T, float2>;
+    static constexpr bool is_complex128 = std::is_same_v<T, double2>;
+    static constexpr bool is_double = std::is_same_v<T, double>;
+    static constexpr bool full = Pivoting == pivoting::full;
+    //! Two lanes a matrix are faster, and the registers suffice.
+    static constexpr bool has_two_lanes =
+        (is_complex64 && (N == 11 || N == 12)) || (is_double && N >= 10 && N <= 12);
+
+public:
+    static constexpr int threads = 64; //!< of a block
+    //! A matrix is shared by this many lanes.
+    static constexpr int lanes = is_complex128 ? (N <= 8 ? 4 : 8) : has_two_lanes ? 2 : 4;
+    //! Blocks that a multiprocessor must hold; 0 if the compiler finds as many. Six
+    //! blocks allow 168 registers a thread, where a few more registers would leave four
+    //! blocks.
+    static constexpr int least_blocks =
+        is_complex64 && (N == 15 || ((N == 13 || N == 14) && full)) ? 6 : 0;
+    //! Whether the pivot's column becomes 0 when it is stored for the other lanes: faster
+    //! for doubles, slower for floats.
+    static constexpr bool zeroes_sent_column = is_double || is_complex128;
+    //! Whether moves of the pivot's row alternate between additions and selects: faster
+    //! for doubles of these orders.
+    static constexpr bool alternates_moves = (is_double || is_complex128) && N > 8;
+    //! Whether all rows' moves add the same opaque -0, instead of one a row.
+    static constexpr bool shares_opaque_zero =
+        !(is_complex64 && (N == 15 || (N == 12 && !full)));
+    //! Whether the reciprocal takes its place in the pivot's row by a select instead of
+    //! an addition under a predicate.
+    static constexpr bool places_reciprocal_by_select = is_complex64 && N == 12;
+    //! Whether a warp prefetches a later warp's matrices into the L2 cache.
+    static constexpr bool fetches_ahead = is_complex128;
+};
+
+//! inverse_warp_per_matrix for orders up to R, 24 or 32.
+constexpr int small_warp_order = 24;
+template <typename T, int R, pivoting Pivoting, int Generation = tuned_generation>
+struct warp_policy {
+    static constexpr int threads = 64;
+    //! Blocks that a multiprocessor must hold; 0 if the compiler finds as many. Twelve
+    //! blocks allow 80 registers a thread, where a few more registers would leave ten.
+    static constexpr int least_blocks =
+        std::is_same_v<T, float2> && R == 24 && Pivoting == pivoting::full ? 12 : 0;
+    //! With full pivoting, the slots of columns that are left when the remaining rows and
+    //! columns are brought to the front.
+    static constexpr int slots_after = 2;
+};
+
+//! inverse_warp_panels and inverse_warp_two_stages: the orders for which tensor cores
+//! take less time than the elimination step by step.
+template <typename T>
+constexpr bool tensor_cores_are_faster(int order)
+{
+    return std::is_same_v<T, float2> && order > 24 && order <= 32;
+}
+constexpr int panels_threads = 64;
+constexpr int two_stages_threads = 32;
+//! Blocks that a multiprocessor must hold: a few registers more would leave 15.
+constexpr int two_stages_least_blocks = 16;
+
+constexpr int small_batch_threads = 64;
+constexpr int block_threads = 256; //!< of inverse_block_per_matrix
+
+//! What is decided at run time.
+struct thresholds {
+    //! From this many matrices for each multiprocessor on, by order, a thread a matrix
+    //! takes less time. A thread does the least work, but it is one long chain, and few
+    //! matrices are few threads. Larger orders have the last value.
+    size_t matrices_for_threads[9];
+    //! Threads for each multiprocessor below which a block is a single warp, so that the
+    //! batch reaches every multiprocessor.
+    size_t threads_for_full_blocks;
+    //! The distance of prefetches, in warps for each multiprocessor: half of the warps
+    //! that it holds. What is fetched earlier does not stay in the L2 cache.
+    size_t warps_ahead;
+};
+
+//! \param generation  ten times the device's major compute capability
+constexpr thresholds thresholds_of(int generation)
+{
+    constexpr thresholds hopper{ { 0, 0, 0, 8, 10, 32, 48, 64, 80 }, 512, 8 };
+    switch (generation) {
+    case 90:
+        return hopper;
+    default:
+        return hopper;
+    }
+}
+
+} // namespace inverse_tuning
+} // namespace gr::cudaphy::kernels
