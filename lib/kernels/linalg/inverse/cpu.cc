@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/parallel.h"
 #include "kernels/linalg/inverse/cpu.h"
+#include "kernels/common/parallel.h"
 #include "kernels/linalg/inverse/makers.h"
 #include <algorithm>
 

@@ -4,33 +4,32 @@
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 #include "kernels/linalg/inverse/cuda/warp_tile.cuh"
 
-// One thread a matrix: the matrix is in registers (8 x 8 complex: 128 of them), all loops
-// are unrolled, so that a swap is a pass of selects, nothing is exchanged between threads
-// and nothing is computed twice. The swaps are undone by the place in shared memory to
-// which an element goes on its way out.
+// A thread inverts a matrix. The matrix is in the thread's registers (8 x 8 complex: 128
+// registers) and all loops are unrolled. A swap is therefore a pass of selects, threads
+// exchange nothing, and nothing is computed twice. Writing X undoes the swaps: an element
+// goes to its final place in shared memory.
 //
-// 8 x 8 complex: 2048 fused multiply-adds, 1800 selects to swap, 700 instructions of
-// search and 600 for the rest, against 7800 that an H200 issues while its memory moves
-// the 1 KB.
+// 8 x 8 complex takes 2048 fused multiply-adds, 1800 selects to swap, 700 instructions to
+// search and 600 for the rest. An H200 issues 7800 while its memory moves the 1 KB.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 //! to = from if `which`, in the way that is faster; `minus_zero` as for move_if().
-template <int N, typename T>
+template <int N, pivoting Pivoting, typename T>
 __device__ __forceinline__ void pick_if(bool which, T& to, T from, real_of<T> minus_zero)
 {
-    if constexpr (thread_policy<T, N>::moves_by_select) {
+    if constexpr (thread_policy<T, N, Pivoting>::moves_by_select) {
         to = select(which, from, to);
     } else {
         move_if(which, to, from, minus_zero);
     }
 }
 
-//! Takes the pivot's row and column out of what is left in the first `rest` rows and
-//! columns: to `t` and `c`, with the pivot in t[0] and c[0]. Row 0 and column 0 go where
-//! they were. `row` and `column`: 63 - the index in A. Odd: whether `rest` is, which
-//! spares every other branch.
+//! Finds the pivot in the first `rest` rows and columns. Moves its row to `t` and its
+//! column to `c`, with the pivot in t[0] and c[0]; row 0 and column 0 take their places.
+//! `row` and `column` hold 63 - the index in A. Odd: whether `rest` is odd, which spares
+//! every other branch.
 template <pivoting Pivoting, bool Odd, typename T, int N>
 __device__ __forceinline__ void
 take_pivot(T (&m)[N][N], T (&t)[N], T (&c)[N], int (&row)[N], int (&column)[N], int rest)
@@ -46,7 +45,7 @@ take_pivot(T (&m)[N][N], T (&t)[N], T (&c)[N], int (&row)[N], int (&column)[N], 
             if (i % 2 == Odd && i >= rest) {
                 break;
             }
-            // As integers, of which the hardware compares three at a time.
+            // As integers, because the hardware compares three of them at a time.
             int size = bits_of(size_of(m[i][0]));
             if constexpr (Pivoting == pivoting::full) {
 #pragma unroll
@@ -69,12 +68,12 @@ take_pivot(T (&m)[N][N], T (&t)[N], T (&c)[N], int (&row)[N], int (&column)[N], 
             const auto minus_zero = opaque(here, real_of<T>(-0.0));
 #pragma unroll
             for (int j = 0; j < N; ++j) {
-                if (i == 1) { // t was a copy until now
+                if (i == 1) { // t is still a copy of row 0
                     t[j] = select(here, m[i][j], t[j]);
                 } else {
-                    pick_if<N>(here, t[j], m[i][j], minus_zero);
+                    pick_if<N, Pivoting>(here, t[j], m[i][j], minus_zero);
                 }
-                pick_if<N>(here, m[i][j], m[0][j], minus_zero);
+                pick_if<N, Pivoting>(here, m[i][j], m[0][j], minus_zero);
             }
             row[i] = here ? row[0] : row[i];
         }
@@ -109,9 +108,9 @@ take_pivot(T (&m)[N][N], T (&t)[N], T (&c)[N], int (&row)[N], int (&column)[N], 
                 if (j == 1) {
                     c[i] = select(here, of_row, c[i]);
                 } else {
-                    pick_if<N>(here, c[i], of_row, minus_zero);
+                    pick_if<N, Pivoting>(here, c[i], of_row, minus_zero);
                 }
-                pick_if<N>(here, of_row, i == 0 ? t[0] : m[i][0], minus_zero);
+                pick_if<N, Pivoting>(here, of_row, i == 0 ? t[0] : m[i][0], minus_zero);
             }
             column[j] = here ? column[0] : column[j];
         }
@@ -163,7 +162,7 @@ template <pivoting Pivoting, typename T, int N>
 __device__ __forceinline__ void eliminate(
     T (&m)[N][N], int (&row)[N], int (&column)[N], elimination<T>& so_far, T* determinant)
 {
-    constexpr int unrolled = thread_policy<T, N>::unrolls_all_steps ? N : 1;
+    constexpr int unrolled = thread_policy<T, N, Pivoting>::unrolls_all_steps ? N : 1;
     constexpr bool odd = N % 2;
 #pragma unroll unrolled
     for (int k = 0; k + 1 < N; k += 2) {
@@ -175,9 +174,10 @@ __device__ __forceinline__ void eliminate(
     }
 }
 
-template <typename T, int N>
-constexpr int thread_kernel_threads = 32 *
-                                      thread_policy<T, N>::warps(warp_tile<T, N>::size);
+template <typename T, int N, pivoting Pivoting>
+constexpr int
+    thread_kernel_threads = 32 *
+                            thread_policy<T, N, Pivoting>::warps(warp_tile<T, N>::size);
 
 //! Whether the permutation 63 - index[i] is odd. All indices are constants, because the
 //! array is in registers.
@@ -196,12 +196,13 @@ __device__ __forceinline__ bool is_odd_permutation(const int (&index)[N])
 }
 
 template <typename T, int N, pivoting Pivoting>
-__global__ void __launch_bounds__(thread_kernel_threads<T, N>)
+__global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>,
+                                  thread_policy<T, N, Pivoting>::least_blocks())
     inverse_thread_per_matrix(const batch_of<T> batch, bool interleaved)
 {
     using tile_type = warp_tile<T, N>;
     __shared__ __align__(
-        16) char shared[thread_kernel_threads<T, N> / 32][tile_type::size];
+        16) char shared[thread_kernel_threads<T, N, Pivoting> / 32][tile_type::size];
 
     const int lane = threadIdx.x % 32;
     char* const tile = shared[threadIdx.x / 32];
@@ -236,8 +237,8 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N>)
     elimination<T> so_far;
     real_of<T> a_finite = 0;
     if constexpr (Pivoting != pivoting::full) {
-        // A step without a pivot may hide it. In full pivoting what is not finite is the
-        // first pivot, and so spreads.
+        // A step without a pivot may hide an element that is not finite. With full
+        // pivoting such an element is the first pivot, and so spreads.
 #pragma unroll
         for (int e = 0; e < N * N; ++e) {
             nan_unless_finite(a_finite, m[e / N][e % N]);

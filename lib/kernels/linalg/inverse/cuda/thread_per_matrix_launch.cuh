@@ -17,7 +17,7 @@ void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& ho
             constexpr int N = order;
             constexpr pivoting P = pivot;
             const int threads =
-                threads_a_block(batch.size, thread_kernel_threads<T, N>, how);
+                threads_a_block(batch.size, thread_kernel_threads<T, N, P>, how);
             const auto grid = unsigned((batch.size + threads - 1) / threads);
             inverse_thread_per_matrix<T, N, P>
                 <<<grid, threads, 0, how.stream>>>(batch, how.interleaved);

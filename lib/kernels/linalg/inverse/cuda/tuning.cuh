@@ -32,13 +32,29 @@ constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
                                   : std::is_same_v<T, double> ? 9
                                                               : 6;
 
-template <typename T, int N, int Generation = tuned_generation>
+template <typename T, int N, pivoting Pivoting, int Generation = tuned_generation>
 struct thread_policy {
     //! Warps of a block, by the bytes of a warp's tile: together the tiles take at most
     //! the 48 KB that a block may have without a call to allow more.
     static constexpr int warps(int tile_bytes)
     {
         return 4 * tile_bytes <= 48 << 10 ? 4 : 2 * tile_bytes <= 48 << 10 ? 2 : 1;
+    }
+    //! Blocks that a multiprocessor must hold; 0 if the compiler finds as many. They are
+    //! the blocks that these kernels had when they read only row-major matrices.
+    static constexpr int least_blocks()
+    {
+        constexpr bool full = Pivoting == pivoting::full;
+        constexpr bool partial = Pivoting == pivoting::partial;
+        if constexpr (std::is_same_v<T, float>) {
+            return partial && N == 8 ? 5 : partial && N == 11 ? 6 : 0;
+        } else if constexpr (std::is_same_v<T, float2>) {
+            return (full || partial) && N == 5 ? 6 : 0;
+        } else if constexpr (std::is_same_v<T, double>) {
+            return (full && N == 5) || (partial && N == 8) ? 5 : 0;
+        } else {
+            return full && N == 4 ? 5 : 0;
+        }
     }
     //! Whether all steps are unrolled: as long as the code stays within the instruction
     //! cache. Else two steps are unrolled (8 x 8 complex with all: 88 KB).
