@@ -32,7 +32,7 @@ std::string name_of(backend where)
 
 #ifndef CUDAPHY_HAVE_CUDA
 int count_devices() { return 0; }
-asked_device probe_device(int)
+probed_device probe_device(int)
 {
     return {
         {},

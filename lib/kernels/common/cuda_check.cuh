@@ -7,26 +7,26 @@
 
 namespace gr::cudaphy {
 
-//! \throws cuda_error that names `what`, the device and CUDA's own message, unless `code`
-//! is cudaSuccess.
+//! \throws cuda_error unless `code` is cudaSuccess. Its message names `what` and the
+//! device, and has CUDA's own message.
 void cuda_check(cudaError_t code, const char* what);
 
-//! To be called after each launch, with the kernel's name: launches report nothing by
-//! themselves. The name is remembered for an error that shows only when the queue is next
-//! waited for.
+//! Call it after each launch, with the kernel's name, because a launch reports no error
+//! by itself. If the error shows only when somebody waits for the queue, its message has
+//! the name of the last kernel.
 void cuda_check_launch(const char* kernel);
 
 inline cudaStream_t stream_of(queue& q) { return static_cast<cudaStream_t>(q.native()); }
 
-//! Makes `device` this thread's current one for as long as it lives.
+//! Makes `device` the current device of this thread for as long as the scope lives.
 class cuda_device_scope
 {
 public:
-    //! \throws cuda_error where it can't be made so, as when it is lost.
+    //! \throws cuda_error if the device can't be made current, for example if it is lost
     explicit cuda_device_scope(int device);
-    //! For destructors: where a device is lost, so is what they release.
+    //! For destructors, which have nothing to release if the device is lost.
     cuda_device_scope(int device, std::nothrow_t) noexcept;
-    //! Why `device` is not the current one.
+    //! cudaSuccess, or why `device` is not the current device.
     cudaError_t code() const { return d_code; }
     ~cuda_device_scope();
     cuda_device_scope(const cuda_device_scope&) = delete;

@@ -6,7 +6,7 @@ namespace gr::cudaphy {
 
 recorded_work::~recorded_work()
 {
-    // A graph that still runs is freed when it has ended.
+    // CUDA frees a graph that still runs when it has ended.
     for (const auto& each : d_entries) {
         if (each.graph) {
             cudaGraphExecDestroy(each.graph);
@@ -43,8 +43,8 @@ void recorded_work::submit(const std::vector<uint64_t>& key,
 
 bool recorded_work::can_record(cudaStream_t stream)
 {
-    // The default streams have no handle of their own; the legacy one can't record, and
-    // the other threads' work waits for it.
+    // The default streams have no handle of their own. The legacy stream can't record,
+    // and the work of other threads waits for it.
     if (stream == nullptr || stream == cudaStreamLegacy ||
         stream == cudaStreamPerThread) {
         return false;
@@ -54,11 +54,12 @@ bool recorded_work::can_record(cudaStream_t stream)
     return state == cudaStreamCaptureStatusNone;
 }
 
-//! Null where the work can't be recorded.
+//! Null if the work can't be recorded.
 cudaGraphExec_t recorded_work::record(cudaStream_t stream,
                                       const std::function<void()>& work)
 {
-    // Of this thread alone: others may allocate meanwhile.
+    // Only this thread's calls are recorded, because other threads may allocate memory
+    // meanwhile.
     cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
                "cudaStreamBeginCapture");
     cudaGraph_t graph = nullptr;
@@ -66,8 +67,9 @@ cudaGraphExec_t recorded_work::record(cudaStream_t stream,
     try {
         work();
     } catch (const cuda_error&) {
-        whole = false; // submitted as it is, it will say the same if it is no matter of
-                       // recording
+        // The caller runs the work again without recording. An error that has other
+        // reasons then shows again.
+        whole = false;
     } catch (...) {
         cudaStreamEndCapture(stream, &graph);
         cudaGraphDestroy(graph);

@@ -10,17 +10,17 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief Work of several launches that is submitted again and again: it is recorded once
- * as a CUDA graph, and then launched as one.
+ * \brief Records the launches of repeated work once as a CUDA graph, and then launches
+ * the graph.
  *
- * Calls of equal keys must submit the same work on the same memory. The first call of a
- * key submits its work as it is, so that what is done only once (code that is loaded to
- * the device) is done; the second records and launches it; from the third on it is
- * launched. The latest `most` keys are kept.
+ * Calls with equal keys must submit the same work on the same memory. The first call with
+ * a key runs the work itself, so that what happens only once (CUDA loads code to the
+ * device) is not recorded. The second call records the work and launches the graph. Later
+ * calls launch the graph. The class keeps the graphs of the latest `most` keys.
  *
- * Work is submitted as it is, always, where the stream can't record (the default stream,
- * a stream that its owner is recording), and once a recording has failed. Used by one
- * thread at a time; dies with its device current.
+ * Every call runs the work itself if the stream can't record (the default stream, or a
+ * stream that its owner is recording), or after a recording has failed. One thread at a
+ * time may use an object. Its device must be current when it is destroyed.
  */
 class recorded_work
 {
@@ -30,7 +30,7 @@ public:
     recorded_work(const recorded_work&) = delete;
     recorded_work& operator=(const recorded_work&) = delete;
 
-    //! With the queue's device current. \throws what `work` throws; cuda_error
+    //! The queue's device must be current. \throws what `work` throws; cuda_error
     void submit(const std::vector<uint64_t>& key,
                 queue& queue,
                 const std::function<void()>& work);
@@ -38,7 +38,7 @@ public:
 private:
     struct entry {
         std::vector<uint64_t> key;
-        cudaGraphExec_t graph; //!< null until recorded
+        cudaGraphExec_t graph; //!< null until the work is recorded
     };
     static constexpr size_t most = 32;
 
@@ -47,7 +47,7 @@ private:
     entry* find(const std::vector<uint64_t>& key);
     void remember(const std::vector<uint64_t>& key);
 
-    std::list<entry> d_entries; //!< the latest first
+    std::list<entry> d_entries; //!< the latest key first
     bool d_failed = false;
 };
 

@@ -41,7 +41,7 @@ void* cuda_library::address(const char* symbol) const
     void* found = dlsym(d_library, symbol);
     if (!found) {
         throw backend_unavailable(d_name + " has no " + symbol +
-                                  ": install one of CUDA 12.4 or later");
+                                  ": install the library of CUDA 12.4 or later");
     }
     return found;
 }

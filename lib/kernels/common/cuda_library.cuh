@@ -6,15 +6,15 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief A library of the CUDA toolkit that is looked for when it is first needed, so
- * that a build with CUDA loads on machines that have none.
+ * \brief A library of the CUDA toolkit that is loaded when it is first needed, so that a
+ * build with CUDA also loads on machines without the toolkit.
  */
 class cuda_library
 {
 public:
-    //! Looks for libNAME.so.VERSION, VERSION one of those given, newest first, where the
-    //! loader looks and then beside the toolkit.
-    //! \throws backend_unavailable with what to install.
+    //! Loads libNAME.so.VERSION from the loader's path or from the toolkit's folders.
+    //! \param versions  in the order in which they are tried, newest first
+    //! \throws backend_unavailable that says what to install
     cuda_library(const std::string& name, const int (&versions)[2]);
 
     //! \throws backend_unavailable if the library has no such function.
@@ -28,7 +28,7 @@ private:
     void* address(const char* symbol) const;
 
     std::string d_name;
-    void* d_library = nullptr; //!< stays loaded
+    void* d_library = nullptr; //!< never unloaded
 };
 
 } // namespace gr::cudaphy

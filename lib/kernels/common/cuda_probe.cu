@@ -11,10 +11,10 @@ __global__ void probe_kernel() {}
 
 struct machine {
     int count = 0;
-    std::string problem; //!< why there is none
+    std::string problem; //!< why there is no GPU
 };
 
-machine ask_runtime()
+machine read_runtime()
 {
     int driver = 0;
     cudaDriverGetVersion(&driver);
@@ -40,17 +40,17 @@ machine ask_runtime()
     return { count, "" };
 }
 
-//! The machine, which does not change while it runs.
+//! Read once, because a machine does not change while it runs.
 const machine& here()
 {
-    static const auto one = ask_runtime();
+    static const auto one = read_runtime();
     return one;
 }
 
-//! Takes this device's memory for a context, where the process has none yet.
-asked_device ask_device(int index)
+//! Makes a context, which takes memory of the device, unless the process has one.
+probed_device probe_unknown_device(int index)
 {
-    asked_device out;
+    probed_device out;
     cudaDeviceProp properties{};
     if (cudaGetDeviceProperties(&properties, index) != cudaSuccess) {
         cudaGetLastError();
@@ -79,9 +79,9 @@ asked_device ask_device(int index)
     return out;
 }
 
-//! What became of a device that could be used: after a kernel that fails CUDA gives this
-//! process no other context on any GPU, whatever is freed and reset.
-cudaError_t ask_again(int index)
+//! Whether a device that could be used still can. After a kernel has failed, CUDA gives
+//! this process no new context on any GPU, whatever the process frees and resets.
+cudaError_t state_of_context(int index)
 {
     const cuda_device_scope scope(index, std::nothrow);
     const auto code = scope.code() == cudaSuccess ? cudaFree(nullptr) : scope.code();
@@ -93,7 +93,7 @@ cudaError_t ask_again(int index)
 
 int count_devices() { return here().count; }
 
-asked_device probe_device(int index)
+probed_device probe_device(int index)
 {
     if (here().count == 0) {
         return { {}, here().problem };
@@ -102,17 +102,17 @@ asked_device probe_device(int index)
         return { {}, "there is no CUDA device " + std::to_string(index) };
     }
     static std::mutex mutex;
-    static std::map<int, asked_device> known; // asking takes milliseconds
+    static std::map<int, probed_device> known; // because a probe takes milliseconds
     const std::lock_guard<std::mutex> guard(mutex);
     const auto entry = known.find(index);
     if (entry == known.end()) {
-        const auto found = ask_device(index);
-        // One whose memory others have taken may be free later.
+        const auto found = probe_unknown_device(index);
+        // Do not remember a problem: memory that other processes hold may be free later.
         return found.problem.empty() ? known[index] = found : found;
     }
     auto& device = entry->second;
     if (device.problem.empty()) {
-        const auto code = ask_again(index);
+        const auto code = state_of_context(index);
         if (code != cudaSuccess && code != cudaErrorMemoryAllocation) {
             device.problem = "CUDA device " + std::to_string(index) + " (" +
                              device.info.name +

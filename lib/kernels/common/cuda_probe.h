@@ -5,16 +5,17 @@
 
 namespace gr::cudaphy {
 
-// What the CUDA runtime says of this machine. Nothing here throws, whatever is missing.
+// What the CUDA runtime tells about this machine. No function here throws, whatever is
+// missing.
 
 int count_devices();
 
-struct asked_device {
+struct probed_device {
     device_info info{};
-    std::string problem; //!< why it can't be used; empty where it can
+    std::string problem; //!< why the device can't be used; empty if it can
 };
 
-//! A GPU as it is now, or why there is none of that index.
-asked_device probe_device(int index);
+//! The GPU of this index in its present state, or why it can't be used.
+probed_device probe_device(int index);
 
 } // namespace gr::cudaphy

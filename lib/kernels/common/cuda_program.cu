@@ -8,8 +8,8 @@
 namespace gr::cudaphy {
 namespace {
 
-//! The driver's functions by name: the module links the runtime only, which a machine
-//! without a driver can load.
+//! The driver's functions, looked up by name. The module links only the runtime, so that
+//! it loads on machines without a driver.
 struct driver {
     decltype(&cuModuleLoadDataEx) load;
     decltype(&cuModuleUnload) unload;

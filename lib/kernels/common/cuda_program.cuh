@@ -8,16 +8,16 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief A kernel that was written at run time, in PTX, and translated by the driver.
+ * \brief A kernel in PTX that was written at run time. The driver translates it.
  *
- * Programs of the same text and device share one translation while any of them lives; the
- * driver keeps it on disk, too, so that it takes seconds at most once.
+ * Programs of the same text and device share one translation while any of them lives. The
+ * driver also keeps the translation on disk, so that its seconds are spent at most once.
  */
 class cuda_program
 {
 public:
-    //! For the device that is current, which must be so again when the program dies.
-    //! \throws cuda_error with the translator's own words.
+    //! For the current device, which must be current again when the program is destroyed.
+    //! \throws cuda_error with the translator's message
     static std::shared_ptr<cuda_program>
     make(const std::string& ptx, const char* kernel, int shared_bytes);
     virtual ~cuda_program() = default;

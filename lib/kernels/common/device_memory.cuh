@@ -6,21 +6,21 @@
 
 namespace gr::cudaphy {
 
-//! A kernel's tables or workspace on the device that is current when it is made; it must
-//! be current again when it dies. Never made in run(): allocation and its waits belong to
-//! make().
+//! Memory for a kernel's tables or workspace on the current device, which must be current
+//! again when the object is destroyed. make() allocates it, never run(), because an
+//! allocation waits for the device.
 template <typename T>
 class device_memory
 {
 public:
-    //! Uninitialised; data() is null for a size of 0.
+    //! Uninitialised. data() is null if the size is 0.
     explicit device_memory(size_t size)
     {
         if (size) {
             cuda_check(cudaMalloc(&d_data, size * sizeof(T)), "cudaMalloc");
         }
     }
-    //! A copy of the items, each converted to T, that is there when the constructor
+    //! A copy of the items, each converted to T. It is complete when the constructor
     //! returns.
     template <typename Host>
     explicit device_memory(const std::vector<Host>& host) : device_memory(host.size())
@@ -33,8 +33,8 @@ public:
             cudaMemcpy(
                 d_data, items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice),
             "copy of a kernel's tables");
-        // A copy from pageable memory may still be on its way when cudaMemcpy returns,
-        // and the queues' streams do not wait for the default stream.
+        // cudaMemcpy from pageable memory may return before the copy is complete, and the
+        // queues' streams do not wait for the default stream.
         cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "copy of a kernel's tables");
     }
     ~device_memory() { cudaFree(d_data); }

@@ -6,9 +6,9 @@
 namespace gr::cudaphy {
 
 /*!
- * Calls the maker of the backend that `wanted` comes to on this machine; `cuda` takes the
- * device. In a build without CUDA resolve() never answers cuda, and the maker's symbol is
- * not needed.
+ * Calls the maker of the backend that `wanted` resolves to on this machine. `cuda` takes
+ * the device. A build without CUDA needs no such maker, because resolve() never returns
+ * cuda there.
  */
 template <typename Reference, typename Cpu, typename Cuda>
 auto dispatch(

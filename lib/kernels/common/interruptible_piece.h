@@ -7,8 +7,9 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief Cuts a piece of work into turns of some tens of milliseconds, in whole grains,
- * between which an interruption ends it. Without one it is a single turn.
+ * \brief Cuts a piece of work into slices of about 20 ms, in whole grains. An
+ * interruption ends the work between two slices. Without an interruption the piece is one
+ * slice.
  */
 class interruptible_piece
 {
@@ -18,7 +19,7 @@ public:
                         size_t last,
                         size_t grain);
 
-    //! Where the next turn ends. \throws interrupted
+    //! The end of the next slice. \throws interrupted
     size_t next();
 
 private:
@@ -27,7 +28,7 @@ private:
     const size_t d_last;
     size_t d_end;
     const size_t d_grain;
-    size_t d_items; //!< of a turn
+    size_t d_items; //!< of a slice
     size_t d_done = 0;
     const double d_began;
 };

@@ -6,9 +6,9 @@
 namespace gr::cudaphy {
 namespace {
 
-thread_local const interruption* of_this_thread = nullptr;
+thread_local const interruption* current_of_this_thread = nullptr;
 
-constexpr double seconds_a_turn = 0.02;
+constexpr double seconds_a_slice = 0.02;
 
 double now()
 {
@@ -18,13 +18,13 @@ double now()
 
 } // namespace
 
-const interruption* interruption::current() { return of_this_thread; }
+const interruption* interruption::current() { return current_of_this_thread; }
 
-interruption::scope::scope(const interruption* under) : d_before(of_this_thread)
+interruption::scope::scope(const interruption* under) : d_before(current_of_this_thread)
 {
-    of_this_thread = under;
+    current_of_this_thread = under;
 }
-interruption::scope::~scope() { of_this_thread = d_before; }
+interruption::scope::~scope() { current_of_this_thread = d_before; }
 
 interruptible_piece::interruptible_piece(const interruption* under,
                                          size_t first,
@@ -41,8 +41,9 @@ size_t interruptible_piece::next()
         d_under->check();
         if (d_done) {
             const double seconds = std::max(now() - d_began, 1e-9);
-            const double most = d_done / seconds * seconds_a_turn / d_grain;
-            // The first items may be the cheapest.
+            const double most = d_done / seconds * seconds_a_slice / d_grain;
+            // At most 8 times the items so far, because the first items may be the
+            // cheapest.
             const size_t grains = std::min(most, 8.0 * d_done / d_grain);
             d_items = std::max<size_t>(1, grains) * d_grain;
         }

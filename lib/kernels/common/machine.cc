@@ -20,7 +20,7 @@ constexpr size_t steps = 1 << 16;
 int target() { return static_cast<int>(HWY_TARGET); }
 int lanes() { return static_cast<int>(hn::Lanes(hn::ScalableTag<float>())); }
 
-// Twelve chains: two units with a latency of 4 to 5 cycles are kept busy, in 16
+// Twelve chains keep two units with a latency of 4 to 5 cycles busy, and fit into 16
 // registers.
 float multiply_add(float start)
 {
@@ -49,7 +49,7 @@ float multiply_add(float start)
         hn::Add(half, hn::Add(hn::Add(hn::Add(h, i), hn::Add(j, k)), hn::Add(l, m))));
 }
 
-// Twelve chains again; saturating sums can't be folded into one multiplication.
+// Twelve chains again. The compiler can't fold saturating sums into one multiplication.
 int add_bytes(int start)
 {
     const hn::ScalableTag<int8_t> d;
@@ -95,16 +95,16 @@ HWY_EXPORT(add_bytes);
 
 constexpr double chains = 12, steps = 1 << 16;
 
-//! Operations a second of `work` on all cores, of which one call does `operations`.
+//! Operations a second of `work` on all cores. A call of `work` does `operations`.
 template <typename Work>
-double rate_on_all_cores(queue& line, double operations, const Work& work)
+double rate_on_all_cores(queue& q, double operations, const Work& work)
 {
     constexpr size_t calls = 256;
-    std::atomic<int> kept{ 0 };
-    const double seconds = seconds_per_call(line, [&] {
+    std::atomic<int> used{ 0 }; // so that the compiler can't drop the work
+    const double seconds = seconds_per_call(q, [&] {
         for_each_part(calls, 1, [&](size_t first, size_t last) {
             for (size_t call = first; call < last; ++call) {
-                kept += work(static_cast<int>(call)) > 1e30f;
+                used += work(static_cast<int>(call)) > 1e30f;
             }
         });
     });
@@ -124,16 +124,16 @@ cuda_versions versions_of_cuda() { return { 0, 0 }; }
 machine_rates measure_machine(backend wanted, int device)
 {
     const auto resolved = resolve(wanted, device);
-    const auto line = queue::make(resolved.where, resolved.device);
+    const auto q = queue::make(resolved.where, resolved.device);
     machine_rates rates{};
-    rates.copied_bytes = copy_bandwidth(*line);
+    rates.copied_bytes = copy_bandwidth(*q);
 #ifdef CUDAPHY_HAVE_CUDA
     if (resolved.where == backend::cuda) {
         constexpr int device_steps = 4096;
-        array<float> out(*line, 1);
+        array<float> out(*q, 1);
         double operations = 0;
-        const double seconds = seconds_per_call(*line, [&] {
-            operations = multiply_add_on_device(*line, out.data(), device_steps);
+        const double seconds = seconds_per_call(*q, [&] {
+            operations = multiply_add_on_device(*q, out.data(), device_steps);
         });
         rates.multiply_adds = operations / seconds;
         rates.byte_operations = 2 * rates.multiply_adds;
@@ -141,12 +141,11 @@ machine_rates measure_machine(backend wanted, int device)
     }
 #endif
     const double floats = chains * steps * cpu_vector_lanes();
-    rates.multiply_adds = rate_on_all_cores(*line, floats, [](int start) {
+    rates.multiply_adds = rate_on_all_cores(*q, floats, [](int start) {
         return HWY_DYNAMIC_DISPATCH(multiply_add)(static_cast<float>(start));
     });
-    rates.byte_operations = rate_on_all_cores(*line, 4 * floats, [](int start) {
-        return HWY_DYNAMIC_DISPATCH(add_bytes)(start);
-    });
+    rates.byte_operations = rate_on_all_cores(
+        *q, 4 * floats, [](int start) { return HWY_DYNAMIC_DISPATCH(add_bytes)(start); });
     return rates;
 }
 

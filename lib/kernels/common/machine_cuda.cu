@@ -25,22 +25,22 @@ __global__ void multiply_add(float* out, int steps, float factor)
     for (int c = 0; c < chains; ++c) {
         sum += value[c];
     }
-    if (sum == 1.5f) { // never, but the compiler can't know
+    if (sum == 1.5f) { // never true, but the compiler can't know
         out[0] = sum;
     }
 }
 
 } // namespace
 
-double multiply_add_on_device(queue& line, float* out, int steps)
+double multiply_add_on_device(queue& q, float* out, int steps)
 {
-    cuda_device_scope scope(line.device());
+    cuda_device_scope scope(q.device());
     int processors = 0;
-    cuda_check(cudaDeviceGetAttribute(
-                   &processors, cudaDevAttrMultiProcessorCount, line.device()),
-               "cudaDeviceGetAttribute");
+    cuda_check(
+        cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, q.device()),
+        "cudaDeviceGetAttribute");
     const int blocks = 8 * processors;
-    multiply_add<<<blocks, threads, 0, static_cast<cudaStream_t>(line.native())>>>(
+    multiply_add<<<blocks, threads, 0, static_cast<cudaStream_t>(q.native())>>>(
         out, steps, 0.5f);
     cuda_check(cudaGetLastError(), "multiply_add");
     return double(blocks) * threads * chains * steps;

@@ -6,7 +6,8 @@
 namespace gr::cudaphy {
 
 //! Runs at least `steps` dependent fused multiply-adds in every lane of a CUDA queue's
-//! device, and says how many that makes in all.
-double multiply_add_on_device(queue& line, float* out, int steps);
+//! device.
+//! \return how many multiply-adds that makes in all lanes
+double multiply_add_on_device(queue& q, float* out, int steps);
 
 } // namespace gr::cudaphy

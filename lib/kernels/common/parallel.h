@@ -14,7 +14,7 @@
 
 namespace gr::cudaphy {
 
-//! How many pieces of work for_each_part does at a time.
+//! The pieces of work that for_each_part runs at the same time.
 inline size_t cores()
 {
 #ifdef __SANITIZE_THREAD__
@@ -24,14 +24,14 @@ inline size_t cores()
 #endif
 }
 
-//! Calls part(first, last) for pieces of 0..count on all cores; a piece has at least
-//! `grain` items, but the last. \throws interrupted if the calling thread's interruption
-//! asks for it
+//! Calls part(first, last) for pieces of 0..count on all cores. Every piece but the last
+//! has at least `grain` items. \throws interrupted if the calling thread's interruption
+//! is requested
 template <typename Part>
 void for_each_part(size_t count, size_t grain, const Part& part)
 {
     const auto* const under = interruption::current();
-    const auto in_turns = [&](size_t first, size_t last) {
+    const auto in_slices = [&](size_t first, size_t last) {
         interruptible_piece piece(under, first, last, grain);
         while (first < last) {
             const size_t end = piece.next();
@@ -40,19 +40,19 @@ void for_each_part(size_t count, size_t grain, const Part& part)
         }
     };
     if (count <= grain) {
-        in_turns(0, count);
+        in_slices(0, count);
         return;
     }
-    // In whole grains, so that a kernel that takes `grain` items a vector keeps them
-    // together.
-#ifdef __SANITIZE_THREAD__ // does not see how TBB, built without it, hands work over
+    // Pieces are whole grains, because a kernel may put the items of a grain into one
+    // vector.
+#ifdef __SANITIZE_THREAD__ // can't see how TBB, built without it, hands work over
     const size_t grains = (count + grain - 1) / grain,
                  parts = grains < cores() ? grains : cores();
     std::vector<std::future<void>> running;
     for (size_t p = 0; p < parts; ++p) {
         const auto last = grains * (p + 1) / parts * grain;
         running.push_back(std::async(std::launch::async,
-                                     in_turns,
+                                     in_slices,
                                      grains * p / parts * grain,
                                      last < count ? last : count));
     }
@@ -63,7 +63,7 @@ void for_each_part(size_t count, size_t grain, const Part& part)
     tbb::parallel_for(tbb::blocked_range<size_t>(0, (count + grain - 1) / grain),
                       [&](const auto& range) {
                           const auto last = range.end() * grain;
-                          in_turns(range.begin() * grain, last < count ? last : count);
+                          in_slices(range.begin() * grain, last < count ? last : count);
                       });
 #endif
 }

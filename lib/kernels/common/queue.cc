@@ -8,7 +8,7 @@
 namespace gr::cudaphy {
 namespace {
 
-//! Runs everything at once on the calling thread.
+//! Runs all work immediately on the calling thread.
 class host_queue : public queue
 {
 public:
@@ -32,7 +32,7 @@ public:
     bool idle() override { return true; }
 
 private:
-    //! Nothing may come from or go to a null pointer, which memcpy does not take.
+    //! `to` and `from` may be null if there are no bytes. memcpy does not allow that.
     static void copy(void* to, const void* from, size_t bytes)
     {
         if (bytes > 0) {

@@ -11,14 +11,14 @@ thread_local const char* last_kernel = nullptr;
 class cuda_queue : public queue
 {
 public:
-    //! On a stream of its own.
+    //! Makes a stream, and owns it.
     explicit cuda_queue(int device) : d_device(device), d_owned(true)
     {
         cuda_device_scope scope(device);
         cuda_check(cudaStreamCreateWithFlags(&d_stream, cudaStreamNonBlocking),
                    "cudaStreamCreate");
     }
-    //! On somebody else's stream.
+    //! Uses a stream that the caller owns.
     cuda_queue(cudaStream_t stream, int device)
         : d_device(device), d_owned(false), d_stream(stream)
     {

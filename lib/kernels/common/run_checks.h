@@ -3,12 +3,12 @@
 
 #include <gnuradio/cudaphy/kernels/queue.h>
 
-// What every kernel's run() asks of its arguments besides their sizes.
+// Checks of the arguments of every kernel's run(), apart from their sizes.
 
 namespace gr::cudaphy {
 
-//! \throws std::invalid_argument if `queue` can't reach what `kernel`, made for `where`,
-//! works on.
+//! \throws std::invalid_argument if `queue` can't reach the memory that `kernel`, made
+//! for `where`, works on.
 inline void check_queue(const char* kernel, const queue& queue, backend where)
 {
     if ((queue.where() == backend::cuda) != (where == backend::cuda)) {
@@ -17,8 +17,8 @@ inline void check_queue(const char* kernel, const queue& queue, backend where)
     }
 }
 
-//! \param what  "batch" or "plan": what workspace_bytes() is of
-//! \throws std::invalid_argument if the workspace is smaller than that.
+//! \param what  "batch" or "plan": what needs the bytes
+//! \throws std::invalid_argument if the workspace has fewer bytes than needed.
 inline void
 check_workspace(const char* kernel, const char* what, size_t bytes, size_t needed)
 {

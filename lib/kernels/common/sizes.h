@@ -9,9 +9,9 @@
 namespace gr::cudaphy {
 
 /*!
- * The product of sizes, none of them below 0; `what` names them, as "equalizer: symbols *
- * tones". \throws std::invalid_argument if it is more than `most`: no larger number is
- * ever made.
+ * The product of sizes, none of them below 0. `what` names the sizes, as in "equalizer:
+ * symbols * tones". \throws std::invalid_argument if the product is more than `most`. The
+ * function never computes a larger number, so it can't overflow.
  */
 inline int64_t checked_product(const std::string& what,
                                int64_t most,
@@ -26,7 +26,7 @@ inline int64_t checked_product(const std::string& what,
         text += (text.empty() ? "" : " * ") + std::to_string(size);
     }
     if (!fits) {
-        throw std::invalid_argument(what + " is " + text + ", allowed are at most " +
+        throw std::invalid_argument(what + " is " + text + ", must be at most " +
                                     std::to_string(most));
     }
     return product;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the kernels' tests share. Included once, by a test program that defines
-// BOOST_TEST_MODULE.
+// Shared by the tests of kernels. A test program that defines BOOST_TEST_MODULE includes
+// it once.
 
 #include "kernels/common/highway_targets.h"
 #include <boost/test/unit_test.hpp>
@@ -14,8 +14,8 @@
 
 namespace gr::cudaphy::testing {
 
-//! The backend that ctest asked this run for (CUDAPHY_TEST_BACKEND, "cpu" where unset).
-//! Where it can't be had the program ends with status 77, which ctest reports as skipped.
+//! The backend that ctest chose for this run by CUDAPHY_TEST_BACKEND; "cpu" if unset. If
+//! the backend is unavailable, the program ends with status 77: ctest reports "skipped".
 inline backend tested_backend()
 {
     static const backend tested = [] {
@@ -30,8 +30,8 @@ inline backend tested_backend()
     return tested;
 }
 
-//! CUDAPHY_TEST_VECTORS=AVX2 or SSE4 keeps the CPU from newer instructions, whose bits in
-//! Highway's sets are lower.
+//! CUDAPHY_TEST_VECTORS=AVX2 or SSE4 disables newer instruction sets. Their bits in
+//! Highway's masks are lower.
 inline void limit_vectors()
 {
     const char* const given = std::getenv("CUDAPHY_TEST_VECTORS");
@@ -46,8 +46,8 @@ inline void limit_vectors()
     }
 }
 
-//! Before any test case: leaves the program early where the backend is missing, so that
-//! none counts as passed.
+//! Ends the program before the first test case if the backend is missing, so that no test
+//! case counts as passed.
 struct needs_backend {
     needs_backend()
     {
@@ -56,8 +56,8 @@ struct needs_backend {
     }
 };
 
-//! Random numbers that differ from run to run; the seed is printed, and CUDAPHY_TEST_SEED
-//! repeats it.
+//! Random numbers that differ from run to run. The test prints the seed, and
+//! CUDAPHY_TEST_SEED sets it.
 inline std::mt19937& generator()
 {
     static std::mt19937 engine = [] {
@@ -95,7 +95,7 @@ inline std::vector<uint8_t> random_bits(size_t n)
     return out;
 }
 
-//! An array on the queue whose every byte is a pattern that no right answer has, to find
+//! An array on the queue that is filled with a byte that no right answer has. It shows
 //! what a kernel did not write.
 template <typename T>
 array<T> poisoned(queue& q, size_t n)

@@ -8,13 +8,13 @@
 namespace gr::cudaphy {
 
 //! Aligned memory that lasts from call to call: `thread_local thread_memory<float>
-//! memory;`. A thread_local array would take its bytes of the stack of every thread of
-//! the process, and threads whose stacks are smaller, as TBB's are, could not start.
+//! memory;`. A thread_local array would take its bytes from the stack of every thread of
+//! the process. Threads with small stacks, as TBB's, could then not start.
 template <typename T>
 class thread_memory
 {
 public:
-    //! At least `count` elements, of any values. \throws std::bad_alloc
+    //! At least `count` elements with undefined values. \throws std::bad_alloc
     T* get(size_t count)
     {
         if (d_count < count) {

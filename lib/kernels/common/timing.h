@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// Times a machine, for its self-test and for benchmarks.
+// Time measurements for the self-test and for benchmarks.
 
 #include "kernels/common/parallel.h"
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace gr::cudaphy {
 
-//! Seconds that one call of run() takes where many are queued: after a warm-up, the best
-//! of three series of at least 0.1 s each.
+//! Seconds that one call of run() takes if many calls are queued: the best of three
+//! series of at least 0.1 s each, after a warm-up.
 template <typename Run>
 double seconds_per_call(queue& q, const Run& run)
 {
@@ -40,9 +40,9 @@ double seconds_per_call(queue& q, const Run& run)
     return best / calls;
 }
 
-//! Bytes a second that the memory behind a queue moves, read and written bytes both
-//! counted: a copy of `bytes` bytes, several times the caches unless told otherwise. It
-//! is the bound of a kernel that touches its data once.
+//! Bytes a second that the memory behind a queue moves in a copy of `bytes` bytes. Bytes
+//! that are read and bytes that are written both count. The default is several times the
+//! size of the caches. The result is the bound of a kernel that touches its data once.
 inline double copy_bandwidth(queue& q, size_t bytes = size_t{ 1 } << 29)
 {
     if (q.where() != backend::cuda) {

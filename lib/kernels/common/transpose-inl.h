@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Numbers of many lines of memory to lanes and back, 128 bits of each line at a time: a
-// vector is put together from as many lines as it has blocks of 128 bits, on the way from
-// memory, where it costs no shuffle, and shuffles within blocks do the rest. Included
+// Transposes numbers of many lines of memory to lanes and back, 128 bits of each line at
+// a time. A load puts a vector together from as many lines as it has blocks of 128 bits,
+// which costs no shuffle. Shuffles within blocks do the rest. Highway includes this file
 // once an instruction set, hence no #pragma once.
 #if defined(CUDAPHY_COMMON_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_COMMON_TRANSPOSE_INL_H
@@ -27,11 +27,11 @@ constexpr size_t block_elements = 1;
 
 #else
 
-//! Numbers in 128 bits: the largest step that every instruction set shuffles within.
+//! Numbers in 128 bits, the largest block within which every instruction set shuffles.
 template <typename R>
 constexpr size_t block_elements = 16 / sizeof(R);
 
-//! 128 bits from each of line(first), line(first + block_elements) ...
+//! Loads 128 bits from each of line(first), line(first + block_elements) ...
 template <class D, class Line>
 HWY_INLINE hn::Vec<D> load_blocks(D d, const Line& line, size_t first = 0)
 {
@@ -46,7 +46,7 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, const Line& line, size_t first = 0)
     }
 }
 
-//! The way back.
+//! The inverse of load_blocks().
 template <class D, class Line>
 HWY_INLINE void store_blocks(hn::Vec<D> v, D d, const Line& line, size_t first = 0)
 {
@@ -60,7 +60,7 @@ HWY_INLINE void store_blocks(hn::Vec<D> v, D d, const Line& line, size_t first =
     }
 }
 
-//! Transposes what each block makes of block_elements vectors.
+//! In each block of block_elements vectors, transposes the square of numbers.
 template <class D, typename V>
 HWY_INLINE void transpose_in_blocks(D d, V* v)
 {
