@@ -18,10 +18,10 @@ enum class matrix_layout {
     interleaved //!< at (i N + j) batch + b: a structure of arrays
 };
 
-//! Which kernel inverts, on a GPU; the CPU has one.
+//! Which kernel inverts on a GPU. The CPU has only one.
 enum class inverse_algorithm {
     fastest,
-    patent //!< the steps of patent CN102567283 as they are printed, for comparison
+    patent //!< the printed steps of patent CN102567283, for comparison
 };
 
 CUDAPHY_API pivoting pivoting_from_name(const std::string& name);
@@ -32,25 +32,25 @@ CUDAPHY_API inverse_algorithm inverse_algorithm_from_name(const std::string& nam
  * \brief Inverts a batch of small square matrices by Gauss-Jordan elimination, in place,
  * of order N = 1..64 (above 32 at a lower speed).
  *
- * The algorithm is that of patent CN102567283 (Tsinghua University, 2011): in step k the
- * pivot is moved to (k, k) by a swap of rows and one of columns, the pivot row is scaled,
- * every other element gets one multiply-add, and at the end the swaps are undone. The
- * fastest kernels compare |re| + |im|, to within 2^-14, where the patent compares moduli;
- * CPU and CUDA then take the same pivots and give the same bits, but for complex<float>
- * of orders 25 to 32: there CUDA may work by blocks on tensor cores, as exactly, by the
- * same rule for pivots, but with other roundings.
+ * The algorithm is that of patent CN102567283 (Tsinghua University, 2011). Step k moves
+ * the pivot to (k, k) by a swap of rows and a swap of columns, scales the pivot's row,
+ * and does one multiply-add for every other element. The end undoes the swaps. The patent
+ * compares moduli. The fastest kernels compare |re| + |im|, to within 2^-14. CPU and CUDA
+ * take the same pivots and give the same bits, except for complex<float> of orders 25 to
+ * 32. There CUDA may use tensor cores on blocks, with the same rule for pivots and the
+ * same accuracy, but with other roundings.
  *
- * What a small pivot means is LAPACK's contract for each way of pivoting:
+ * A small pivot means what LAPACK says for each way of pivoting:
  * - full, as xGETC2: a pivot below max(eps |first pivot|, the smallest normal number /
- *   eps) is replaced by that bound, and the status is the first step at which this
- *   happened: the numerical rank plus 1. X is finite, and the inverse of a matrix near A.
- *   Where nothing but zeros is left, X = 0.
- * - partial, as xGETRF: the status is the step that found no pivot but 0, and X = 0.
- * - none, as xPOTRF: the status is the first step whose pivot is not above 0, so that the
- *   leading minor of that order is not positive definite, and X = 0.
+ *   eps) is replaced by that bound. The status is the first step with such a pivot, which
+ *   is the numerical rank plus 1. X is finite, and is the inverse of a matrix near A. If
+ *   only zeros are left, X = 0.
+ * - partial, as xGETRF: the status is the first step whose largest pivot is 0, and X = 0.
+ * - none, as xPOTRF: the status is the first step whose pivot is not above 0, and X = 0.
+ *   The leading minor of that order is then not positive definite.
  *
- * A matrix that is not finite, or whose inverse is not, gets X = 0 and status -1. No item
- * harms another one of the batch.
+ * A matrix that is not finite, or whose inverse is not finite, gets X = 0 and status -1.
+ * No item changes the result of another item of the batch.
  *
  * T is float, double, std::complex<float> or std::complex<double>.
  */
@@ -68,19 +68,19 @@ public:
     };
     static constexpr int max_order = 64;
 
-    //! What a run gives for a batch. The last two may be left empty.
+    //! The results of a run for a batch. The last two may be empty.
     struct results {
         view<T> x;        //!< inverses, (batch, N, N); may be the input itself
-        view<int> status; //!< 0, or as said above, (batch)
+        view<int> status; //!< 0, or as above, (batch)
         view<T> determinant = {};
-        //!< the product of the pivots with the sign of the swaps; NaN where the status is
-        //!< -1, 0 where X = 0 for another reason, (batch)
-        view<real> rcond = {}; //!< 1 / (|A|_1 |X|_1), the reciprocal condition; 0 where X
-                               //!< = 0, (batch)
+        //!< the product of the pivots with the sign of the swaps; NaN if the status is
+        //!< -1, 0 if X = 0 for another reason, (batch)
+        view<real> rcond = {}; //!< 1 / (|A|_1 |X|_1), the reciprocal condition; 0 if X =
+                               //!< 0, (batch)
     };
 
-    //! \throws std::invalid_argument if a parameter is out of range or the algorithm and
-    //! the other parameters do not go together; backend_unavailable as resolve() does.
+    //! \throws std::invalid_argument if a parameter is out of range, or if the algorithm
+    //! does not support the other parameters; backend_unavailable as resolve() does
     static std::unique_ptr<inverse>
     make(const parameters&, backend where = backend::automatic, int device = 0);
     virtual ~inverse() = default;
@@ -89,22 +89,22 @@ public:
     virtual size_t workspace_bytes(size_t batch) const = 0;
 
     /*!
-     * Inverts a batch; returns before the device has finished if `queue` is a device's.
-     * Nothing is allocated on the device and nothing is waited for, so that a run may be
-     * captured in a CUDA graph.
+     * Inverts a batch. If `queue` is on a device, run() returns before the device has
+     * finished. run() allocates nothing on the device and waits for nothing, so that a
+     * CUDA graph may capture it.
      *
-     * \param a          matrices, (batch, N, N) in the layout asked for
+     * \param a          matrices, (batch, N, N) in the layout of the parameters
      * \param[out] out   see results
-     * \param workspace  at least workspace_bytes(batch), aligned to 256 bytes; free again
-     *                   when the queue has come past this run
-     * \throws std::invalid_argument if the views' sizes do not fit each other.
+     * \param workspace  at least workspace_bytes(batch), aligned to 256 bytes; reusable
+     * once the queue has finished this run \throws std::invalid_argument if the views'
+     * sizes do not fit each other.
      */
     virtual void run(view<const T> a,
                      const results& out,
                      view<unsigned char> workspace,
                      queue& queue) = 0;
 
-    //! The same, where no workspace is needed.
+    //! The same, if no workspace is needed.
     void run(view<const T> a, view<T> x, view<int> status, queue& queue)
     {
         run(a, results{ x, status }, {}, queue);

@@ -5,10 +5,10 @@
 
 namespace gr::cudaphy::kernels {
 
-//! How a GPU inverts a triangle. The CPU substitutes columns for any of them.
+//! How a GPU inverts a triangle. The CPU substitutes columns whatever the algorithm.
 enum class triangular_algorithm {
-    fastest,          //!< where there is one, a kernel of a thread a triangle, else ...
-    recursive_blocks, //!< n + 1 rounds of blocks twice as large, every lane busy
+    fastest,          //!< a thread a triangle if that is faster, else recursive_blocks
+    recursive_blocks, //!< n + 1 rounds of blocks, twice as large each; every lane is busy
     columns           //!< a column an iteration, a lane an element, for comparison
 };
 
@@ -17,24 +17,24 @@ CUDAPHY_API triangular_algorithm triangular_algorithm_from_name(const std::strin
 /*!
  * \brief Inverts a batch of triangular matrices of order N = 1..1024.
  *
- * The algorithm `recursive_blocks` is that of Shanghai Biren (published 2023): a triangle
- * of order 2^n lies in shared memory and is cut into its diagonal elements and, above
- * each other in size, the squares L21 of order 1, 2, 4 .. 2^(n-1) below two triangles L11
- * and L22 that are inverted already; a round replaces all squares of one size by -L22^-1
- * L21 L11^-1. Orders that are no power of two are padded with the unit matrix. An upper
- * triangle is the transpose of a lower one.
+ * The algorithm `recursive_blocks` is that of Shanghai Biren (published 2023). A triangle
+ * of order 2^n lies in shared memory. It consists of its diagonal elements and of squares
+ * L21 of order 1, 2, 4 .. 2^(n-1), each below two triangles L11 and L22. A round replaces
+ * all squares of one size by -L22^-1 L21 L11^-1, after L11 and L22 have been inverted.
+ * Other orders are padded with the unit matrix. An upper triangle is the transpose of a
+ * lower one.
  *
- * Above order 32 a GPU goes on with larger squares: diagonal blocks of order 32 are
- * inverted by a warp each, then squares of order 32, 64 .. 512 by tiled products of all
- * of them at once, whatever the algorithm. A run takes 3 launches and 2 a size. The CPU
+ * Above order 32 a GPU continues with larger squares, whatever the algorithm. A warp
+ * inverts each diagonal block of order 32. Then tiled products invert all squares of
+ * order 32, 64 .. 512, size by size. A run takes 4 launches and 2 more a size. The CPU
  * vectorises along the columns of X.
  *
- * Of A the triangle alone is read, and with a unit diagonal only what lies beside the
- * diagonal, so that the rest may hold anything, NaN included. The other triangle of X is
- * written as zeros.
+ * Only the triangle of A is read, and with a unit diagonal only its elements beside the
+ * diagonal. The rest may hold anything, NaN included. The other triangle of X is written
+ * as zeros.
  *
  * A matrix with a zero on its diagonal, or one that is not finite, gets X = 0 and a
- * status other than 0. It harms no other item of the batch.
+ * status other than 0. It changes no other item of the batch.
  *
  * T is float, double, std::complex<float> or std::complex<double>.
  */
@@ -57,9 +57,9 @@ public:
     virtual ~triangular_inverse() = default;
 
     /*!
-     * Inverts a batch, up to order 32 in one launch; returns before the device has
-     * finished if `queue` is a device's. Nothing is allocated on the device and nothing
-     * is waited for; what lies beside the triangle of X is all the workspace there is.
+     * Inverts a batch, up to order 32 in one launch. If `queue` is on a device, run()
+     * returns before the device has finished. run() allocates nothing on the device and
+     * waits for nothing. Its only workspace is the other triangle of X.
      *
      * \param a            matrices, row-major, (batch, N, N)
      * \param[out] x       inverses, (batch, N, N); may be `a` itself, but not overlap it

@@ -9,16 +9,16 @@ namespace gr::cudaphy::kernels {
  * \brief Solves L X = B for a batch of triangular matrices of order N = 1..1024, each
  * with many right-hand sides.
  *
- * A GPU inverts and multiplies, which is what the triangular inverse of Shanghai Biren
- * (published 2023) is for: products keep a GPU busy where substitution, row after row,
- * does not. For a triangle of condition number c the error is that of substitution times
- * at most c. The CPU and the reference substitute.
+ * A GPU inverts L and multiplies. That is the purpose of the triangular inverse of
+ * Shanghai Biren (published 2023): products keep a GPU busy, but substitution, row after
+ * row, does not. For a triangle of condition number c the error is at most c times that
+ * of substitution. The CPU and the reference substitute.
  *
- * Of L the triangle alone is read, and with a unit diagonal only what lies beside the
+ * Only the triangle of L is read, and with a unit diagonal only its elements beside the
  * diagonal.
  *
  * An item whose triangle has a zero on its diagonal, or whose triangle or right-hand
- * sides are not finite, gets X = 0 and a status other than 0. It harms no other item.
+ * sides are not finite, gets X = 0 and a status other than 0. It changes no other item.
  *
  * T is float, double, std::complex<float> or std::complex<double>.
  */
@@ -41,13 +41,13 @@ public:
     make(const parameters&, backend where = backend::automatic, int device = 0);
     virtual ~triangular_solve() = default;
 
-    //! Bytes of the queue's memory that run() needs for so many matrices L: 0 but on a
-    //! GPU.
+    //! Bytes of the queue's memory that run() needs for so many matrices L. Only a GPU
+    //! needs any.
     virtual size_t workspace_bytes(size_t matrices) const = 0;
 
     /*!
-     * Solves a batch; returns before the device has finished if `queue` is a device's.
-     * Nothing is allocated on the device and nothing is waited for.
+     * Solves a batch. If `queue` is on a device, run() returns before the device has
+     * finished. run() allocates nothing on the device and waits for nothing.
      *
      * \param l            matrices, row-major, (batch, N, N), or (1, N, N) for all
      * \param b            right-hand sides, row-major, (batch, N, K)
@@ -56,7 +56,7 @@ public:
      *                     k = 1..N, the first row whose diagonal element is 0; else -1 if
      *                     an element of X, or on a GPU of L^-1, is not finite, (batch)
      * \param workspace    at least workspace_bytes(matrices in l), aligned to 256 bytes;
-     *                     free again when the queue has come past this run
+     *                     reusable once the queue has finished this run
      * \throws std::invalid_argument if the views' sizes do not fit each other.
      */
     virtual void run(view<const T> l,
