@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-// The types of numbers that the tests of this folder try, and what they check them in.
+// The number types that the tests of this folder cover, and the wider types for checks.
 
 namespace gr::cudaphy::testing {
 

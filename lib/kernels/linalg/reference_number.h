@@ -5,11 +5,11 @@
 #include <complex>
 #include <type_traits>
 
-// What the reference backends calculate in.
+// The types in which the reference backends calculate.
 
 namespace gr::cudaphy::kernels {
 
-//! A type of twice the digits, or of as many more as the machine has.
+//! A type with twice the digits, or with the most digits that the machine has.
 template <typename T>
 struct wider_type {
     using type = std::conditional_t<std::is_same_v<T, float>, double, long double>;

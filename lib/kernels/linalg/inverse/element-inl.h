@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The arithmetic of inverse_pivot.h on vectors, one matrix a lane. Included once an
-// instruction set, hence no #pragma once.
+// The arithmetic of pivot.h on vectors, with a matrix in each lane. Highway includes this
+// file once an instruction set, hence no #pragma once.
 #if defined(CUDAPHY_INVERSE_ELEMENT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_INVERSE_ELEMENT_INL_H
 #undef CUDAPHY_INVERSE_ELEMENT_INL_H
@@ -34,7 +34,7 @@ using int_of = hn::TFromD<int_tag<Real>>;
 template <typename Real>
 constexpr size_t max_lanes = hn::MaxLanes(tag<Real>());
 
-//! The constants of inverse_pivot.h speak of the upper 32 bits of a double.
+//! The constants of pivot.h are for the upper 32 bits of a double.
 template <typename Real>
 constexpr int below_bits = sizeof(Real) == 4 ? 0 : 32;
 
@@ -44,7 +44,7 @@ HWY_INLINE ints<Real> constant_bits(int32_t bits)
     return hn::Set(int_tag<Real>(), int_of<Real>(bits) << below_bits<Real>);
 }
 
-//! One element of every lane's matrix; a real one has no im.
+//! An element of every lane's matrix. If it is real, im is not used.
 template <typename Real, int Parts>
 struct element {
     vec<Real> re, im;
@@ -105,8 +105,8 @@ HWY_INLINE vec<Real> size_of(element<Real, Parts> a)
     return Parts == 1 ? hn::Abs(a.re) : hn::Add(hn::Abs(a.re), hn::Abs(a.im));
 }
 
-//! `complement` is 63 - index. Of a double, the bits below the key's are 0 and the index
-//! takes the lowest ones, which sorts alike.
+//! `complement` is 63 - index. For a double, the bits below the key's are 0 and the index
+//! is in the lowest bits, which gives the same order.
 template <typename Real>
 HWY_INLINE ints<Real> key_of(vec<Real> size, ints<Real> complement)
 {
@@ -123,7 +123,7 @@ HWY_INLINE ints<Real> complement_in(ints<Real> key)
     return hn::And(key, hn::Set(int_tag<Real>(), inverse_pivot::index_mask));
 }
 
-//! The power of two that takes a size to [1/2, 1), as far as the type goes.
+//! The power of two that scales a size to [1/2, 1), as far as the type allows.
 template <typename Real>
 HWY_INLINE vec<Real> scale_for(vec<Real> size)
 {
@@ -156,7 +156,7 @@ HWY_INLINE element<Real, Parts> reciprocal(element<Real, Parts> p)
     const auto one = hn::Set(d, Real(1));
     const auto re = hn::Mul(p.re, s);
     if constexpr (Parts == 1) {
-        // Of an infinite pivot NaN, not 0, so that it shows.
+        // NaN, not 0, for an infinite pivot, so that X shows it.
         return { hn::MulAdd(re, hn::Zero(d), hn::Mul(hn::Div(one, re), s)), p.im };
     } else {
         const auto im = hn::Mul(p.im, s);

@@ -20,7 +20,7 @@ namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-//! Whether a masked store leaves the memory alone that it does not store to.
+//! Whether a masked store does not touch the memory of masked lanes.
 constexpr bool has_masked_stores = HWY_TARGET <= HWY_AVX2;
 
 template <typename T>
@@ -32,9 +32,9 @@ HWY_INLINE void prefetch(const T* from, size_t count)
     }
 }
 
-//! The inverse of the permuted matrix, unpermuted by the place to which an element goes:
-//! (P A Q)^-1 = Q^-1 A^-1 P^-1, so rows go where A's columns came from, and columns where
-//! its rows came from.
+//! Copies the inverse of the permuted matrix so that each element goes to its place in X:
+//! (P A Q)^-1 = Q^-1 A^-1 P^-1. Rows go where A's columns came from, and columns where
+//! A's rows came from.
 template <typename T, typename Id>
 void unpermute_rows(
     const T* from, T* to, int n, const Id* rows, const Id* columns, size_t lanes)
@@ -51,8 +51,8 @@ void unpermute_rows(
     }
 }
 
-//! The same for all lanes by vectors: a row fits into one. `from` has room for a vector
-//! behind its end.
+//! The same for all lanes, with vectors, if a row fits into a vector. `from` has room for
+//! a vector behind its end.
 template <typename T, typename Real, typename Id>
 void unpermute_short_rows(
     const Real* from, T* to, size_t count, int n, const Id* rows, const Id* columns)
@@ -61,8 +61,8 @@ void unpermute_short_rows(
     const tag<Real> d;
     const size_t lanes = hn::Lanes(d);
     const size_t row_reals = size_t(n) * parts;
-    // All indices before any of them is loaded: a vector cannot be forwarded from
-    // stores of its parts that are still under way.
+    // Store all indices before loading any, because the processor can't forward a vector
+    // from several pending stores.
     HWY_ALIGN Id indices[max_lanes<Real> * max_lanes<Real>] = {};
     for (size_t lane = 0; lane < count; ++lane) {
         for (int c = 0; c < n; ++c) {

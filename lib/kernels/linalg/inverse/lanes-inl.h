@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Gauss-Jordan elimination of one matrix a vector lane. Included once an instruction set
-// by inverse_cpu.cc, hence no #pragma once.
+// Gauss-Jordan elimination of a matrix in each vector lane. Highway includes this file
+// once an instruction set, hence no #pragma once.
 //
-// All lanes run the same loops; what differs between them, the pivot's row and column, is
-// a vector of indices. The pivot's row is gathered by selecting along the rows that are
-// left, and the row that it changes places with is merged into the elimination, so that a
-// swap costs no pass of its own. Eight columns at a time (four where there are 16
-// registers) keep their part of the pivot's row in registers.
+// All lanes run the same loops. The pivot's row and column differ between lanes, so that
+// they are vectors of indices. Selects along the remaining rows gather the pivot's row.
+// The elimination merges the row that changes places with it, so that a swap needs no
+// pass of its own. Eight columns at a time (four on machines with 16 registers) keep
+// their part of the pivot's row in registers.
 #if defined(CUDAPHY_INVERSE_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_INVERSE_LANES_INL_H
 #undef CUDAPHY_INVERSE_LANES_INL_H
@@ -22,7 +22,7 @@ namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-//! An Order above 0 is known where this is compiled; its loops are unrolled.
+//! If Order is above 0, it is the order, and the loops are unrolled.
 template <typename Real, int Parts, pivoting Pivoting, int Order>
 class lane_inverter
 {
@@ -33,9 +33,9 @@ public:
     {
     }
 
-    //! Leaves the inverse in the tile, with rows and columns where the pivots took them,
-    //! and 0 in the lanes that have none.
-    //! Calls before_step(k) before each step, to do something else in its shadow.
+    //! Leaves the inverse in the tile, with rows and columns where the pivots moved them.
+    //! Lanes without an inverse get 0. Calls before_step(k) before each step, for work
+    //! that overlaps with the step.
     template <typename BeforeStep>
     void run(const BeforeStep& before_step)
     {
@@ -68,7 +68,7 @@ public:
         }
     }
 
-    //! Undoes the swaps by selecting among all places: for small orders.
+    //! Undoes the swaps by selects among all places, which suits small orders.
     void unpermute() const
     {
         static_assert(Order > 0);
@@ -81,7 +81,7 @@ public:
     }
 
     ints<Real> state() const { return d_state; }
-    //! Where X = 0.
+    //! The lanes in which X = 0.
     mask<Real> is_zero() const { return d_zero; }
     number determinant() const
     {
@@ -122,9 +122,9 @@ private:
 
     static constexpr bool is_full = Pivoting == pivoting::full;
     static constexpr int max_order = inverse<float>::max_order;
-    //! Columns that are taken at a time.
+    //! Columns that are updated together.
     static constexpr int width = Parts == 1 || HWY_TARGET <= HWY_AVX3 ? 8 : 4;
-    //! From this order on it often happens that no lane asks for a row.
+    //! From this order on, often no lane has its pivot in a given row.
     static constexpr int worth_asking = 12;
 
     Real* at(Real* row, int column) const
@@ -209,15 +209,15 @@ private:
     {
         const int n = order();
         if constexpr (Pivoting != pivoting::none) {
-            d_asked = order() < worth_asking ? ~uint64_t(0) : 0;
+            d_wanted_rows = order() < worth_asking ? ~uint64_t(0) : 0;
             for (int i = k + 1; i < n && order() >= worth_asking; ++i) {
                 const bool any = !hn::AllFalse(tag<Real>(), is_pivot_row(i));
-                d_asked |= uint64_t(any) << i;
+                d_wanted_rows |= uint64_t(any) << i;
             }
         }
         for_columns(n, [&](int first, auto columns) {
             constexpr int w = columns;
-            const uint64_t asked = d_asked;
+            const uint64_t asked = d_wanted_rows;
             number t[w];
             const Real* from = at(d_tile.row(k), first);
             for (int j = 0; j < w; ++j) {
@@ -354,7 +354,7 @@ private:
         const size_t lanes = hn::Lanes(tag<Real>());
         for_columns(n, [&](int first, auto columns) {
             constexpr int w = columns;
-            const uint64_t asked = d_asked;
+            const uint64_t asked = d_wanted_rows;
             number t[w];
             for (int j = 0; j < w; ++j) {
                 t[j] = number::load(at(d_row, first + j));
@@ -414,8 +414,8 @@ private:
 
     tile<Real, Parts> d_tile;
     int d_order;
-    uint64_t d_asked = 0; //!< bit i: some lane's pivot may be in row i
-    ints<Real> d_best;    //!< the key of the pivot's row
+    uint64_t d_wanted_rows = 0; //!< bit i: a lane's pivot may be in row i
+    ints<Real> d_best;          //!< the key of the pivot's row
     ints<Real> d_state;
     mask<Real> d_zero;
     mask<Real> d_odd;

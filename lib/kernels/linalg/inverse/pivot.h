@@ -5,26 +5,27 @@
 #include <cstdint>
 
 // How the fast backends choose a pivot and divide by it, so that CPU and CUDA give the
-// same bits whether rows are moved or not (but for inverse_panels.cuh and _halves.cuh,
-// which take the same pivots as far as their other roundings let them).
+// same bits whether rows are moved or not. cuda/warp_panels.cuh and
+// cuda/warp_two_stages.cuh round otherwise, and take the same pivots as far as that
+// allows.
 //
-// An element's size is |re| + |im|, as in LAPACK's i?amax; it needs no square, so no
-// range is lost. Its key is an integer: the bits of a float, or the upper 32 bits of a
-// double, of the size, with the last 6 replaced by 63 - (index in A of its row or
-// column). Non-negative numbers sort as their bits do, so one maximum finds the largest
-// to within 2^-14 (double: 2^-14 as well) and where it is, and of equal keys the first
-// row or column of A wins.
+// An element's size is |re| + |im|, as in LAPACK's i?amax. A size needs no square, so
+// that no range is lost. An element's key is an integer: the size's bits as a float, or
+// the upper 32 bits of the size as a double. The last 6 bits are replaced by 63 - (index
+// in A of its row or column). Non-negative numbers sort as their bits do. One maximum
+// therefore finds the largest size to within 2^-14 (for double, too) and its place. Among
+// equal keys the first row or column of A wins.
 //
-// full: the row's key is that of its largest remaining element; of the row with the
-//     largest key, the column with the largest key.
+// full: a row's key is the key of its largest remaining element. The pivot is in the row
+//     with the largest key, and there in the column with the largest key.
 // partial: the row with the largest key of column k.
 //
-// The pivot p then is checked (inverse.h says what for):
+// Then the pivot p is checked (inverse.h says why):
 //     full     size(p) < smallest: the pivot becomes `smallest`, real
 //     partial  size(p) == 0: no inverse
 //     none     re(p) <= 0: no inverse; else the pivot is re(p), real
 //
-// With s the power of two that takes size(p) to [1/2, 1), as far as the type goes, and
+// s is the power of two that scales size(p) to [1/2, 1), as far as the type allows. With
 // q = 1 / (s p) or 1 / fma(s re, s re, (s im)^2), each rounded once, the reciprocal is
 //     real     fma(s p, 0, q s), which is NaN, not 0, for an infinite pivot
 //     complex  ((s re) q) s, (-(s im) q) s
@@ -41,7 +42,7 @@
 // |X|_1).
 namespace gr::cudaphy::kernels::inverse_pivot {
 
-constexpr int32_t index_mask = 63; //!< the bits of a key that are not the size's
+constexpr int32_t index_mask = 63; //!< the bits of a key that hold the index
 
 template <typename Real>
 struct limits;

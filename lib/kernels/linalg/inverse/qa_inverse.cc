@@ -7,7 +7,7 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-//! Matrices of an order, so many that a test over all orders takes seconds.
+//! The number of matrices of an order, so that a test over all orders takes seconds.
 template <typename T>
 size_t batch_of(int n)
 {
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(inverses_equal_the_reference_to_the_condition_numb
     }
 }
 
-// With the turns exact, so is everything else.
+// The rotations are exact, and therefore everything else is.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_permutation_times_quarter_turns_has_its_adjoint_exactly,
                               T,
                               number_types)
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_permutation_times_phases_has_its_adjoint, T, num
             const auto result = invert<T>({ n, pivot }, a);
             for (int e = 0; e < 9 * n * n; ++e) {
                 const int i = e / n % n, j = e % n;
-                // The modulus is 1 to within the type, and stands squared below it.
+                // The modulus is 1 to within rounding, and is squared below it.
                 const wide<T> turn = conjugate(a[e + (j - i) * n + i - j]);
                 const auto expected = turn == wide<T>(0) ? 0 : turn / std::norm(turn);
                 BOOST_REQUIRE_LE(std::abs(wide<T>(result.x[e]) - expected), 4.1 * eps<T>);
@@ -141,7 +141,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(leading_pivots_of_zero_are_no_obstacle, T, number_
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(hilbert_matrices_have_a_small_residual, T, number_types)
 {
-    // From here on they are singular to the type's precision, and need not be definite.
+    // From here on the matrices are singular to the type's precision, and need not be
+    // definite.
     const int singular = std::is_same_v<real_of<T>, float> ? 6 : 12;
     for (int n = 1; n <= inverse<T>::max_order; ++n) {
         std::vector<T> a(n * n);
@@ -166,8 +167,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(hilbert_matrices_have_a_small_residual, T, number_
 }
 
 // J. H. Wilkinson's worst case: with partial pivoting the last column doubles in every
-// step, without harm while all is powers of two. A little off them, only full pivoting
-// keeps the residual small.
+// step, which does no harm while all elements are powers of two. With elements a little
+// off, only full pivoting keeps the residual small.
 BOOST_AUTO_TEST_CASE_TEMPLATE(wilkinsons_matrices_grow_without_harm, T, number_types)
 {
     std::uniform_real_distribution<double> little(0.95, 1.0);
@@ -203,8 +204,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_of_any_scale_has_the_scaled_inverse_bit_f
                 }
                 const auto result = invert<T>({ n, pivot }, larger);
                 BOOST_TEST((result.status == x.status));
-                // The reference divides, and may round another way; near the ends of the
-                // type, so does a product of small parts that is no normal number.
+                // The reference divides, and may round otherwise. Near the ends of the
+                // type's range, so does a product of small parts that is subnormal.
                 if (tested_backend() != backend::reference && std::abs(part) < 6) {
                     BOOST_TEST((result.x == expected));
                 }
@@ -214,11 +215,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_of_any_scale_has_the_scaled_inverse_bit_f
     }
 }
 
-// Full pivoting calls those rows or columns too small that are less than eps of the
-// largest, and inverts a neighbour: in float, where all of a matrix is tiny, one that
-// differs by the least pivot of xGETC2, the smallest normal number / eps. Partial
-// pivoting reports nothing; but it takes the rows by their scales alone, which is no
-// pivoting: of a thousand matrices one has a ratio above 30.
+// Full pivoting reports rows or columns that are smaller than eps times the largest one,
+// and inverts a matrix nearby. In float, if a whole matrix is tiny, that matrix differs
+// by the least pivot of xGETC2, the smallest normal number / eps. Partial pivoting
+// reports nothing. But it chooses rows only by their scales, which is as bad as no
+// pivoting: one matrix of a thousand has a ratio above 30.
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_or_columns_far_apart_are_no_obstacle, T, number_types)
 {
     using limits = std::numeric_limits<real_of<T>>;
@@ -274,7 +275,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(small_pivots_after_large_ones_are_found, T, number
             const int j = large ? i : n - 1 - (i - n / 2);
             a[i * n + j] = large ? T(1) : scaled(T(1), exponent);
             expected[j * n + i] = large ? T(1) : scaled(T(1), -exponent);
-            // What full pivoting takes for a pivot below eps: eps.
+            // Full pivoting replaces a pivot below eps by eps.
             nearby[j * n + i] = large ? T(1) : T(0.5) / eps<T>;
         }
         const auto partial = invert<T>({ n, pivoting::partial }, a);

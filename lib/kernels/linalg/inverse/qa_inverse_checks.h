@@ -6,12 +6,11 @@
 #include <cmath>
 #include <cstring>
 
-// What is checked of a batch of inverses, whatever kernel made them. All matrices here
-// stand row by row.
+// Checks of a batch of inverses, whatever kernel made them. All matrices are row-major.
 
 namespace gr::cudaphy::testing {
 
-//! What a kernel gave; the last two are empty where they were not asked for.
+//! The results of a kernel. The last two are empty if they were not requested.
 template <typename T>
 struct inverted {
     std::vector<T> x;

@@ -6,8 +6,8 @@
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
 
-// Singular and nearly singular matrices, and numbers that are not finite; parameters and
-// views that are refused.
+// Singular and nearly singular matrices, numbers that are not finite, and parameters and
+// views that must be refused.
 
 namespace {
 
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_of_exact_rank_r_fails_in_step_r_plus_1,
     }
 }
 
-// What is left after r steps is the noise, less than eps in modulus and |re| + |im|.
+// After r steps only the noise is left, below eps in modulus and in |re| + |im|.
 BOOST_AUTO_TEST_CASE_TEMPLATE(full_pivoting_reports_the_numerical_rank_plus_1,
                               T,
                               number_types)
@@ -103,11 +103,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(full_pivoting_inverts_a_neighbour_of_a_nearly_sing
         const auto result = invert<T>({ n, pivoting::full }, a);
         for (int item = 0; item < batch; ++item) {
             const T* const x = &result.x[item * n * n];
-            // Rounding may hide that it is singular, but makes nothing more singular.
+            // Rounding may hide that a matrix is singular, but can't lower its rank.
             BOOST_TEST((result.status[item] == 0 || result.status[item] > ranks[item]));
             BOOST_REQUIRE(all_finite(x, n * n));
-            // Products that are rounded before they are subtracted may leave nothing but
-            // zeros: X = 0 then.
+            // Products that are rounded before they are subtracted may leave only zeros.
+            // Then X = 0.
             if (rounds_products && result.status[item] > 0 &&
                 std::all_of(x, x + n * n, [](T value) { return value == T(0); })) {
                 continue;
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(zeros_after_a_pivot_too_small_keep_the_first_step,
     }
 }
 
-// L D L^H, with L of a few small integers, so that every pivot is D's, and exact.
+// L D L^H, with small integers in L, so that the pivots are exactly the elements of D.
 BOOST_AUTO_TEST_CASE_TEMPLATE(without_pivoting_the_first_minor_not_definite_is_reported,
                               T,
                               number_types)
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_and_inf_in_one_matrix_leave_the_others_alone,
                     check_status(result, item, 0, n);
                     BOOST_TEST(same_bits(
                         &result.x[item * n * n], &expected.x[item * n * n], n * n));
-                    // Which may be beyond the type.
+                    // This product may be beyond the type's range.
                     BOOST_TEST(same_bits(
                         &result.determinant[item], &expected.determinant[item], 1));
                     BOOST_TEST(result.rcond[item] == expected.rcond[item]);

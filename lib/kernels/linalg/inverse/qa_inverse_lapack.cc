@@ -6,7 +6,7 @@ using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
 
 // The eleven kinds of matrix on which LAPACK tests its general solvers and inverses
-// (TESTING/LIN: xLATB4, xDRVGE), and what each way of pivoting has to say of them.
+// (TESTING/LIN: xLATB4, xDRVGE), and what each way of pivoting must report for them.
 
 namespace {
 
@@ -17,8 +17,8 @@ constexpr int diagonal = 1, upper = 2, lower = 3, well_conditioned = 4,
 
 constexpr int orders[] = { 1, 2, 3, 5, 8, 10, 16, 31, 32, 33, 64 };
 
-//! The first column that is zero, from 1; 0 where none is, -1 where a kind is the same as
-//! another one in that order.
+//! The first zero column, from 1; 0 if there is none; -1 if a kind is the same as another
+//! kind in that order.
 int zero_column(int kind, int n)
 {
     if (kind < first_column_zero || kind > last_columns_zero) {
@@ -69,9 +69,9 @@ std::vector<T> matrices_of_kind(int kind, int n)
     return all;
 }
 
-//! What full pivoting has to give where it replaced pivots by `bound`: the inverse of a
-//! matrix that differs from A in one element at most of each row and column, and in none
-//! by more than twice the bound. A is well conditioned but for its scale.
+//! Checks that full pivoting, which replaced pivots by `bound`, inverted a matrix near A:
+//! in each row and column at most one element differs, by at most twice the bound. A is
+//! well conditioned but for its scale.
 template <typename T>
 void check_inverse_of_a_neighbour(int n, const T* a, const T* x, wide_real<T> bound)
 {
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(invertible_kinds_have_a_small_residual, T, number_
     }
 }
 
-// xGETC2 takes no pivot below the smallest normal number / eps, and these are.
+// xGETC2 accepts no pivot below the smallest normal number / eps. These pivots are below.
 BOOST_AUTO_TEST_CASE_TEMPLATE(full_pivoting_near_underflow_inverts_a_neighbour,
                               T,
                               number_types)

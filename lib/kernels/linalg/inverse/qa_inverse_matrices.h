@@ -8,7 +8,7 @@
 
 namespace gr::cudaphy::testing {
 
-//! Of unit variance; circular where complex.
+//! Gaussian numbers of unit variance; circular if complex.
 template <typename T>
 T normal()
 {
@@ -39,7 +39,7 @@ T conjugate(T value)
     }
 }
 
-//! 1, -1, and where complex i, -i too: products with it are exact.
+//! 1 or -1, and i or -i if complex, so that products with it are exact.
 template <typename T>
 T random_quarter_turn()
 {
@@ -94,7 +94,7 @@ std::vector<T> definite_matrices(size_t batch, int n)
     return a;
 }
 
-//! Gaussian matrices, or definite ones where nothing is to be pivoted.
+//! Gaussian matrices, or positive definite matrices for pivoting::none.
 template <typename T>
 std::vector<T> matrices_for(pivoting pivot, size_t batch, int n)
 {
@@ -102,8 +102,8 @@ std::vector<T> matrices_for(pivoting pivot, size_t batch, int n)
                                    : gaussian_matrices<T>(batch, n);
 }
 
-//! A matrix of exact rank r: blocks of ones on the diagonal, the last of which takes what
-//! is left.
+//! A matrix of exact rank r: blocks of ones on the diagonal. The last block fills the
+//! rest.
 template <typename T>
 std::vector<T> blocks_of_ones(int n, int rank)
 {
@@ -128,7 +128,7 @@ std::vector<T> ones_in_noise(int n, int rank, real_of<T> noise)
     return a;
 }
 
-//! A with rows and columns in another order, and turned by quarters.
+//! A with permuted rows and columns, each multiplied by a unit (1, -1, i or -i).
 template <typename T>
 std::vector<T> shuffled(int n, const std::vector<T>& a)
 {

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <vector>
 
-// What tells whether X is the inverse of A, in a wider type: double for float, long
-// double for double.
+// Decides whether X is the inverse of A, in a wider type: double for float, long double
+// for double.
 
 namespace gr::cudaphy::testing {
 
 template <typename T>
 using wide = std::complex<wide_real<T>>;
 
-//! A product without the library's look for NaN.
+//! A product without the library's test for NaN.
 template <typename R>
 std::complex<R> product(std::complex<R> a, std::complex<R> b)
 {
@@ -67,8 +67,8 @@ std::vector<wide<T>> residual_of(int n, const T* a, const T* x)
 }
 
 //! LAPACK's ||I - X A||_1 / (N ||A||_1 ||X||_1 eps) (xGET03), whose threshold is 30. The
-//! other side's residual has no such bound: pivoting bounds the factors of rows to come,
-//! not of those that are done.
+//! residual I - A X has no such bound, because pivoting bounds the factors of the
+//! remaining rows, but not of the rows that are done.
 template <typename T>
 double residual_ratio(int n, const T* a, const T* x)
 {

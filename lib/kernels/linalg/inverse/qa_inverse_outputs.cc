@@ -6,13 +6,13 @@
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
 
-// Determinant and reciprocal condition, and what must not change a bit: layout, place in
-// the batch, place in memory, what else is asked for, and the backend.
+// Determinant and reciprocal condition. X must have the same bits whatever the layout,
+// the place in the batch and in memory, the other results, and the backend.
 
 namespace {
 
-// The reference has one loop for all orders, and is slow; the others have kernels, with
-// borders between them.
+// Orders to test. The reference has one slow loop for all orders. The other backends have
+// several kernels, whose first and last orders must be covered.
 const bool is_reference = tested_backend() == backend::reference;
 const int last_order = is_reference ? 20 : inverse<float>::max_order;
 const std::vector<int> orders =
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(determinant_and_rcond_equal_the_reference, T, numb
     for (const int n : orders) {
         for (const auto pivot : pivotings) {
             auto a = matrices_for<T>(pivot, batch_of<T>(n, false), n);
-            // So that the determinants stay within the type.
+            // A scale that keeps the determinants within the type's range.
             for (auto& element : a) {
                 element *=
                     real_of<T>(pivot == pivoting::none ? 1.2 / n : std::sqrt(2.7 / n));
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_million_matrices_are_inverted_as_a_thousand,
     }
 }
 
-// Batches that fill a GPU have kernels of their own.
+// A GPU has other kernels for batches that fill it.
 BOOST_AUTO_TEST_CASE_TEMPLATE(large_batches_are_inverted_as_small_ones, T, number_types)
 {
     const size_t period = 101;
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(memory_need_not_be_aligned_beyond_an_element,
                           rcond.all().part(1, batch) },
                         workspace,
                         *q);
-            // What stands before and behind stays as it was.
+            // Memory before and behind must be unchanged.
             const auto check = [&](auto got, const auto& middle, const auto& poison) {
                 BOOST_TEST(same_bits(&got.front(), &poison, 1));
                 BOOST_TEST(same_bits(&got.back(), &poison, 1));
@@ -331,14 +331,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_workspace_too_small_is_refused, T, number_types)
 
 namespace {
 
-//! What inverse.h excepts: such matrices' inverses may come from tensor cores.
+//! Whether inverse.h allows other bits, because the inverse may come from tensor cores.
 template <typename T>
 bool may_differ_in_bits(int n)
 {
     return std::is_same_v<T, complex64> && n > 24 && n <= 32;
 }
 
-//! The same status and, where there is an inverse, nearly the same one.
+//! The same status and, if there is an inverse, nearly the same inverse.
 template <typename T>
 void check_all_near(int n,
                     const std::vector<T>& a,

@@ -4,7 +4,7 @@
 #include "kernels/linalg/inverse/qa_inverse_checks.h"
 #include <gnuradio/cudaphy/kernels/inverse.h>
 
-// Runs the batched inverse, and watches what it writes.
+// Runs the batched inverse, and checks what it writes.
 
 namespace gr::cudaphy::testing {
 
@@ -30,7 +30,7 @@ struct how {
     bool measured = false; //!< with determinant and rcond
 };
 
-//! An array on the queue between two stretches that nobody is to write to.
+//! An array on the queue between two guards that nothing may write to.
 template <typename T>
 class guarded
 {
@@ -40,7 +40,7 @@ public:
     {
     }
     view<T> all() { return d_array.all().part(guard, d_size); }
-    //! The middle; checks the stretches.
+    //! The array. Checks the guards.
     std::vector<T> to_host() const
     {
         const auto host = d_array.to_host();
@@ -58,7 +58,7 @@ private:
     array<T> d_array;
 };
 
-//! Inverts matrices in the layout that p names; what is written starts out poisoned.
+//! Inverts matrices in the layout of p. All results are poisoned before.
 template <typename T>
 inverted<T> invert(const parameters<T>& p, const std::vector<T>& a, const how& h = {})
 {
@@ -88,7 +88,7 @@ inverted<T> invert(const parameters<T>& p, const std::vector<T>& a, const how& h
     };
 }
 
-//! From rows to a structure of arrays.
+//! Row-major matrices as a structure of arrays.
 template <typename T>
 std::vector<T> interleave(int n, const std::vector<T>& a)
 {

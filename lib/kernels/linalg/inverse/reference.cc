@@ -9,7 +9,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! One matrix, in the letters of the patent: is and js keep the pivots' rows and columns.
+//! One matrix, in the letters of the patent: `is` and `js` are the pivots' rows and
+//! columns.
 template <typename Number>
 class gauss_jordan
 {
@@ -20,7 +21,7 @@ public:
 
     Number& at(int row, int column) { return a[row * n + column]; }
     Number determinant() const { return d_determinant; }
-    //! Whether a step found nothing to divide by, so that there is no inverse.
+    //! Whether a step had only zeros to divide by, so that there is no inverse.
     bool stopped() const { return d_stopped; }
 
     //! A pivot below `bound` or below `eps` times the first one is too small in full
@@ -102,7 +103,8 @@ private:
         }
     }
 
-    //! In range, as squares of a narrower type's numbers are, and quicker than std::abs.
+    //! Faster than std::abs. The squares are in range, because the numbers come from a
+    //! narrower type.
     static real squared_modulus(const Number& value)
     {
         return std::real(value) * std::real(value) + std::imag(value) * std::imag(value);

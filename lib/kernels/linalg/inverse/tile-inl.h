@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// As many matrices as a vector has lanes: element (i, j) of all of them is one vector
-// after another, the real parts and then the imaginary ones. Included once an instruction
-// set, hence no #pragma once.
+// A tile: as many matrices as a vector has lanes. Element (i, j) of all matrices is a
+// vector of real parts, followed by a vector of imaginary parts. Highway includes this
+// file once an instruction set, hence no #pragma once.
 #if defined(CUDAPHY_INVERSE_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_INVERSE_TILE_INL_H
 #undef CUDAPHY_INVERSE_TILE_INL_H
@@ -38,7 +38,8 @@ public:
         const tag<Real> d;
         const size_t lanes = hn::Lanes(d);
         const auto zero = hn::Zero(d);
-        // 0 times what is not finite is NaN. Several sums, because one waits for itself.
+        // 0 times infinity or NaN is NaN. Several sums, because each addition waits for
+        // the one before.
         vec<Real> sums[4] = { zero, zero, zero, zero };
         const size_t vectors = size_t(d_order) * Parts;
         for (int i = 0; i < d_order; ++i) {
@@ -85,9 +86,9 @@ public:
         return largest;
     }
 
-    //! From and to arrays of matrices, interleaved: `apart` elements from one element of
-    //! a matrix to its next; the last matrix is repeated where `count` are fewer than
-    //! lanes.
+    //! From and to interleaved matrices, with `apart` elements from one element of a
+    //! matrix to its next. If `count` is less than the lanes, the last matrix is
+    //! repeated.
     void load_interleaved(const Real* from, size_t apart, size_t count) const
     {
         const tag<Real> d;
@@ -142,8 +143,8 @@ public:
     void store_rows(Real* const* to) const;
 
 private:
-    //! From order 16 on a row is a power of two of cache lines or nearly so, and a column
-    //! would fall into few sets of the cache.
+    //! From order 16 on a row has a power of two of cache lines, or nearly so. Without a
+    //! gap a column would fall into few sets of the cache.
     static size_t apart(int order) { return Parts * (order < 16 ? order : order | 1); }
 
     Real* d_at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Row-major matrices into and out of a tile. Included once an instruction set, hence no
-// #pragma once.
+// Moves row-major matrices into a tile and out of it. Highway includes this file once an
+// instruction set, hence no #pragma once.
 #if defined(CUDAPHY_INVERSE_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_INVERSE_TRANSPOSE_INL_H
 #undef CUDAPHY_INVERSE_TRANSPOSE_INL_H
@@ -46,7 +46,7 @@ load_transposed(const Real* const* from, size_t at, size_t count, Real* to)
     }
 }
 
-//! The way back.
+//! The inverse of the function above.
 template <typename Real>
 HWY_INLINE void
 store_transposed(const Real* from, size_t at, size_t count, Real* const* to)

@@ -4,16 +4,14 @@
 #include "kernels/linalg/triangular/product.cuh"
 #include "kernels/linalg/triangular/state.cuh"
 
-// Source 3's recursion carried on beyond a warp: diagonal blocks of order 32 are inverted
-// by a warp each; then, with H = 32, 64 .. 512, every square L21 of order H below two
-// inverted triangles X11 and X22 becomes X21 = -X22 (L21 X11), in two products over all
-// squares of all matrices. The product in the bracket waits in the place of X12,
-// transposed, which holds nothing until the end: so no workspace is needed, and x may be
-// a.
+// Source 3's recursion beyond a warp. A warp inverts each diagonal block of order 32.
+// Then, for H = 32, 64 .. 512, every square L21 of order H below two inverted triangles
+// X11 and X22 becomes X21 = -X22 (L21 X11), in two products over all squares of all
+// matrices. The product in the bracket waits, transposed, in the place of X12, which is
+// unused until the end. Therefore no workspace is needed, and x may be a.
 //
-// All is written for a lower triangle; an upper one is read and written transposed.
-// N^3 / 3 multiply-adds, a third of them by zeros that the tiles' edges on the diagonals
-// bring along.
+// The code is for a lower triangle. An upper triangle is read and written transposed. It
+// takes N^3 / 3 multiply-adds, a third of them with zeros in the tiles on the diagonals.
 
 namespace gr::cudaphy::kernels {
 namespace {

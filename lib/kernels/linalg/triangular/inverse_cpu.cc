@@ -15,16 +15,18 @@
 
 #include "kernels/linalg/triangular/inverse_transpose-inl.h"
 
-// One matrix a lane. A tile holds the triangle alone, row after row, with the lane as the
-// last index: N (N + 1) / 2 vectors, which for float and N = 32 fit a first-level cache.
+// A lane inverts a matrix. A tile holds only the triangle, row after row, with the lane
+// as the last index: N (N + 1) / 2 vectors. For float and N = 32 a tile fits into a
+// first-level cache.
 
 #ifndef CUDAPHY_TRIANGLE_PLACES
 #define CUDAPHY_TRIANGLE_PLACES
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Which vector of a tile holds a number of a row-major matrix. An upper triangle is the
-//! transpose of a lower one. All that lies outside has one vector, behind the others.
+//! The vector of a tile that holds each number of a row-major matrix. An upper triangle
+//! is the transpose of a lower one. All numbers outside the triangle share one vector,
+//! behind the others.
 struct triangle_places {
     triangle_places(int n, bool lower, bool unit_diagonal, int parts_of_element)
         : order(n), parts(parts_of_element), unit(unit_diagonal),
@@ -52,10 +54,10 @@ struct triangle_places {
     bool unit; //!< the diagonal is 1
     int outside;
     std::vector<int> of;
-    std::vector<size_t> run_outside; //!< from here on, one behind another
+    std::vector<size_t> run_outside; //!< from each number on, how many follow
 };
 
-//! Of a triangle whose inverse is not finite.
+//! The status of a triangle whose inverse is not finite.
 template <typename R>
 int status_of_failed(const R* a, const triangle_places& places)
 {
@@ -94,7 +96,7 @@ using tag = hn::ScalableTag<R>;
 template <typename R>
 using vec = hn::Vec<tag<R>>;
 
-//! An element of every lane: a number, or re and im behind each other.
+//! An element of every lane: a number, or re and im.
 template <typename R, int Parts>
 struct element {
     vec<R> re, im;
@@ -134,8 +136,8 @@ multiply_add(element<R, Parts> sum, element<R, Parts> a, element<R, Parts> b)
     }
 }
 
-//! Of infinity NaN, not 0, so that it shows. Complex as Smith's: the modulus is never
-//! squared, and halved it can't overflow.
+//! NaN, not 0, for infinity, so that X shows it. The complex reciprocal is Smith's with
+//! halves: the modulus is never squared, and can't overflow.
 template <typename R, int Parts>
 HWY_INLINE element<R, Parts> reciprocal(element<R, Parts> a)
 {
@@ -153,9 +155,9 @@ HWY_INLINE element<R, Parts> reciprocal(element<R, Parts> a)
 }
 
 //! Inverts a lane's triangle in place: X(i, j) = -X(i, i) sum over j <= m < i of L(i, m)
-//! X(m, j). Rows go in panels and columns abreast, so that a step of a panel's products
-//! loads its rows and columns once: for float and AVX-512 16 fused multiply-adds take 8
-//! loads, where the core issues 2 of each a cycle.
+//! X(m, j). A panel has several rows, and takes several columns abreast, so that a step
+//! loads its rows and columns once. For float and AVX-512, 16 fused multiply-adds take 8
+//! loads; the core issues 2 of each a cycle.
 template <typename R, int Parts>
 class lane_inverter
 {
@@ -164,8 +166,8 @@ public:
 
     lane_inverter(R* tile, int order) : d_tile(tile), n(order) {}
 
-    //! The lanes whose X is finite, which the last row tells: what is not finite, whether
-    //! of A or of X, spreads down its column.
+    //! The lanes whose X is finite. The last row decides that, because an element of A or
+    //! X that is not finite spreads down its column.
     hn::Mask<tag<R>> run()
     {
         const tag<R> d;
@@ -223,8 +225,8 @@ private:
         }
     }
 
-    // In what follows all indices of arrays are constants once the loops are unrolled;
-    // else the sums would leave the registers.
+    // Below, all indices of arrays are constants once the loops are unrolled. Otherwise
+    // the sums would leave the registers.
 
     //! Adds the products of a column of a panel, at `rows`, and the first Used numbers of
     //! the row of X at `other`.
@@ -429,7 +431,7 @@ void invert_part(
             mover.store(x + first * matrix, count);
             continue;
         }
-        // X may take the place of A, which still has to say what was wrong.
+        // Before X is stored, because X may overwrite A, which explains the failure.
         hn::Store(hn::IfThenElseZero(finite, hn::Set(d, R(1))), d, is_finite);
         for (size_t lane = 0; lane < count; ++lane) {
             if (is_finite[lane] == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Transposes as many vectors as a vector has lanes, in registers. Whole lines of memory
-// go in and come out: matrices of 4 KB begin in the same set of a first-level cache,
-// which holds fewer of them than a vector has lanes, so that a line must be done with at
-// one touch. For hwy/foreach_target.h: included once for every instruction set.
+// Transposes as many vectors as a vector has lanes, in registers. Whole cache lines go in
+// and come out, because a line must be used up at one touch: matrices of 4 KB begin in
+// the same set of a first-level cache, which holds fewer lines than a vector has lanes.
+// Highway includes this file once an instruction set.
 
 #if defined(CUDAPHY_TRIANGULAR_INVERSE_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_TRIANGULAR_INVERSE_TRANSPOSE_INL_H
@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-//! Lanes of a vector of R, known when compiled.
+//! Lanes of a vector of R, as a constant.
 template <typename R>
 constexpr size_t lanes_of = hn::MaxLanes(hn::ScalableTag<R>());
 

@@ -27,7 +27,7 @@ struct triangular_panels {
     int* status; //!< (batch): 0; -1 if the triangle or B is not finite; else the first
                  //!< row with a zero on the diagonal; else -1 if X is not finite
 
-    //! On all cores; X = 0 where the status is not 0.
+    //! Solves on all cores. X = 0 if the status is not 0.
     void run(size_t batch) const;
 };
 

@@ -12,9 +12,10 @@
 #include <complex>
 #include <hwy/highway.h>
 
-// A panel is one vector (complex: re and im) or two of X's columns wide and stays in a
-// first- or second-level cache. Four rows of it are computed together: a row of X that
-// is loaded serves all four, and eight sums hide the latency of the multiply-add.
+// A panel is one or two vectors of X's columns wide (complex: re and im) and stays in a
+// first- or second-level cache. Four rows of a panel are computed together. A row of X
+// that is loaded serves all four rows, and eight sums hide the latency of the
+// multiply-add.
 
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
@@ -28,7 +29,7 @@ using tag = hn::ScalableTag<R>;
 template <typename R>
 using vec = hn::Vec<tag<R>>;
 
-//! The matrix in the order of substitution: an upper one is turned by half a circle.
+//! The matrix in the order of substitution: an upper triangle is rotated by 180 degrees.
 template <typename R, int Parts>
 struct turned {
     const R* first;
@@ -44,7 +45,8 @@ struct turned {
     HWY_INLINE const R* at(int r, int c) const { return first + r * row + c * column; }
 };
 
-//! Divides by the diagonal; complex as Smith's: halved, the modulus can't overflow.
+//! Divides by the diagonal. The complex division is Smith's with halves, so that the
+//! modulus can't overflow.
 template <typename R, int Parts, int Vectors>
 HWY_INLINE void divide(vec<R>* x, const R* diagonal)
 {
@@ -201,8 +203,8 @@ void solve_panel(const triangular_panels<R>& p,
     }
 }
 
-//! Columns first .. last - 1. In place, what a panel overwrites no later one reads: so a
-//! lower L goes from left to right, an upper one from right to left.
+//! Columns first .. last - 1. In place, no later panel may read what a panel overwrites.
+//! Therefore a lower L goes from left to right, and an upper L from right to left.
 template <typename R, int Parts>
 void solve_columns(const triangular_panels<R>& p,
                    const R* l,
@@ -379,7 +381,7 @@ private:
     }
 
     const triangular_panels<T>& p;
-    triangular_panels<real> d_numbers{}; //!< what the vector code asks for
+    triangular_panels<real> d_numbers{}; //!< the argument of the vector code
 };
 
 } // namespace
@@ -402,8 +404,8 @@ void triangular_panels<T>::run(size_t batch) const
             all.solve(item, first, std::min<size_t>(last, columns));
         }
     };
-    // Some 100,000 multiply-adds a piece at least; panels of whole vectors, whatever they
-    // are.
+    // A piece has at least about 100,000 multiply-adds. Its columns are whole vectors on
+    // every instruction set.
     constexpr size_t piece = 64;
     const size_t wide = std::min<size_t>(piece, columns);
     const size_t grain = std::max<size_t>(1, 200000 / (size_t(order) * order * wide));

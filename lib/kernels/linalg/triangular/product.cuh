@@ -4,10 +4,10 @@
 #include "kernels/linalg/triangular/element.cuh"
 #include "kernels/linalg/triangular/tuning.cuh"
 
-// Products of batches of matrices of which one may be a triangle. A block computes a
-// square tile of the result, a thread 4 x 4 elements of it from strips of both factors in
-// shared memory: 8 loads from there for 16 multiply-adds. What a factor has no elements
-// for is zero, which is how edges and the other triangle are left out.
+// Products of batches of matrices, of which one may be a triangle. A block computes a
+// square tile of the result. A thread computes 4 x 4 elements of the tile from strips of
+// both factors in shared memory, with 8 loads for 16 multiply-adds. Elements outside a
+// factor, or in its other triangle, count as zeros.
 
 namespace gr::cudaphy::kernels {
 namespace {

@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_and_inf_in_one_triangle_leave_the_others_alone
             std::vector<bool> spoiled(batch);
             for (size_t item = 0; item < batch; ++item) {
                 const int place = generator()() % (n * n);
-                // Elsewhere it must not matter.
+                // Outside the triangle the element must not matter.
                 spoiled[item] = item % 4 == 0 && is_read<T>(p, place);
                 if (item % 4 == 0) {
                     const auto value = item % 3 == 0 ? nan : item % 3 == 1 ? inf : -inf;
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_and_inf_in_one_triangle_leave_the_others_alone
                     } else {
                         element = item % 8 ? T(1, value) : T(value, 1);
                     }
-                    // What is not finite counts before what is zero.
+                    // An element that is not finite counts before a zero.
                     if (spoiled[item] && place != 0) {
                         bad[item * n * n] = T(0);
                     }
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(memory_need_not_be_aligned_beyond_an_element)
     const auto expected =
         invert<complex64>(p, std::vector<complex64>(a.begin() + 1, a.end()));
     const auto x = to.to_host();
-    // Which kernel is the fastest may depend on the address, so only almost the same.
+    // The address may decide which kernel is used, so that bits may differ.
     for (size_t item = 0; item < batch; ++item) {
         const auto* one = &expected.x[item * n * n];
         const auto* other = &x[1 + item * n * n];
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(memory_need_not_be_aligned_beyond_an_element)
             BOOST_TEST(std::abs(one[e] - other[e]) <= 1e-5f * largest);
         }
     }
-    // What stands before and behind stays as it was.
+    // Memory before and behind must be unchanged.
     const auto untouched = poisoned<complex64>(*q, 1).to_host();
     BOOST_TEST(x.front() == untouched[0]);
     BOOST_TEST(x.back() == untouched[0]);

@@ -2,7 +2,7 @@
 #define BOOST_TEST_MODULE triangular_inverse_blocked
 #include "kernels/linalg/triangular/qa_triangular_oracle.h"
 
-// Orders above 32, which other kernels invert than those up to 32.
+// Orders above 32, which have kernels of their own.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
@@ -18,7 +18,7 @@ std::vector<parameters<T>> shapes(int n)
     };
 }
 
-//! At the edges of vectors, of blocks of 32, and of their doubling.
+//! Orders at the edges of vectors, of blocks of 32, and of their doubles.
 const std::vector<int> orders{
     33, 34, 47, 63, 64, 65, 95, 96, 97, 127, 128, 129, 160, 200
 };
@@ -153,9 +153,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(bad_large_triangles_are_reported_and_harm_no_other
             element(1, n - 1, n - 1) = T(0);
             element(2, 5, 5) = element(2, 32, 32) = T(0);
             element(3, n - 1, 0) = T(nan);
-            element(3, 0, 0) = T(0); // What is not finite counts before what is zero.
+            element(3, 0, 0) =
+                T(0); // An element that is not finite counts before a zero.
             element(4, 32, 32 - 1) = T(-inf);
-            element(5, 3, 4) = T(inf); // Elsewhere it must not matter.
+            element(5, 3, 4) = T(inf); // outside the triangle
             const auto expected = invert<T>(p, good);
             const auto result = invert<T>(p, bad);
             check_failed(result, 3, -1, n);

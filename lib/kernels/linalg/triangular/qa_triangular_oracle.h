@@ -7,14 +7,14 @@
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
 
-// What the tests of triangular matrices share: random triangles, and what tells whether
-// one is the inverse of another.
+// Shared by the tests of triangular matrices: random triangles, and checks whether a
+// triangle is the inverse of another.
 
 namespace gr::cudaphy::testing {
 
 using namespace gr::cudaphy::kernels;
 
-//! What the oracle computes in: real where T is.
+//! The type in which the oracle computes; real if T is real.
 template <typename T>
 using wide = std::conditional_t<is_complex<T>, std::complex<wide_real<T>>, wide_real<T>>;
 
@@ -47,8 +47,9 @@ bool is_read(const parameters<T>& p, int element)
            !(p.unit_diagonal && element % (p.order + 1) == 0);
 }
 
-//! Triangles of condition numbers that grow slowly: the diagonal's modulus is in 1..2,
-//! the rest is of variance 1 / N. What is not to be read is NaN.
+//! Triangles whose condition numbers grow slowly with N: the diagonal's modulus is
+//! in 1..2, the variance of the other elements is 1 / N. Elements that must not be read
+//! are NaN.
 template <typename T>
 std::vector<T> triangles(const parameters<T>& p, size_t batch)
 {
@@ -67,7 +68,7 @@ std::vector<T> triangles(const parameters<T>& p, size_t batch)
     return a;
 }
 
-//! The triangle itself: a unit diagonal and zeros put in.
+//! The triangle with its unit diagonal and with zeros outside.
 template <typename T>
 std::vector<wide<T>> triangle_of(const parameters<T>& p, const T* a)
 {
@@ -78,7 +79,7 @@ std::vector<wide<T>> triangle_of(const parameters<T>& p, const T* a)
     return l;
 }
 
-//! |a|, for numbers whose squares are in range, as those of a narrower type are.
+//! |a|, for numbers from a narrower type, whose squares are in range.
 template <typename R>
 R modulus(R a)
 {
@@ -106,7 +107,7 @@ long double one_norm(int n, const std::vector<W>& a)
     return largest;
 }
 
-//! sum -= f g, by hand, for the library's product of complex numbers looks for NaN.
+//! sum -= f g, without the test for NaN of the library's complex product.
 template <typename R>
 void subtract_product(R& sum, R f, R g)
 {
@@ -148,7 +149,7 @@ struct inverted {
     std::vector<int> status;
 };
 
-//! Inverts on the tested backend; x and status start out poisoned.
+//! Inverts on the tested backend. x and status are poisoned before.
 template <typename T>
 inverted<T> invert(const parameters<T>& p,
                    const std::vector<T>& a,
@@ -173,7 +174,7 @@ void check_inverses(const parameters<T>& p, const std::vector<T>& a)
         const T* x = &result.x[item * elements];
         BOOST_REQUIRE_EQUAL(result.status[item], 0);
         BOOST_REQUIRE_LT(residual_ratio<T>(p, &a[item * elements], x), 30.0);
-        int wrong = 0; // one check an item: Boost takes longer for one than the rest does
+        int wrong = 0; // one check an item, because a Boost check is slow
         for (int e = 0; e < elements; ++e) {
             wrong +=
                 !in_triangle<T>(p, e) ? x[e] != T(0) : !is_read<T>(p, e) && x[e] != T(1);

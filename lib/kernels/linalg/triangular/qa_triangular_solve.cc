@@ -34,7 +34,7 @@ std::vector<T> random(size_t count)
     return all;
 }
 
-//! Solves on the tested backend; x and status start out poisoned.
+//! Solves on the tested backend. x and status are poisoned before.
 template <typename T>
 inverted<T> solve(const solve_parameters<T>& p,
                   const std::vector<T>& l,
@@ -52,8 +52,8 @@ inverted<T> solve(const solve_parameters<T>& p,
     return { x.to_host(), status.to_host() };
 }
 
-//! The largest |L x - b|_1 / (N |L|_1 |L^-1|_1 |b|_1 eps) of an item's columns; a
-//! product with the inverse has this bound, substitution a smaller one.
+//! The largest |L x - b|_1 / (N |L|_1 |L^-1|_1 |b|_1 eps) of an item's columns. A product
+//! with the inverse has this bound; substitution has a smaller bound.
 template <typename T>
 double residual_ratio(const solve_parameters<T>& p, const T* l, const T* b, const T* x)
 {

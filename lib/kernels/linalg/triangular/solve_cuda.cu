@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
 
-// The inverses stand in the workspace, and one product of each with its right-hand sides
-// follows: N (N + 1) / 2 multiply-adds a column, as substitution takes, but no column and
-// no row waits for another.
+// The inverses are computed into the workspace, and each is multiplied by its right-hand
+// sides. A column takes N (N + 1) / 2 multiply-adds, as with substitution, but no column
+// and no row waits for another.
 
 namespace gr::cudaphy::kernels {
 namespace {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// While several launches work on a batch, status holds the smallest of these codes as an
-// unsigned number, so that blocks report in any order; the last launch decodes it.
+// While several launches work on a batch, status holds the smallest of these codes, as an
+// unsigned number, so that blocks may report in any order. The last launch decodes it.
 
 namespace gr::cudaphy::kernels {
 namespace {
 namespace triangular {
 
-constexpr unsigned good_state = 0xffffffff; //!< as memory set to bytes 0xff
-constexpr unsigned input_not_finite = 0;    //!< beside 1..N, the row of a zero
+constexpr unsigned good_state = 0xffffffff; //!< memory filled with bytes 0xff
+constexpr unsigned input_not_finite = 0;    //!< 1..N is the row of a zero
 constexpr unsigned result_not_finite = 0x7fffffff;
 
 __device__ inline unsigned encoded(int status)

@@ -5,20 +5,20 @@
 #include "kernels/linalg/triangular/tuning.cuh"
 #include <cuda_pipeline.h>
 
-// A thread a matrix: X is in its registers (float, N = 16: 136 of them), substitution
-// goes row after row without a word to other lanes, and needs N (N^2 - 1) / 6
-// multiply-adds instead of the n + 1 rounds' barriers. A warp's 32 matrices are one piece
-// of memory, which passes through shared memory 16 bytes a lane: straight into it on the
-// way in, so that all of them are in flight at once whatever registers are left. What of
-// A lies beside the triangle is left out in whole pieces.
+// A thread inverts a triangle. X is in the thread's registers (float, N = 16: 136
+// registers). Substitution goes row after row without other lanes. It needs
+// N (N^2 - 1) / 6 multiply-adds instead of the barriers of n + 1 rounds. A warp's 32
+// matrices are one piece of memory, which passes through shared memory 16 bytes a lane.
+// Loads go directly to shared memory, so that all of them are in flight at once and need
+// no registers. Whole pieces of A outside the triangle are not loaded.
 
 namespace gr::cudaphy::kernels {
 namespace {
 namespace triangular {
 
-//! Where a warp's matrices lie in shared memory: apart by an odd number of 16-byte
-//! pieces, or elements where a matrix is no whole number of pieces (then N is odd), so
-//! that lanes that read their own matrices reach all banks.
+//! The places of a warp's matrices in shared memory. Matrices are an odd number of
+//! 16-byte pieces apart, so that lanes that read their own matrices use all banks. If a
+//! matrix is no whole number of pieces, N is odd, and matrices are N^2 elements apart.
 template <typename T, int N>
 struct thread_tile {
     static constexpr int bytes = N * N * sizeof(T);
@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
     }
     __syncwarp();
 
-    // Turned round by 180 degrees an upper triangle is a lower one. Lanes beyond the
-    // batch invert what lies there; nobody looks.
+    // Rotated by 180 degrees, an upper triangle is a lower one. Lanes beyond the batch
+    // invert what lies in shared memory, and write nothing.
     auto* const own =
         reinterpret_cast<typename tile_type::group*>(tile + lane * tile_type::apart);
     constexpr int piece = tile_type::piece;

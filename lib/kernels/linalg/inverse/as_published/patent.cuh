@@ -3,27 +3,27 @@
 
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 
-// Patent CN102567283 (Tsinghua University, 2011) step by step, in its letters, to be
-// measured beside the kernels that are used: K matrices of order N in a block of (N, K)
-// threads, all three arrays in shared memory, full pivoting, rows and columns swapped and
-// at the end swapped back.
+// Patent CN102567283 (Tsinghua University, 2011), step by step and with its letters, to
+// be measured beside the other kernels. A block of (N, K) threads has K matrices of order
+// N. All three arrays are in shared memory. Pivoting is full: rows and columns are
+// swapped, and swapped back at the end.
 //
-// The patent leaves open what its N threads do. Here thread j takes column j, and row j
-// where a column is swapped or scaled; no two threads then write the same element, and
-// neighbours stand side by side in all but these. A matrix's threads may belong to two
-// warps (N = 3), so that every step needs barriers of the whole block: 6 of them.
+// The patent leaves open what its N threads do. Here thread j takes column j; it takes
+// row j if a column is swapped or scaled. No two threads then write the same element. A
+// matrix's threads may belong to two warps (N = 3), so that every step needs barriers of
+// the whole block, 6 of them.
 //
-// Moduli are compared by their squares, as anybody would, of elements scaled by a power
-// of two, which changes only where the largest square would leave the range of the type:
-// the block then searches again. The matrices lie without gaps, as the patent has them;
-// where N is even, the steps along a column meet the same banks.
+// Moduli are compared by their squares. Elements are scaled by a power of two, which
+// changes only if the largest square would leave the range of the type; the block then
+// searches again. The matrices lie without gaps, as in the patent. If N is even, the
+// steps along a column use the same banks.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int patent_threads = 128;   //!< of a block, about
 constexpr int most_patent_order = 32; //!< a matrix more may be added to fill the block
-constexpr size_t patent_shared_bytes = 48 << 10; //!< that need no asking
+constexpr size_t patent_shared_bytes = 48 << 10; //!< without a call to allow more
 
 //! Shared memory that a matrix takes in a block.
 template <typename T>
@@ -69,7 +69,7 @@ struct square_range<double> {
     static constexpr double down = 0x1p-530, up = 0x1p500, largest_scale = 0x1p1020;
 };
 
-//! What sorts as the modulus does.
+//! A number that sorts as the modulus does.
 template <typename T>
 __device__ inline real_of<T> compared(T a, real_of<T> scale)
 {
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(patent_threads + most_patent_order)
         lost[0] = 1;
     }
 
-    elimination<T> so_far; // of thread 0
+    elimination<T> so_far; // valid in thread 0
     real_of<T> scale = 1;
     for (int k = 0; k < n; ++k) {
         // D2. Of equal moduli the first in row-major order.

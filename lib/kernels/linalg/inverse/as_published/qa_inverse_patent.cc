@@ -6,7 +6,8 @@ using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
 using kernels::inverse_algorithm;
 
-// The steps of patent CN102567283 as a kernel of their own, beside the reference.
+// Patent CN102567283 (Tsinghua University, 2011): its printed steps against the
+// reference.
 
 namespace {
 

@@ -5,17 +5,17 @@
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 #include <algorithm>
 
-// One block a matrix, for the orders that no warp's registers hold: 33 to 64 (64 x 64
-// complex<double>: 64 KB of shared memory, so that three blocks fit into a
-// multiprocessor of an H200).
+// A block inverts a matrix of an order that no warp's registers hold: 33 to 64. 64 x 64
+// complex<double> takes 64 KB of shared memory, so that three blocks fit into a
+// multiprocessor of an H200.
 //
-// A warp has every eighth row, a lane two columns. Rows and columns stay where they are:
-// a bit mask says which are left, and the swaps are undone by the place from which an
-// element of X is taken. A step needs two barriers. Between them every warp reads the
-// pivot's row, finds the pivot in it and scales it, all alike, because that takes less
-// time than to be told; after the second one each warp updates its own rows, of which it
-// alone reads the factors. The update looks for the next step's row on the way: the
-// largest of the keys with a row's index is the key of its largest element.
+// A warp has every eighth row, and a lane two columns. Rows and columns stay where they
+// are: a bit mask says which are left. Reading X undoes the swaps. A step has two
+// barriers. Before the second one every warp reads the pivot's row, finds the pivot and
+// scales the row. All warps do the same, because that takes less time than to exchange
+// the result. After the barrier each warp updates its own rows, and only this warp reads
+// their factors. The update also searches the next step's row: the largest key with the
+// row's index is the key of its largest element.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -50,9 +50,9 @@ __global__ void __launch_bounds__(block_threads)
     unsigned long long rows_left = ~0ull;
     unsigned long long columns_left = ~0ull;
 
-    // The largest key, of the row, of what the next step looks at among this thread's.
+    // The largest key among this thread's elements that the next step searches.
     int key = -1;
-    const auto look_at = [&](T a, int i, int j, int next) {
+    const auto consider = [&](T a, int i, int j, int next) {
         const bool looked_at = (how == pivoting::full && columns_left >> j & 1) ||
                                (how == pivoting::partial && j == next);
         if (looked_at && (rows_left >> i & 1)) {
@@ -76,18 +76,18 @@ __global__ void __launch_bounds__(block_threads)
                 const T a = batch.a[base + i * n + j];
                 m[i * n + j] = a;
                 nan_unless_finite(finite, a);
-                look_at(a, i, j, 0);
+                consider(a, i, j, 0);
             }
         }
     }
     if (threadIdx.x < most_block_order) {
-        // Should NaN lead the search astray, the places are within the matrix still.
+        // If NaN misleads the search, all places must still be within the matrix.
         row_to[threadIdx.x] = column_to[threadIdx.x] = 0;
     }
     publish_warps_best();
     const bool a_lost = __syncthreads_or(!(finite == 0));
 
-    elimination<T> so_far; // every thread's is the same
+    elimination<T> so_far; // the same in every thread
     finite = 0;
     for (int k = 0; k < n; ++k) {
         int row = k;
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(block_threads)
                 a[c] = i == row ? t[c] : subtract_product(a[c], factor, t[c]);
                 if (j < n) {
                     of[j] = a[c];
-                    look_at(a[c], i, j, k + 1);
+                    consider(a[c], i, j, k + 1);
                 }
             }
         }
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(block_threads)
     so_far.zero = so_far.zero || so_far.state == -1;
 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
-    // rows came from; read backwards, because what is written lies side by side.
+    // rows came from. X is read in that order, so that writes are side by side.
     for (int i = warp; i < n; i += warps) {
 #pragma unroll
         for (int c = 0; c < columns; ++c) {
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(block_threads)
     }
 }
 
-//! Asks for the shared memory of the largest order, once for a device.
+//! Allows the shared memory of the largest order. Needed once for a device.
 template <typename T>
 void allow_shared_memory(int device)
 {
@@ -203,7 +203,7 @@ void allow_shared_memory(int device)
     cudaFuncAttributes kernel{};
     cuda_check(cudaFuncGetAttributes(&kernel, inverse_block_per_matrix<T>),
                "cudaFuncGetAttributes");
-    // A device that has less refuses to launch the orders that need more.
+    // A device with less shared memory refuses to launch the orders that need more.
     const int left = most - int(kernel.sharedSizeBytes);
     const int bytes = std::min(left, int(block_matrix_bytes<T>(most_block_order)));
     cuda_check(cudaFuncSetAttribute(inverse_block_per_matrix<T>,

@@ -63,7 +63,7 @@ public:
                                     : reinterpret_cast<element*>(out.determinant.data()),
                                 batch,
                                 false };
-        // Before A is overwritten, if X takes its place.
+        // First, because X may overwrite A.
         norms(matrix_norms<element>, work.a, out.rcond, stream);
         if (is_transposed()) {
             const layout_launch turn(batch, n * n);
@@ -94,14 +94,15 @@ private:
         return reinterpret_cast<uintptr_t>(address) % sizeof(float4) == 0;
     }
 
-    //! Whether an interleaved batch is turned into rows and back.
+    //! Whether an interleaved batch becomes row-major for the inversion, and X
+    //! interleaved.
     bool is_transposed() const
     {
         return d_parameters.layout == matrix_layout::interleaved &&
                d_parameters.order > most_thread_order<element>;
     }
 
-    //! `kernel` over the batch's matrices, where rcond is wanted.
+    //! Runs `kernel` over the batch's matrices if rcond is wanted.
     template <typename Kernel>
     void norms(Kernel kernel,
                const element* matrices,
@@ -130,7 +131,7 @@ private:
                                   interleaved,
                                   d_processors * d_thresholds.threads_for_full_blocks,
                                   stream };
-        // The kernels with registers to spare multiply the pivots as well.
+        // Without a determinant, kernels serve that have no registers for one.
         const bool lean = !batch.determinant || interleaved;
         const bool small = !interleaved && is_small(batch.size);
         if (d_parameters.algorithm == inverse_algorithm::patent) {

@@ -99,12 +99,12 @@ __device__ inline T select(bool which, T yes, T no)
     }
 }
 
-// A move under a condition, as an addition of -0, which changes no number: selects are
-// issued at half the rate of additions, a double needs two of them, and registers that
-// are kept in place need no copies. The compiler must not know that it is -0, or it makes
-// a select of it again.
+// A conditional move as an addition of -0, which changes no number. The GPU issues
+// selects at half the rate of additions, a double needs two selects, and values that stay
+// in their registers need no copies. The compiler must not know that the addend is -0,
+// because it would then use a select again.
 
-//! `value`, in a way that the compiler does not see through.
+//! The same value, unknown to the compiler.
 template <typename Real>
 __device__ __forceinline__ Real opaque(Real value)
 {
@@ -116,7 +116,7 @@ __device__ __forceinline__ Real opaque(Real value)
     return value;
 }
 
-//! The same where `which`.
+//! The same if `which`; else 1, which is never used.
 template <typename Real>
 __device__ __forceinline__ Real opaque(bool which, Real value)
 {
@@ -134,7 +134,7 @@ __device__ __forceinline__ Real opaque(bool which, Real value)
     return result;
 }
 
-//! to = from where `which`; `minus_zero` is opaque(which, -0).
+//! to = from if `which`. `minus_zero` is opaque(which, -0).
 __device__ __forceinline__ void
 move_if(bool which, float& to, float from, float minus_zero)
 {
@@ -145,7 +145,7 @@ move_if(bool which, float& to, float from, float minus_zero)
 __device__ __forceinline__ void
 move_if(bool which, double& to, double from, double minus_zero)
 {
-    // Written as above it becomes an addition and two selects.
+    // The form above would become an addition and two selects.
     if (which) {
         asm volatile("add.f64 %0, %1, %2;" : "=d"(to) : "d"(from), "d"(minus_zero));
     }
@@ -157,7 +157,7 @@ __device__ __forceinline__ void move_if(bool which, T& to, T from, real_of<T> mi
     move_if(which, to.y, from.y, minus_zero);
 }
 
-//! a = +0 where `which`, NaN if it was not finite; `zero` is opaque(which, 0).
+//! If `which`: a = +0, or NaN if a was not finite. `zero` is opaque(0).
 __device__ __forceinline__ void clear_if(bool which, double& a, double zero)
 {
     if (which) {
@@ -181,7 +181,7 @@ __device__ inline real_of<T> size_of(T a)
     }
 }
 
-//! Of a size. The hardware's NaN of double has a sign, fabs or not.
+//! The bits of a size in a key. The hardware's NaN of double has a sign even after fabs.
 __device__ inline int bits_of(float a) { return __float_as_int(a); }
 __device__ inline int bits_of(double a)
 {
@@ -194,12 +194,12 @@ __device__ inline int key_of(int bits, int complement)
     return (bits & ~inverse_pivot::index_mask) | complement;
 }
 
-//! The larger one; NaN may give either.
+//! The larger number. If one is NaN, either may result.
 __device__ inline float larger(float a, float b) { return fmaxf(a, b); }
 __device__ inline double larger(double a, double b) { return a > b ? a : b; }
 
-//! The power of two that takes a size with these bits, of which the exponent counts, to
-//! [1/2, 1), as far as the type goes.
+//! The power of two that scales a size with these bits to [1/2, 1), as far as the type's
+//! range allows. Only the exponent's bits are used.
 template <typename Real>
 __device__ inline Real scale_for_bits(int bits)
 {
@@ -224,7 +224,8 @@ __device__ inline float reciprocal_of_scaled(float d)
 __device__ inline double reciprocal_of_scaled(double d)
 {
     // The steps of __drcp_rn without its branch for other d. The approximation has no
-    // lower half: with this one even d = 2 - 2^-52 comes out rounded right.
+    // lower half. With this lower half even the result for d = 2 - 2^-52 is rounded
+    // right.
     double approximate;
     asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(approximate) : "d"(d));
     double q =
@@ -244,7 +245,7 @@ __device__ inline T reciprocal(T p, real_of<T> s)
         const auto q = reciprocal_of_scaled(fused(re, re, im * im));
         return T{ re * q * s, -im * q * s };
     } else {
-        // Of an infinite pivot NaN, not 0, so that it shows.
+        // NaN, not 0, for an infinite pivot, so that X shows it.
         const auto scaled = p * s;
         return fused(scaled, real_of<T>(0), reciprocal_of_scaled(scaled) * s);
     }
@@ -256,7 +257,7 @@ __device__ inline T reciprocal(T p)
     return reciprocal(p, scale_for_bits<real_of<T>>(bits_of(size_of(p))));
 }
 
-//! 0 while every component seen is finite, else NaN.
+//! Leaves `zero` at 0 if every component of a is finite, else makes it NaN.
 template <typename T>
 __device__ inline void nan_unless_finite(real_of<T>& zero, T a)
 {

@@ -3,13 +3,14 @@
 
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 
-// How the kernels end that layout out a matrix to some lanes of a warp.
+// The end of the kernels in which some lanes of a warp share a matrix.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Where the L lanes of a matrix have written X, of `elements` elements, to shared
-//! memory: X and its state as the sums that nan_unless_finite() made of A and X tell.
+//! Completes the state, and sets X to 0 if there is no inverse. The L lanes of the matrix
+//! have written X, of `elements` elements, to shared memory. `a_watched` and `x_watched`
+//! are what nan_unless_finite() made of A and X.
 template <int L, typename T>
 __device__ __forceinline__ void finish(elimination<T>& so_far,
                                        real_of<T> a_watched,

@@ -6,35 +6,38 @@
 #include "kernels/linalg/inverse/cuda/warp_tile.cuh"
 #include <limits>
 
-// L lanes of a warp a matrix, C columns a lane, all rows in registers (16 x 16 complex, 4
-// lanes: 128 registers). Registers can't be indexed at run time, which decides the rest:
-// - Rows are registers. The pivot's row is swapped to register 0 by selects, and the
-//   update writes row i to register i - 1, so that each step finds its rows from register
-//   0 on and the loop over steps needs no unrolling.
-// - Columns stay where they are; a flag says which are done. The lane that has the
-//   pivot's column sends it through shared memory and starts it again from 0, which makes
-//   its update -c r.
-// - The swaps are undone by the place in shared memory to which an element goes on its
-//   way out.
+// L lanes of a warp invert a matrix. A lane has C columns with all rows, in registers
+// (16 x 16 complex, 4 lanes: 128 registers). Registers can't be indexed at run time,
+// hence:
+// - Rows are registers. Selects swap the pivot's row to register 0. The update writes row
+// i
+//   to register i - 1, so that each step finds its rows from register 0 on, and the loop
+//   over steps needs no unrolling.
+// - Columns stay where they are, and a flag says which are done. The lane with the
+// pivot's
+//   column stores the column in shared memory for the others and sets its own copy to 0,
+//   so that its update is -c r.
+// - Writing X undoes the swaps: an element goes to its final place in shared memory.
 //
-// The fewer lanes a matrix, the less is done twice (reciprocal, reductions, loop); the
-// more, the shorter the chain of one matrix, which is what a small batch waits for.
+// With fewer lanes a matrix, less is done twice (reciprocal, reductions, loop). With more
+// lanes, the chain of operations of a matrix is shorter, and a small batch waits for
+// that.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! How a matrix of order N is dealt out to L lanes.
+//! Which elements of a matrix of order N each of L lanes holds.
 template <typename T, int N, int L>
 struct lane_layout {
     static constexpr int matrices = 32 / L; //!< of a warp
     static constexpr int most = 16 / sizeof(T);
-    //! Columns side by side in one lane, that one access moves.
+    //! Neighbouring columns in one lane that one access moves.
     static constexpr int side = most >= 4 && N % 4 == 0 && N / L >= 4   ? 4
                                 : most >= 2 && N % 2 == 0 && N / L >= 2 ? 2
                                                                         : 1;
     static constexpr int columns = (N + L * side - 1) / (L * side) * side; //!< a lane
-    //! Columns in shared memory are 16-byte pieces, not a multiple of 64 bytes apart:
-    //! matrices that were 128 bytes apart would all ask the same banks.
+    //! Columns in shared memory are 16-byte pieces. Their distance is no multiple of 64
+    //! bytes, because matrices at 128 bytes' distance would all use the same banks.
     static constexpr int pieces = (N * sizeof(T) + 15) / 16;
     static constexpr int rows_in_column =
         (pieces % 4 == 0 ? pieces + 1 : pieces) * 16 / sizeof(T);
@@ -46,11 +49,11 @@ struct lane_layout {
     struct __align__(side * sizeof(T)) group { T e[side]; };
 };
 
-//! A row's or column's number with this is less than every key: it is done.
+//! Combined with this, the number of a row or column that is done is below every key.
 constexpr int is_done = std::numeric_limits<int>::min();
 
-//! What orders sizes, as numbers without a sign: the hardware's NaN of double has one,
-//! fabs or not.
+//! The bits that order sizes, as unsigned numbers: the hardware's NaN of double has a
+//! sign even after fabs.
 __device__ inline unsigned high_word(float a) { return __float_as_uint(a); }
 __device__ inline unsigned high_word(double a) { return __double2hiint(a); }
 
@@ -123,7 +126,7 @@ __global__ void __launch_bounds__(lanes_policy<T, N, pivot>::threads,
         fetch_ahead(batch, first, layout::matrices, N * N);
     }
     int row[N];
-    unsigned left[C]; // bits of a size that count: none once the column is done
+    unsigned left[C]; // mask of a size's bits in a key: 0 once the column is done
     int to[C];        // the column of X that this one becomes
     real_of<T> a_finite = 0;
 #pragma unroll
@@ -144,7 +147,7 @@ __global__ void __launch_bounds__(lanes_policy<T, N, pivot>::threads,
         to[c] = 0;
     }
     elimination<T> so_far;
-    // What a pivot's key must reach so that it need not be looked at.
+    // A pivot whose key reaches this bound needs no check.
     int bound = above_all_keys;
     const auto opaque_zero = opaque(real_of<T>(0));
     const auto opaque_minus_zero = opaque(real_of<T>(-0.0));
@@ -152,7 +155,7 @@ __global__ void __launch_bounds__(lanes_policy<T, N, pivot>::threads,
 #pragma unroll 1
     for (int k = 0; k < N; ++k) {
         const int rest = N - k;
-        // Of what is looked at, `best` has the largest element's row.
+        // `best` becomes the key of the largest element that is searched, with its row.
         int best = 0;
 #pragma unroll
         for (int i = 0; i < N; ++i) {
@@ -213,7 +216,7 @@ __global__ void __launch_bounds__(lanes_policy<T, N, pivot>::threads,
         row[0] = best | is_done;
 
         int of_column = inverse_pivot::index_mask - k;
-        int size_bits = 0; // of the pivot, of which the exponent counts
+        int size_bits = 0; // of the pivot; only the exponent is used
         if constexpr (full) {
             size_bits = is_done;
 #pragma unroll
@@ -254,7 +257,7 @@ __global__ void __launch_bounds__(lanes_policy<T, N, pivot>::threads,
         T p = pivot_column[0];
         if (!full || size_bits < bound) {
             if constexpr (full) {
-                nan_unless_finite(a_finite, p); // what is not finite is the first pivot
+                nan_unless_finite(a_finite, p); // NaN and infinity come as first pivot
             }
             p = usable_pivot(pivot, p, k, so_far);
             size_bits = bits_of(size_of(p));
@@ -290,8 +293,8 @@ __global__ void __launch_bounds__(lanes_policy<T, N, pivot>::threads,
 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: rows go where A's columns came from, columns where its
     // rows came from.
-    // All places are read before the first element is written, and what is watched makes
-    // several chains: a matrix of a warp waits for all this at its end.
+    // All places are read before the first element is written, and the test for finite
+    // elements has several chains, because a warp waits for all of that at its end.
     T* const own = tile_type::matrix(shared[warp], matrix);
     int row_to[N];
 #pragma unroll

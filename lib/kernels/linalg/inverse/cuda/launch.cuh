@@ -5,8 +5,7 @@
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 #include <type_traits>
 
-// Between cuda.cu and the files that hold a family of kernels each, so that these
-// compile side by side.
+// Between cuda.cu and the source files of the kernels, which compile in parallel.
 
 namespace gr::cudaphy::kernels {
 
@@ -36,9 +35,10 @@ void launch_warp_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
 void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how);
 //! Orders 25 to 32, row-major, with full pivoting, where has_tf32_products().
 void launch_warp_two_stages(const batch_of<float2>& batch, const inverse_launch& how);
-//! Whether what the current device runs uses its tensor cores.
+//! Whether the code that the current device runs uses its tensor cores.
 bool has_tf32_products();
-//! Orders up to 64, row-major; to be prepared once for a device.
+//! Orders up to 64, row-major. prepare_block_per_matrix() must be called before, once for
+//! a device.
 template <typename T>
 void launch_block_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 template <typename T>

@@ -4,15 +4,14 @@
 #include <cstddef>
 #include <cuda_runtime.h>
 
-// From one matrix after another to a structure of arrays and back: a transposition
-// between (batch, N^2) and (N^2, batch), in tiles that pass through shared memory, so
-// that both sides are read and written in runs of 32 elements. A tile's rows are apart by
-// one element more than it has, so that its columns reach all banks, whether an element
-// has 4, 8 or 16 bytes.
+// Turns row-major matrices into a structure of arrays and back: a transposition between
+// (batch, N^2) and (N^2, batch). Tiles pass through shared memory, so that both sides are
+// read and written in runs of 32 elements. A tile's rows have one element more than
+// needed, so that its columns use all banks, whether an element has 4, 8 or 16 bytes.
 //
-// It moves all bytes once more each way, which the kernels for small orders spare, as
-// they read and write either layout; larger matrices have more to do than to wait for
-// that.
+// It moves all bytes once more each way. The kernels for small orders need none of that,
+// because they read and write both layouts. Larger matrices have so much other work that
+// the transposition costs little.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -67,7 +66,7 @@ __device__ inline void transpose_tile(const T* from,
     }
 }
 
-//! One matrix after another from a structure of arrays.
+//! Row-major matrices from a structure of arrays.
 template <typename T>
 __global__ void __launch_bounds__(layout_tile* layout_rows)
     interleaved_to_rows(const T* from, T* to, size_t batch, int elements)
@@ -80,7 +79,7 @@ __global__ void __launch_bounds__(layout_tile* layout_rows)
                       size_t(blockIdx.x) * layout_tile);
 }
 
-//! The way back.
+//! A structure of arrays from row-major matrices.
 template <typename T>
 __global__ void __launch_bounds__(layout_tile* layout_rows)
     rows_to_interleaved(const T* from, T* to, size_t batch, int elements)

@@ -4,10 +4,10 @@
 #include "kernels/linalg/inverse/cuda/element.cuh"
 #include <gnuradio/cudaphy/kernels/inverse.h>
 
-// The reciprocal condition 1 / (|A|_1 |X|_1), in kernels of their own before and after
-// the inversion, so that who does not ask for it does not pay: |A|_1 waits where rcond
-// goes. A sum runs down a column, first row first, in one thread, as the CPU's does, and
-// so gives the same bits.
+// The reciprocal condition 1 / (|A|_1 |X|_1), in kernels before and after the inversion,
+// so that only a caller who wants it pays for it. |A|_1 waits in the place of rcond. A
+// thread sums a column from its first row on, as the CPU does, and so gives the same
+// bits.
 //
 // Row-major: as many lanes a matrix as it has columns, up to a warp, read a row at a
 // time; interleaved: a thread a matrix. Either way neighbours read neighbours.
@@ -69,7 +69,7 @@ struct norm_of {
     real_of<T> value; //!< |A|_1; the first lane has it
     bool zero;        //!< whether all elements are 0; the first lane has it
 
-    //! All lanes of a warp must come here. Those beyond the batch repeat its last matrix.
+    //! All lanes of a warp must call it. Lanes beyond the batch repeat its last matrix.
     __device__ norm_of(const T* a, size_t batch, int n, matrix_layout layout)
     {
         const int lanes = norm_lanes(n, layout);
@@ -112,8 +112,8 @@ __global__ void __launch_bounds__(norm_threads)
     }
 }
 
-//! rcond holds |A|_1 to begin with. X = 0 says that there is no inverse: the last pivot's
-//! reciprocal, an element of every X that there is, is not 0.
+//! On entry rcond holds |A|_1. X = 0 means that there is no inverse, because every
+//! inverse has the last pivot's reciprocal as an element, which is not 0.
 template <typename T>
 __global__ void __launch_bounds__(norm_threads) reciprocal_condition(
     const T* x, real_of<T>* rcond, size_t batch, int n, matrix_layout layout)

@@ -4,14 +4,15 @@
 #include <cuda_runtime.h>
 #include <limits>
 
-// For warps whose lanes all take the same way. What only some lanes do they do under a
-// predicate, which the compiler only uses where it is told to: of a branch that it knows
-// not to be the same in all lanes it makes two instructions more, and a wait for all.
+// For warps whose lanes all branch alike. Work of only some lanes runs under a predicate,
+// which the compiler uses only if it is written so. For a branch that differs between
+// lanes, the compiler adds two instructions and a wait for all lanes.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! A number of which at_slot() asks each bit behind the branch before, not all ahead.
+//! A number whose bits at_slot() tests one by one, each after the branch before it. The
+//! compiler would otherwise test all bits first.
 struct tested_late {
     int value;
 
@@ -23,7 +24,7 @@ struct tested_late {
     }
 };
 
-//! *shared = a, if so, in shared memory.
+//! Stores a to shared memory if `so`.
 __device__ __forceinline__ void store_if(bool so, float2* shared, float2 a)
 {
     asm volatile("{ .reg .pred so; setp.ne.s32 so, %0, 0;"
@@ -45,10 +46,10 @@ __device__ __forceinline__ void store_if(bool so, float4* shared, float4 a)
                  : "memory");
 }
 
-//! Less than the bits of any size, and without bits that count for a key.
+//! Less than the bits of any size, and 0 in all bits of a key.
 constexpr int no_size = std::numeric_limits<int>::min();
 
-//! size = bits_of(size_of(a)), if so.
+//! size = bits_of(size_of(a)) if `so`.
 __device__ __forceinline__ void update_size(bool so, int& size, float2 a)
 {
     asm("{ .reg .pred so; .reg .f32 re, im; setp.ne.s32 so, %3, 0;"

@@ -3,14 +3,14 @@
 
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 
-// A warp a matrix of order up to 8, for batches too small to fill the GPU, where what
-// counts is the chain of operations of one matrix, and the instructions: a lane holds an
-// element of row i and one of row i + 4. No data moves: keys say which rows and columns
-// are done. A step is two reductions over the warp and three broadcasts by shuffles, one
-// behind the other, and one reciprocal; nothing goes through memory.
+// A warp inverts a matrix of order up to 8, for batches too small to fill the GPU. There
+// the chain of operations of one matrix counts, and the number of instructions. A lane
+// holds an element of row i and one of row i + 4. No data moves: keys say which rows and
+// columns are done. A step is a chain of two reductions over the warp, three broadcasts
+// by shuffles, and one reciprocal. Nothing goes through memory.
 //
-// Rows and columns are dealt out by the last bits of 63 - index, so that a key as it
-// comes out of a reduction says which lane to ask.
+// The last bits of 63 - index choose the lane of a row and of a column, so that the key
+// that a reduction finds names the lane.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -25,8 +25,9 @@ __global__ void __launch_bounds__(small_batch_threads)
     if (item >= batch.size) {
         return;
     }
-    // 63 - index, which has the sign bit set as soon as the row or column is done, and so
-    // makes an element's key negative; the rest then says where an element goes in X.
+    // `row` and `column` are 63 - index. The sign bit is set once the row or column is
+    // done, so that its elements' keys are negative. The other bits then say where the
+    // elements go in X.
     constexpr int done = int(0x80000000);
     const int j = 7 - lane % 8;
     const int first_row = 3 - lane / 8;
@@ -56,7 +57,7 @@ __global__ void __launch_bounds__(small_batch_threads)
             p = largest_of_lanes<32>(looked_at ? best : done) & inverse_pivot::index_mask;
         }
         const T t = from_lane(p & 4 ? m[0] : m[1], (p & 3) * 8 + lane % 8);
-        // Every lane divides by its own element while the column is being found.
+        // Every lane inverts its own element while the reduction finds the column.
         bool small;
         T divisor = t;
         const auto size = size_of(t);

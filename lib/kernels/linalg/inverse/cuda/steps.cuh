@@ -6,13 +6,13 @@
 #include <gnuradio/cudaphy/kernels/inverse.h>
 #include <limits>
 
-// What the inversion kernels share: the batch, the bookkeeping of an elimination.
+// Shared by the inversion kernels: the batch, and the state of an elimination.
 
 namespace gr::cudaphy::kernels {
 
 using namespace inverse_tuning;
 
-//! A batch as the kernels take it.
+//! The argument of the kernels.
 template <typename T>
 struct batch_of {
     const T* a;
@@ -21,27 +21,27 @@ struct batch_of {
     T* determinant; //!< or null
     size_t size;
     bool aligned;     //!< a and x are at 16-byte addresses
-    size_t ahead = 0; //!< warps from one to that for which it calls fetch_ahead()
+    size_t ahead = 0; //!< distance in warps of fetch_ahead(); 0: none
 };
 
 namespace {
 
 constexpr unsigned all_lanes = 0xffffffff;
 
-//! Keys of pivots are less.
+//! Greater than every key of a pivot.
 constexpr int above_all_keys = std::numeric_limits<int>::max();
 
-//! What a matrix's elimination has come to.
+//! The state of a matrix's elimination.
 template <typename T>
 struct elimination {
-    int state = 0;     //!< the status to be
+    int state = 0;     //!< becomes the status
     bool zero = false; //!< whether X = 0
     bool odd = false;  //!< an odd number of swaps so far
     real_of<T> smallest = 0;
     T determinant = make_element<T>(1);
 };
 
-//! What step k (from 0) divides by, for `found` on the diagonal.
+//! The pivot that step k (from 0) divides by, if it found `found` on the diagonal.
 template <typename T>
 __device__ __forceinline__ T
 usable_pivot(pivoting how, T found, int k, elimination<T>& so_far)
@@ -93,8 +93,8 @@ __device__ __forceinline__ void report(const batch_of<T>& batch,
     }
 }
 
-//! By a warp whose matrices, of `elements` elements, begin with `first`: asks that those
-//! of a later warp come into the L2 cache.
+//! Prefetches the matrices of a later warp into the L2 cache. The calling warp's
+//! matrices, of `elements` elements each, begin with `first`.
 template <typename T>
 __device__ __forceinline__ void
 fetch_ahead(const batch_of<T>& batch, size_t first, int matrices, int elements)
@@ -111,8 +111,8 @@ fetch_ahead(const batch_of<T>& batch, size_t first, int matrices, int elements)
     }
 }
 
-//! A pointer to shared memory that the compiler keeps in a register, where it would
-//! compute it again in every step.
+//! The same pointer to shared memory, but in a register: the compiler would otherwise
+//! compute the pointer again in every step.
 template <typename T>
 __device__ inline T* in_register(T* shared)
 {
@@ -132,7 +132,7 @@ __device__ inline T from_lane(T value, int lane)
     }
 }
 
-//! Over L neighbouring lanes; every lane of the warp must call.
+//! The maximum over L neighbouring lanes. Every lane of the warp must call it.
 template <int L>
 __device__ inline int largest_of_lanes(int value)
 {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 
-// Products of complex64 on tensor cores. They are those of TF32, with 11 bits each:
+// Products of complex64 on tensor cores, as products of TF32 numbers with 11 bits:
 // a = high + low, and a b = high high + high low + low high to about 2^-22, as exact as
-// float's own. Of lane 4 g + t `mma` takes, with its sums' 8 terms in an order that makes
-// an accumulator an operand as it is,
+// float's own product. The 8 terms of a sum have an order in which an accumulator is an
+// operand without a move. Lane 4 g + t of `mma` then has
 //     of a      rows g and g + 8, columns 2 t (elements 0 and 1), 2 t + 1 (2 and 3)
 //     of b      rows 2 t and 2 t + 1, column g
 //     of a b    row g, columns 2 t and 2 t + 1 (0 and 1), and row g + 8 (2 and 3)
@@ -15,7 +15,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Two parts of a number that TF32 holds; of `low` the last bits are cut off there.
+//! A number as two parts for TF32, which cuts off the last bits of `low`.
 struct tf32_parts {
     uint32_t high, low;
 };
@@ -26,7 +26,7 @@ __device__ __forceinline__ tf32_parts parts_of(float a)
     return { high, __float_as_uint(a - __uint_as_float(high)) };
 }
 
-//! d += a b: 16 x 8 and 8 x 8.
+//! d += a b, for a of 16 x 8 and b of 8 x 8 elements.
 __device__ __forceinline__ void
 add_product(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
@@ -38,7 +38,7 @@ add_product(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 #endif
 }
 
-//! A lane's N elements of a complex factor: 4 of a left one, 2 of a right one.
+//! A lane's N elements of a complex factor: 4 of a left factor, 2 of a right factor.
 template <int N>
 struct tf32_factor {
     uint32_t re_high[N], re_low[N], im_high[N], im_low[N];

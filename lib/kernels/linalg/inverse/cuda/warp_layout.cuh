@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// How warp_per_matrix.cuh deals out a matrix to the lanes of a warp.
+// Which elements of a matrix each lane of a warp holds in warp_per_matrix.cuh.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -11,8 +11,8 @@ struct slot_constant {
     static constexpr int value = I;
 };
 
-//! Calls part(slot_constant<slot>()) for a slot below Slots, the same in all lanes: by
-//! a branch a bit.
+//! Calls part(slot_constant<slot>()) for a slot below Slots that is the same in all
+//! lanes. It takes a branch for each bit.
 template <int Slots, int First = 0, typename Slot, typename Part>
 __device__ __forceinline__ void at_slot(Slot slot, const Part& part)
 {
@@ -28,14 +28,15 @@ __device__ __forceinline__ void at_slot(Slot slot, const Part& part)
     }
 }
 
-//! How a matrix of order up to R is dealt out, and a line of it in shared memory.
+//! The elements of a matrix of order up to R in each lane, and the places of a row or
+//! column in shared memory.
 template <typename T, int R>
 struct warp_layout {
     static constexpr int down = 4;
     static constexpr int across = 8;
     static constexpr int rows = R / down; //!< a lane
     static constexpr int columns = R / across;
-    //! Slots of rows that hold as many as these slots of columns.
+    //! The slots of rows that hold as many rows as these slots hold columns.
     __host__ __device__ static constexpr int rows_for(int slots)
     {
         return slots * across / down;
@@ -58,8 +59,8 @@ struct warp_layout {
         return order == R || (row(a, down_at) < order && column(b, across_at) < order);
     }
 
-    //! Of the pivot's row, element j: a lane's elements side by side as far as one access
-    //! goes, and the lanes' accesses side by side.
+    //! The place of element j of the pivot's row. A lane's elements are side by side as
+    //! far as one access reaches, and the lanes' accesses are side by side.
     __device__ static int place_in_row(int j)
     {
         constexpr int each = together(columns);
@@ -74,8 +75,8 @@ struct warp_layout {
         return slot * across + across_at;
     }
 
-    //! Of the pivot's column, element i: a lane's elements side by side, and the four
-    //! pieces at different banks.
+    //! The place of element i of the pivot's column. A lane's elements are side by side,
+    //! and the four lanes' elements are in different banks.
     static constexpr int apart = rows + together(rows);
     __device__ static int place_in_column(int i) { return i % down * apart + i / down; }
     static constexpr int column_size = down * apart + 2;

@@ -4,20 +4,21 @@
 #include "kernels/linalg/inverse/cuda/tf32.cuh"
 #include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
 
-// A warp a matrix of complex64, by panels of 8 columns, so that tensor cores do most of
-// it: a panel is eliminated alone, each lane with a row of it in registers, and gives W,
-// by which the pivots' rows R, as they were, come into all other columns at once:
-// row i of A becomes a_i + W_i R, or W_i R where it was a pivot's. W itself takes the
-// panel's place.
+// A warp inverts a matrix of complex64 by panels of 8 columns, so that tensor cores do
+// most of the work. A panel is eliminated alone, with a row in the registers of each
+// lane. The result W updates all other columns at once, with R, the pivots' rows before
+// the panel: row i of A becomes a_i + W_i R, or W_i R if it is a pivot's row. W takes the
+// place of the panel.
 //
-// A lane holds the elements that the accumulators of `mma` have there, rows g, g + 8,
-// g + 16, g + 24 and columns 2 t and 2 t + 1 of each panel (g = lane / 4, t = lane % 4),
-// and W in the same places is an operand, too (tf32.cuh).
+// A lane holds the elements of an accumulator of `mma`: rows g, g + 8, g + 16, g + 24 and
+// columns 2 t and 2 t + 1 of each panel (g = lane / 4, t = lane % 4). W in these places
+// is also an operand (tf32.cuh).
 //
-// Pivots are those of the largest size, but not the bits of the other kernels. So that no
-// more than bits differ, it is given up for the elimination step by step if a pivot is
-// not within 2^-80 .. 2^80 (none, not finite, or parts that underflow), if two are more
-// than 2^100 apart (products in a panel underflow), or if X is not finite.
+// Each pivot has the largest size, but the bits differ from those of the other kernels.
+// To keep the difference that small, the matrix goes to the elimination step by step in
+// these cases: a pivot is not within 2^-80 .. 2^80 (zero, not finite, or parts
+// underflow), two pivots differ by more than a factor of 2^100 (products in a panel
+// underflow), or X is not finite.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 template <int Panels>
 struct panels_memory {
     static constexpr int order = 8 * Panels;
-    // Apart so that lanes' accesses meet all banks.
+    // Distances at which lanes use all banks.
     static constexpr int panel_apart = 10;
     static constexpr int row_apart = 26;
     static constexpr int x_apart = order + 2;
@@ -42,7 +43,8 @@ struct panels_memory {
     float2 pivots[order];
 };
 
-//! X, its status and its determinant, or false.
+//! Writes X, its status and its determinant. Returns false, and writes nothing, if the
+//! elimination step by step must do it.
 template <int Panels, pivoting Pivoting>
 __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
                                                  int n,
@@ -101,7 +103,7 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
 
 #pragma unroll 1
     for (int first = 0; first < n; first += 8) {
-        // The panel is always the first of those in registers, which turn round.
+        // The panel is always the first panel in registers, because the panels rotate.
 #pragma unroll
         for (int a = 0; a < 4; ++a) {
             const auto& r = re[0][a / 2];
@@ -239,7 +241,7 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
                 }
             }
         }
-        // Read once more, as registers are short.
+        // Read again, because there are no registers to hold it.
         __syncwarp();
 #pragma unroll
         for (int a = 0; a < 4; ++a) {

@@ -17,8 +17,7 @@ void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how
 
 bool has_tf32_products()
 {
-    // What a device runs may have been compiled for an older one, without its tensor
-    // cores' TF32.
+    // The device may run code that was compiled for an older device, without TF32.
     cudaFuncAttributes attributes;
     cuda_check(
         cudaFuncGetAttributes(&attributes, inverse_warp_panels<4, pivoting::partial>),

@@ -4,25 +4,26 @@
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 #include "kernels/linalg/inverse/cuda/warp_layout.cuh"
 
-// A warp a matrix, up to order 32. Lanes form a grid of 4 x 8; row i is in the lanes of
-// grid row i % 4, column j in those of grid column j % 8 (32 x 32 complex: 8 x 4
-// elements, 64 registers, a lane). Nothing moves: registers can't be indexed at run time,
-// but the whole warp has the same pivot, so that a branch finds its registers. Flags say
-// which rows and columns are done; what has become of which is undone on the way out.
+// A warp inverts a matrix of order up to 32. Lanes form a grid of 4 x 8. Row i is in the
+// lanes of grid row i % 4, column j in the lanes of grid column j % 8 (32 x 32 complex:
+// 8 x 4 elements, 64 registers, a lane). No row or column moves. Registers can't be
+// indexed at run time, but the whole warp has the same pivot, so that a branch finds its
+// registers. Flags say which rows and columns are done. Writing X undoes the swaps.
 //
-// With full pivoting the search asks less and less of what a lane has. When 16 rows and
-// columns are left they are therefore brought into the first slots, through shared memory
-// (once, as more often takes longer); rows and columns are known by their places from
-// then on. All stay in order, so that of equal elements the same one is found.
+// With full pivoting, the search needs fewer and fewer of a lane's elements. When 16 rows
+// and columns are left, shared memory brings these into the first slots. That happens
+// once, because to do it more often takes longer. From then on rows and columns are known
+// by their places. They stay in order, so that among equal elements the same one is
+// found.
 //
-// What there is one of per row or column (the search in the pivot's row, its scaling,
-// where it belongs) is dealt out a lane each.
+// Work that occurs once for each row or column has a lane for each: the search in the
+// pivot's row, its scaling, and its place in X.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! What a row or column is known by: bits that let a size through, 63 - index; 0 once it
-//! is done or if there is none, so that its key is below those of all that are left.
+//! The identity of a row or column: a mask for a size's bits, and 63 - index. It is 0 if
+//! the row or column is done or does not exist, so that its key is below all others.
 __device__ inline int id_of(int index, int n)
 {
     constexpr int through =
@@ -38,7 +39,7 @@ __device__ inline int index_in(int key)
     return inverse_pivot::index_mask - (key & inverse_pivot::index_mask);
 }
 
-//! Of the first Count sizes of a lane's row, two to four.
+//! The largest of the first Count sizes of a lane's row; Count is 2 to 4.
 template <int Count, int B>
 __device__ __forceinline__ int largest_size(const int (&size)[B])
 {
@@ -53,7 +54,7 @@ __device__ __forceinline__ int largest_size(const int (&size)[B])
     return largest;
 }
 
-//! Of a lane's rows, an even number.
+//! The largest key of a lane's rows, whose number is even.
 template <int Down>
 __device__ __forceinline__ int largest_key(const int (&key)[Down])
 {
@@ -66,7 +67,7 @@ __device__ __forceinline__ int largest_key(const int (&key)[Down])
     return best;
 }
 
-//! The bits that any lane has.
+//! The bits that are set in any lane.
 __device__ inline unsigned union_of_lanes(unsigned bits)
 {
 #if __CUDA_ARCH__ >= 800
@@ -95,7 +96,7 @@ __device__ inline bool is_odd(int target, int lane, int n)
     return inversions % 2;
 }
 
-//! n x n elements, whole lines at a time.
+//! Writes n x n elements, whole lines at a time.
 template <typename T, int R>
 __device__ __forceinline__ void
 write_matrix(const char* shared, T* to, int n, int lane, bool aligned)
@@ -119,11 +120,11 @@ write_matrix(const char* shared, T* to, int n, int lane, bool aligned)
     }
 }
 
-//! What lanes tell each other.
+//! What lanes exchange.
 template <typename T, int R>
 struct warp_lines {
     using layout = warp_layout<T, R>;
-    T found[layout::row_size];             //!< the pivot's row as it was found
+    T found[layout::row_size];             //!< the pivot's row, undivided
     __align__(16) T row[layout::row_size]; //!< and divided by the pivot
     __align__(16) T column[layout::column_size];
     __align__(16) T zeros[layout::rows];
@@ -137,7 +138,7 @@ struct warp_lines {
 //! What a warp needs of shared memory.
 template <typename T, int R, bool FullPivoting>
 struct warp_memory {
-    //! Of rows that are brought forward, so that lanes' accesses meet all banks.
+    //! The distance of rows that are brought forward, so that lanes use all banks.
     static constexpr int apart =
         FullPivoting && sizeof(T) < 16 && R % 16 == 0 ? R + 8 : R;
     __align__(16) char x[R * apart * sizeof(T)];

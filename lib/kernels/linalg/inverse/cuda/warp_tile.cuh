@@ -3,16 +3,16 @@
 
 #include <cuda_runtime.h>
 
-// A warp's matrices are one piece of device memory. It passes through shared memory 16
-// bytes a lane and whole lines at a time, because lanes that
-// read their own matrices would ask for 32 sectors a load.
+// A warp's matrices are one piece of device memory. It passes through shared memory in
+// whole lines, 16 bytes a lane, because lanes that read their own matrices from device
+// memory would need 32 sectors a load.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! M matrices of N x N elements in shared memory, apart by an odd number of the widest
-//! accesses that a matrix is made of, so that lanes that read their own matrices reach
-//! all banks.
+//! M matrices of N x N elements in shared memory. A matrix is a number of accesses of the
+//! widest kind. Matrices are an odd number of such accesses apart, so that lanes that
+//! read their own matrices use all banks.
 template <typename T, int N, int M = 32>
 struct warp_tile {
     static constexpr int lanes = 32;

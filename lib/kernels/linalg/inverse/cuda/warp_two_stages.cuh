@@ -5,30 +5,31 @@
 #include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
 #include "kernels/linalg/inverse/cuda/warp_two_stages_join.cuh"
 
-// complex64 with full pivoting, a warp a matrix of order 25 to 32, in two parts. Steps
-// of Gauss-Jordan until 16 rows and columns are left, these brought to the front, turn
+// complex64 with full pivoting: a warp inverts a matrix of order 25 to 32 in two stages.
+// Gauss-Jordan steps until 16 rows and columns are left, which come to the front, turn
 //     A = F D    into    S H    H = -D B^-1, G = B^-1 C, E = B^-1,
 //         C B            G E    S = F - D B^-1 C.
-// The other 16 steps need no more than S, a quarter of the work, and tensor cores make
+// The other 16 steps need only S, a quarter of the work. Then tensor cores compute
 //     X P    X = S^-1, P = X H,
-//     Q R    Q = -G X, R = E + Q H
-// of it, A's inverse but for the order of rows and columns.
+//     Q R    Q = -G X, R = E + Q H,
+// which is A's inverse but for the order of rows and columns.
 //
 // Lanes form a grid of 4 x 8 as in warp_per_matrix.cuh, and a branch finds the pivot's
-// registers. A pivot's row and column stay where they are, undivided: the row's factor is
-// 0, and the column's, by which all columns are multiplied, is 2, so that of what was
-// there, c, c - 2 c = -c is left. Both are divided by the pivot after the part, instead
-// of moves and zeros in every step.
+// registers. A pivot's row and column stay where they are, undivided. The row's factor is
+// 0. The column's factor is 2, so that an element c of the column becomes c - 2 c = -c.
+// Both are divided by the pivot after the stage, which spares moves and zeros in every
+// step.
 //
-// Pivots are those of the largest size, but not the bits of the other kernels. So that no
-// more than bits differ, it is given up for the elimination step by step if a pivot is
-// less than 2^-16 of the first (which may mean singular), if the first is not within
-// 2^-64 .. 2^70 (none, not finite, or parts that underflow), or if X is not finite.
+// Each pivot has the largest size, but the bits differ from those of the other kernels.
+// To keep the difference that small, the matrix goes to the elimination step by step in
+// these cases: a pivot is less than 2^-16 of the first (A may be singular), the first
+// pivot is not within 2^-64 .. 2^70 (zero, not finite, or parts underflow), or X is not
+// finite.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Of 1 / p, where s, a power of two, scales all pivots to near 1.
+//! The conjugate of 1 / p. s is a power of two that scales all pivots to near 1.
 __device__ __forceinline__ float2 conjugate_of_reciprocal(float2 p, float s)
 {
     const float re = s * p.x;
@@ -36,13 +37,14 @@ __device__ __forceinline__ float2 conjugate_of_reciprocal(float2 p, float s)
     const float q = s * reciprocal_of_scaled(fused(re, re, im * im));
     return { re * q, im * q };
 }
-//! a times b's conjugate.
+//! a times the conjugate of b.
 __device__ __forceinline__ float2 multiply_conjugate(float2 a, float2 b)
 {
     return { fused(a.y, b.y, a.x * b.x), fused(a.y, b.x, -(a.x * b.y)) };
 }
 
-//! X, its status and its determinant, or false.
+//! Writes X, its status and its determinant. Returns false, and writes nothing, if the
+//! elimination step by step must do it.
 template <bool Determinant>
 __device__ __forceinline__ bool invert_in_two_stages(const batch_of<float2>& batch,
                                                      int n,

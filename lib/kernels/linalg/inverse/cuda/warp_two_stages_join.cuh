@@ -5,13 +5,13 @@
 #include "kernels/linalg/inverse/cuda/tf32.cuh"
 #include "kernels/linalg/inverse/cuda/warp_layout.cuh"
 
-// The second part of warp_two_stages.cuh: A's inverse of its blocks, by tensor cores, and
-// what lanes tell each other.
+// The second stage of warp_two_stages.cuh: tensor cores compute A's inverse from its
+// blocks. Also what lanes exchange.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! How a matrix is dealt out.
+//! Which elements of a matrix each lane holds.
 struct two_stages_layout : warp_layout<float2, 32> {
     static constexpr int order = 32;
     static constexpr int half = 16; //!< order of S
@@ -19,12 +19,12 @@ struct two_stages_layout : warp_layout<float2, 32> {
     static constexpr int columns_of_half = half / across;
 };
 
-//! What lanes tell each other. Of its rows and columns the ones that are left after the
-//! first part come first; of these places (lists with 32 elements) X is in the order of
-//! S's columns and rows.
+//! What lanes exchange. Rows and columns have places: those that are left after the first
+//! stage come first. Within these places X has the order of S's columns and rows. Lists
+//! of places have 32 elements.
 struct two_stages_memory {
     using layout = two_stages_layout;
-    // Apart so that lanes' accesses meet all banks.
+    // Distances at which lanes use all banks.
     static constexpr int apart = 40;
     static constexpr int out_apart = 34;
     //! Rows as they are, columns by places; or all by rows' places and output's columns.
