@@ -29,8 +29,8 @@ std::vector<T> random_matrices(size_t elements)
     std::mt19937 engine(1);
     std::normal_distribution<float> normal;
     std::vector<T> host(elements);
-    // A few thousand different matrices, over and over: drawing takes longer than all
-    // the rest.
+    // A few thousand different matrices, repeated, because random numbers take longer
+    // than everything else.
     const size_t drawn = std::min(elements, size_t{ 1 } << 18);
     std::generate_n(host.begin(), drawn, [&]() -> T {
         if constexpr (std::is_floating_point_v<T>) {
@@ -45,7 +45,7 @@ std::vector<T> random_matrices(size_t elements)
     return host;
 }
 
-//! A batch, what inverts it, and in cuBLAS the peers of that.
+//! A batch, the kernel that inverts it, and its peers in cuBLAS.
 template <typename T>
 class candidates
 {
@@ -63,7 +63,7 @@ public:
 #endif
     }
 
-    //! Seconds, by a way of measuring that takes a run, of ours.
+    //! Seconds of our kernel, by a function that measures a run.
     template <typename Measure>
     double ours(pivoting pivot, inverse_algorithm algorithm, const Measure& seconds)
     {
@@ -74,7 +74,7 @@ public:
         array<unsigned char> workspace(d_queue, plan->workspace_bytes(status.size()));
         return seconds([&] { plan->run(a, { x, status }, workspace, d_queue); });
     }
-    //! Of cuBLAS; NaN where it has none.
+    //! Seconds of cuBLAS; NaN if cuBLAS has no such function.
     template <typename Measure>
     double matinv([[maybe_unused]] const Measure& seconds)
     {
@@ -85,7 +85,7 @@ public:
 #endif
         return none;
     }
-    //! The copy counted that it needs, because it overwrites its input.
+    //! Seconds with the copy that it needs, because it overwrites its input.
     template <typename Measure>
     double getrf_getri([[maybe_unused]] const Measure& seconds)
     {
@@ -265,7 +265,7 @@ void measure_large(queue& q,
 {
     const auto queued = [&](const auto& run) { return seconds_per_call(q, run); };
     const auto us = [](double seconds) { return cell("%.1f", 1e6 * seconds); };
-    // Far beyond the caches, where the backend is fast enough for that.
+    // A batch far larger than the caches, if the backend is fast enough.
     const size_t bytes = size_t{ 1 } << (q.where() == backend::cuda  ? 28
                                          : q.where() == backend::cpu ? 25
                                                                      : 19);
@@ -275,7 +275,7 @@ void measure_large(queue& q,
         candidates<T> c(q, order, batch);
         const double bound = 2.0 * sizeof(T) * order * order * batch / bandwidth;
         const double matinv = c.matinv(queued);
-        const double getrf_getri = c.getrf_getri(queued) - bound; // less the copy
+        const double getrf_getri = c.getrf_getri(queued) - bound; // without the copy
         for (const auto pivot : ways) {
             const double ours = c.ours(pivot, inverse_algorithm::fastest, queued);
             print_cells({ name_of_type(T()),

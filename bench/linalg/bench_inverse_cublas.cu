@@ -13,7 +13,7 @@ void check(cublasStatus_t code, const char* call)
     }
 }
 
-// cuBLAS's names of a type and of its three functions.
+// The names that cuBLAS has for a type and for three of its functions.
 template <typename T>
 struct names;
 #define CUDAPHY_NAMES(T, Element, Letter)                             \

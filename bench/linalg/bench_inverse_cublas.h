@@ -16,7 +16,7 @@ class cublas_inverse
 public:
     static constexpr int matinv_max_order = 32;
 
-    //! The views must outlive the object; `scratch` is as large as `a`.
+    //! The views must outlive the object. `scratch` is as large as `a`.
     cublas_inverse(queue& q, int order, view<T> a, view<T> x, view<T> scratch);
     ~cublas_inverse();
 

@@ -21,7 +21,7 @@ private:
     cudaEvent_t d_event = nullptr;
 };
 
-//! Seconds between events before and after what `run` submits.
+//! Seconds between events before and after the work that `run` submits.
 template <typename Run>
 double seconds_between_events(queue& q, const Run& run)
 {
@@ -53,7 +53,7 @@ double seconds_of_one_launch(queue& q, const std::function<void()>& run)
 double seconds_within_graph(queue& q, const std::function<void()>& run)
 {
     constexpr int calls = 200;
-    run(); // loads the code, which a capture may not
+    run(); // loads the code, which a captured call may not do
     q.synchronize();
     cuda_check(cudaStreamBeginCapture(stream_of(q), cudaStreamCaptureModeThreadLocal),
                "cudaStreamBeginCapture");

@@ -23,8 +23,8 @@ void measure(queue& q, int order, size_t batch, double bandwidth)
     std::mt19937 engine(1);
     std::normal_distribution<float> normal;
     std::vector<float> host(batch * elements);
-    // A few thousand different matrices, over and over: drawing takes longer than all
-    // the rest.
+    // A few thousand different matrices, repeated, because random numbers take longer
+    // than everything else.
     const size_t drawn = std::min(host.size(), (size_t{ 1 } << 20) / elements * elements);
     for (size_t e = 0; e < host.size(); ++e) {
         const bool diagonal = e % elements % (order + 1) == 0;
@@ -88,7 +88,7 @@ void measure(queue& q, int order, size_t batch, double bandwidth)
 }
 
 #ifdef CUDAPHY_HAVE_CUDA
-//! Source 3's algorithm beside its comparator where neither waits for memory.
+//! Source 3's algorithm and the columns that it is compared with, without device memory.
 void measure_in_shared_memory(queue& q)
 {
     std::printf("in shared memory alone, %s\n%5s %17s %14s %14s\n",
@@ -139,8 +139,8 @@ int main(int argc, char** argv)
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf(
             "%s: a copy moves %.1f GB/s\n", name_of(where).c_str(), 1e-9 * bandwidth);
-        // On the CPU also what one core's second-level cache holds, then far beyond the
-        // caches.
+        // On the CPU first a batch that fits into a core's second-level cache, then one
+        // far larger than the caches.
         const size_t large = size_t{ 1 } << (where == backend::cuda ? 26 : 23);
         for (const int order : { 8, 16, 32 }) {
             if (where == backend::cpu) {

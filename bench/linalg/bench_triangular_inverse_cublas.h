@@ -6,8 +6,8 @@
 namespace gr::cudaphy::benchmarks {
 
 //! The peer of the triangular inverse in cuBLAS: strsmBatched with as many right-hand
-//! sides as unknowns. It is column-major: a row-major lower triangle is an upper one
-//! there.
+//! sides as unknowns. It is column-major, so that a row-major lower triangle is an
+//! upper one there.
 class cublas_triangular_inverse
 {
 public:
@@ -15,7 +15,8 @@ public:
     cublas_triangular_inverse(queue& q, int order, view<float> a, view<float> x);
     ~cublas_triangular_inverse();
 
-    //! x <- a^-1 x, in place: unit matrices in x, which nobody counts, become inverses.
+    //! x <- a^-1 x, in place. Unit matrices in x become inverses; writing them is not
+    //! measured.
     void solve();
 
 private:

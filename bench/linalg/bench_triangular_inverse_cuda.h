@@ -6,10 +6,11 @@
 
 namespace gr::cudaphy::benchmarks {
 
-//! Seconds that triangles of float take that lie in shared memory and stay there.
+//! Seconds to invert triangles of float that stay in shared memory.
 struct in_shared_memory {
-    double warp_alone; //!< one warp's turn at its 32 / order matrices, the GPU else empty
-    double matrix;     //!< a matrix, all multiprocessors as full as can be
+    double warp_alone; //!< one warp inverts its 32 / order matrices on an otherwise empty
+                       //!< GPU
+    double matrix;     //!< a matrix, with all multiprocessors full
 };
 
 //! \param order 8, 16 or 32

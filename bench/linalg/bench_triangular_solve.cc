@@ -16,7 +16,8 @@ std::vector<float> drawn(size_t count, float deviation, int order, float diagona
     std::mt19937 engine(1);
     std::normal_distribution<float> normal(0, deviation);
     std::vector<float> host(count);
-    // A few million numbers, over and over: drawing takes longer than all the rest.
+    // A few million numbers, repeated, because random numbers take longer than everything
+    // else.
     const size_t square = size_t(order) * order;
     const size_t period = (size_t{ 1 } << 21) / square * square + square;
     for (size_t e = 0; e < count; ++e) {
