@@ -16,6 +16,7 @@ from .fdtd_channel import fdtd_channel, fdtd_scene  # noqa: F401
 from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401
 from .symmetric import symmetric_inverse, update_inverse  # noqa: F401
 from .bch import bch_decode, bch_encode  # noqa: F401
+from .dvb import bb_deframer  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .error_rates.simulation import code_from_text, error_rate_point  # noqa: F401
 from .error_rates.simulation import (

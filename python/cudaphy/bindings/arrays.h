@@ -73,6 +73,7 @@ private:
 
 void bind_backends(py::module& m);
 void bind_bch(py::module& m);
+void bind_dvb(py::module& m);
 void bind_fdtd(py::module& m);
 void bind_fdtd_block(py::module& m);
 void bind_linalg(py::module& m);

@@ -11,6 +11,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     py::module::import("gnuradio.fec"); // and of the coders for FEC blocks
     bind_backends(m);
     bind_bch(m);
+    bind_dvb(m);
     bind_fdtd(m);
     bind_linalg(m);
     bind_symmetric(m);
