@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
 #include <gnuradio/cudaphy/kernels/bb_deframer.h>
+#include <gnuradio/cudaphy/kernels/dvb_mode.h>
 
 namespace gr::cudaphy::bindings {
 namespace {
@@ -71,10 +72,59 @@ py::object header_of(const bb_deframer& deframer)
     return all;
 }
 
+py::object mode_of(int pls)
+{
+    const auto mode = kernels::dvb_mode::of(pls);
+    return mode ? py::cast(*mode) : py::none();
+}
+
+numpy_array<std::complex<float>> header_symbols(int pls)
+{
+    const auto symbols = kernels::pl_header(pls);
+    return numpy_array<std::complex<float>>(symbols.size(), symbols.data());
+}
+
+py::tuple decided(const numpy_array<std::complex<float>>& symbols)
+{
+    if (symbols.size() != 64) {
+        throw std::invalid_argument("a PLS code has 64 symbols");
+    }
+    const auto found = kernels::decide_pls(symbols.data());
+    return py::make_tuple(found.pls, found.correlation, found.second);
+}
+
+void bind_modes(py::module& m)
+{
+    using kernels::dvb_mode;
+    py::class_<dvb_mode>(
+        m,
+        "dvb_mode",
+        R"(What a physical layer header of DVB-S2 or S2X says of its frame.
+
+dvb_mode.of(pls): by the PLS code, 0 to 255 (its lowest bit says pilots); None for codes that are
+reserved, and for VL-SNR frames. (ETSI EN 302 307-1, 5.5.2; EN 302 307-2, table 17a.))")
+        .def_static("of", &mode_of, py::arg("pls"))
+        .def_readonly("pls", &dvb_mode::pls, "The PLS code.")
+        .def_readonly("dummy", &dvb_mode::dummy, "A frame without content.")
+        .def_readonly("modulation", &dvb_mode::modulation, "Such as \"8PSK\".")
+        .def_readonly("frame", &dvb_mode::frame, "\"normal\" or \"short\".")
+        .def_readonly("rate", &dvb_mode::rate, "Of the LDPC code.")
+        .def_readonly("extended", &dvb_mode::extended, "The LDPC code is one of S2X.")
+        .def_readonly("pilots", &dvb_mode::pilots, "There are pilots.")
+        .def_readonly("bits_a_symbol", &dvb_mode::bits_a_symbol, "1 to 8.")
+        .def_readonly("rings", &dvb_mode::rings, "Of APSK, from the inside.")
+        .def_property_readonly("symbols", &dvb_mode::symbols, "Symbols that carry bits.")
+        .def_property_readonly("length", &dvb_mode::length, "Symbols of the frame.")
+        .def("__repr__", &dvb_mode::name);
+    m.def("_pl_header", &header_symbols);
+    m.def("_decide_pls", &decided);
+}
+
 } // namespace
 
 void bind_dvb(py::module& m)
 {
+    bind_modes(m);
     py::class_<bb_deframer>(m, "_bb_deframer")
         .def(py::init([](int isi, bool gse) {
             return bb_deframer::make({ isi, gse });

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/dvb/mode_table.h"
+#include <algorithm>
+#include <cmath>
+#include <gnuradio/cudaphy/kernels/dvb_mode.h>
+#include <iterator>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int slot = 90, pilot_block = 36, slots_a_pilot_block = 16, dummy_slots = 36;
+constexpr int first_extended = 128;
+
+//! The rows of the code for bits 1 to 6 of the PLS code. (EN 302 307-1, figure 13b)
+constexpr uint32_t generator[] = { 0x55555555, 0x33333333, 0x0f0f0f0f,
+                                   0x00ff00ff, 0x0000ffff, 0xffffffff };
+//! The row for bit 0, of S2X. (EN 302 307-2, section 5.5.2.4)
+constexpr uint32_t extended_row = 0x90ac2ddd;
+//! (EN 302 307-1, section 5.5.2.4)
+constexpr uint64_t scrambler = 0x719d83c953422dfa;
+constexpr uint32_t start_of_frame = 0x18d2e82; // 26 bits
+
+//! The 32 bits of the code without the pairs.
+uint32_t code_of(int pls)
+{
+    uint32_t word = pls >= first_extended ? extended_row : 0;
+    for (int i = 0; i < 6; ++i) {
+        word ^= pls >> (6 - i) & 1 ? generator[i] : 0;
+    }
+    return word;
+}
+
+//! Symbol i of pi/2-BPSK for a bit 0, from i = 0.
+std::complex<float> turned(int i)
+{
+    const float part = std::sqrt(0.5f);
+    return i % 2 == 0 ? std::complex<float>(part, part)
+                      : std::complex<float>(-part, part);
+}
+
+//! Hadamard's transform of 32 values, in place.
+void transform(float* values)
+{
+    for (int half = 1; half < 32; half *= 2) {
+        for (int first = 0; first < 32; first += 2 * half) {
+            for (int i = first; i < first + half; ++i) {
+                const float a = values[i], b = values[i + half];
+                values[i] = a + b;
+                values[i + half] = a - b;
+            }
+        }
+    }
+}
+
+} // namespace
+
+int dvb_mode::symbols() const
+{
+    const int bits = frame == "normal" ? 64800 : 16200;
+    return dummy ? dummy_slots * slot : (bits + bits_a_symbol - 1) / bits_a_symbol;
+}
+
+int dvb_mode::pilot_blocks() const
+{
+    const int slots = (symbols() + slot - 1) / slot;
+    return pilots ? (slots - 1) / slots_a_pilot_block : 0;
+}
+
+int dvb_mode::length() const
+{
+    const int slots = (symbols() + slot - 1) / slot;
+    return pl_header_symbols + slots * slot + pilot_blocks() * pilot_block;
+}
+
+std::string dvb_mode::name() const
+{
+    return dummy ? "dummy"
+                 : modulation + " " + rate + " " + frame + (pilots ? ", pilots" : "");
+}
+
+std::optional<dvb_mode> dvb_mode::of(int pls)
+{
+    dvb_mode mode;
+    mode.pls = pls;
+    mode.pilots = pls & 1;
+    const bool extended = pls >= first_extended;
+    const int number = extended ? pls & ~1 : pls >> 2;
+    if (number == 0 && pls >= 0) {
+        mode.dummy = true;
+        mode.pilots = false;
+        mode.modulation = "QPSK";
+        mode.frame = "short";
+        return mode;
+    }
+    const auto* const first = extended ? std::begin(s2x_modes) : std::begin(s2_modes);
+    const auto* const last = extended ? std::end(s2x_modes) : std::end(s2_modes);
+    const auto* const row = std::find_if(
+        first, last, [&](const mode_row& one) { return one.number == number; });
+    if (row == last) {
+        return std::nullopt;
+    }
+    const bool is_short = extended ? number >= first_short_mode : pls >> 1 & 1;
+    mode.frame = is_short ? "short" : "normal";
+    mode.extended = row->rate[0] == '.';
+    mode.rate = row->rate + (mode.extended ? 1 : 0);
+    if (is_short && mode.rate == "9/10") {
+        return std::nullopt;
+    }
+    mode.modulation = row->modulation;
+    mode.bits_a_symbol = row->bits;
+    std::copy_if(std::begin(row->rings),
+                 std::end(row->rings),
+                 std::back_inserter(mode.rings),
+                 [](int ring) { return ring > 0; });
+    return mode;
+}
+
+std::array<std::complex<float>, pl_header_symbols> pl_header(int pls)
+{
+    std::array<std::complex<float>, pl_header_symbols> out;
+    for (int i = 0; i < pl_start_symbols; ++i) {
+        const bool bit = start_of_frame >> (pl_start_symbols - 1 - i) & 1;
+        out[i] = bit ? -turned(i) : turned(i);
+    }
+    const uint32_t code = code_of(pls);
+    // S2X turns the code's symbols by a quarter.
+    const std::complex<float> turn(pls >= first_extended ? 0 : 1,
+                                   pls >= first_extended ? 1 : 0);
+    for (int i = 0; i < 64; ++i) {
+        const bool bit =
+            (code >> (31 - i / 2) ^ (i % 2 ? pls : 0) ^ scrambler >> (63 - i)) & 1;
+        const auto symbol = turned(pl_start_symbols + i) * turn;
+        out[pl_start_symbols + i] = bit ? -symbol : symbol;
+    }
+    return out;
+}
+
+pls_decision decide_pls(const std::complex<float>* symbols)
+{
+    pls_decision best{ 0, -2, -2 };
+    for (const bool extended : { false, true }) {
+        for (const int pilots : { 0, 1 }) {
+            float sums[32];
+            for (int i = 0; i < 32; ++i) {
+                float pair[2];
+                for (int j = 0; j < 2; ++j) {
+                    const int at = 2 * i + j;
+                    const auto straight =
+                        symbols[at] * std::conj(turned(pl_start_symbols + at));
+                    const float value = extended ? straight.imag() : straight.real();
+                    const bool flip = (scrambler >> (63 - at) ^ (j ? pilots : 0) ^
+                                       (extended ? extended_row >> (31 - i) : 0)) &
+                                      1;
+                    pair[j] = flip ? -value : value;
+                }
+                sums[i] = pair[0] + pair[1];
+            }
+            transform(sums);
+            // Value u of the transform has the signs of the rows for the bits of u: bit j
+            // of an index i from the left is bit 4 - j ... of row j.
+            for (int u = 0; u < 32; ++u) {
+                for (const int sign : { 0, 1 }) {
+                    const float correlation = (sign ? -sums[u] : sums[u]) / 64;
+                    int pls = extended ? first_extended : 0;
+                    for (int row = 0; row < 5; ++row) {
+                        pls |= (u >> row & 1) << (6 - row);
+                    }
+                    pls |= sign << 1 | pilots;
+                    if (correlation > best.correlation) {
+                        best.second = best.correlation;
+                        best.correlation = correlation;
+                        best.pls = pls;
+                    } else {
+                        best.second = std::max(best.second, correlation);
+                    }
+                }
+            }
+        }
+    }
+    return best;
+}
+
+} // namespace gr::cudaphy::kernels
