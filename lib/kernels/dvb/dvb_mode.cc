@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/mode_table.h"
+#include "kernels/dvb/pl_code.h"
 #include <algorithm>
-#include <cmath>
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
 #include <iterator>
 
@@ -9,16 +9,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int slot = 90, pilot_block = 36, slots_a_pilot_block = 16, dummy_slots = 36;
-constexpr int first_extended = 128;
-
-//! The rows of the code for bits 1 to 6 of the PLS code. (EN 302 307-1, figure 13b)
-constexpr uint32_t generator[] = { 0x55555555, 0x33333333, 0x0f0f0f0f,
-                                   0x00ff00ff, 0x0000ffff, 0xffffffff };
-//! The row for bit 0, of S2X. (EN 302 307-2, section 5.5.2.4)
-constexpr uint32_t extended_row = 0x90ac2ddd;
-//! (EN 302 307-1, section 5.5.2.4)
-constexpr uint64_t scrambler = 0x719d83c953422dfa;
-constexpr uint32_t start_of_frame = 0x18d2e82; // 26 bits
+using namespace pl_code;
 
 //! The 32 bits of the code without the pairs.
 uint32_t code_of(int pls)
@@ -28,28 +19,6 @@ uint32_t code_of(int pls)
         word ^= pls >> (6 - i) & 1 ? generator[i] : 0;
     }
     return word;
-}
-
-//! Symbol i of pi/2-BPSK for a bit 0, from i = 0.
-std::complex<float> turned(int i)
-{
-    const float part = std::sqrt(0.5f);
-    return i % 2 == 0 ? std::complex<float>(part, part)
-                      : std::complex<float>(-part, part);
-}
-
-//! Hadamard's transform of 32 values, in place.
-void transform(float* values)
-{
-    for (int half = 1; half < 32; half *= 2) {
-        for (int first = 0; first < 32; first += 2 * half) {
-            for (int i = first; i < first + half; ++i) {
-                const float a = values[i], b = values[i + half];
-                values[i] = a + b;
-                values[i + half] = a - b;
-            }
-        }
-    }
 }
 
 } // namespace
@@ -156,20 +125,13 @@ pls_decision decide_pls(const std::complex<float>* symbols)
                 sums[i] = pair[0] + pair[1];
             }
             transform(sums);
-            // Value u of the transform has the signs of the rows for the bits of u: bit j
-            // of an index i from the left is bit 4 - j ... of row j.
             for (int u = 0; u < 32; ++u) {
-                for (const int sign : { 0, 1 }) {
-                    const float correlation = (sign ? -sums[u] : sums[u]) / 64;
-                    int pls = extended ? first_extended : 0;
-                    for (int row = 0; row < 5; ++row) {
-                        pls |= (u >> row & 1) << (6 - row);
-                    }
-                    pls |= sign << 1 | pilots;
+                for (const bool negative : { false, true }) {
+                    const float correlation = (negative ? -sums[u] : sums[u]) / 64;
                     if (correlation > best.correlation) {
                         best.second = best.correlation;
                         best.correlation = correlation;
-                        best.pls = pls;
+                        best.pls = code_of_value(u, negative, extended, pilots);
                     } else {
                         best.second = std::max(best.second, correlation);
                     }
