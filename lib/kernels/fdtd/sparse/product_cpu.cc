@@ -1,62 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Rows are lanes where the format puts them side by side: a chunk's rows, the rows of one
-// pattern, the rows of a diagonal, and short rows of as many entries, whose order is
-// turned in registers. Other compressed rows, blocks and columns go one by one.
-// Every sum is one chain of fused multiply-adds, columns ascending, in any of them.
 #include "kernels/fdtd/sparse/product_cpu.h"
-#include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
-#include <algorithm>
-#include <cmath>
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/fdtd/sparse/product_cpu.cc"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
-namespace gr::cudaphy::kernels::HWY_NAMESPACE {
-namespace {
-
-#include "kernels/fdtd/sparse/compressed_rows-inl.h"
-#include "kernels/fdtd/sparse/lanes-inl.h"
-#include "kernels/fdtd/sparse/rows-inl.h"
-
-} // namespace
-
-#define CUDAPHY_MULTIPLY(name, T)                                             \
-    void name(const sparse_job<T>& job, const sparse_piece& piece)            \
-    {                                                                         \
-        std::visit([&](const auto& layout) { multiply(layout, job, piece); }, \
-                   job.layout);                                               \
-    }
-CUDAPHY_MULTIPLY(multiply_float, float)
-CUDAPHY_MULTIPLY(multiply_double, double)
-CUDAPHY_MULTIPLY(multiply_complex, complex64)
-#undef CUDAPHY_MULTIPLY
-
-} // namespace gr::cudaphy::kernels::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace gr::cudaphy::kernels {
 namespace {
-
-HWY_EXPORT(multiply_float);
-HWY_EXPORT(multiply_double);
-HWY_EXPORT(multiply_complex);
-
-template <typename T>
-void multiply(const sparse_job<T>& job, const sparse_piece& piece)
-{
-    if constexpr (std::is_same_v<T, float>) {
-        HWY_DYNAMIC_DISPATCH(multiply_float)(job, piece);
-    } else if constexpr (std::is_same_v<T, double>) {
-        HWY_DYNAMIC_DISPATCH(multiply_double)(job, piece);
-    } else {
-        HWY_DYNAMIC_DISPATCH(multiply_complex)(job, piece);
-    }
-}
 
 template <typename T>
 class sparse_product_cpu : public sparse_product<T>
@@ -94,7 +41,7 @@ public:
                                          d_rows,
                                          d_columns,
                                          d_accumulate };
-                multiply(job, d_pieces[first % d_pieces.size()]);
+                multiply_sparse_piece(job, d_pieces[first % d_pieces.size()]);
             }
         });
     }
@@ -126,4 +73,3 @@ CUDAPHY_INSTANTIATE(complex64)
 #undef CUDAPHY_INSTANTIATE
 
 } // namespace gr::cudaphy::kernels
-#endif

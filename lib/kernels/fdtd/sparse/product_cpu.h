@@ -26,6 +26,16 @@ struct sparse_job {
     bool accumulate;
 };
 
+//! The rows of one piece.
+template <typename T>
+void multiply_sparse_piece(const sparse_job<T>& job, const sparse_piece& piece);
+template <>
+void multiply_sparse_piece(const sparse_job<float>& job, const sparse_piece& piece);
+template <>
+void multiply_sparse_piece(const sparse_job<double>& job, const sparse_piece& piece);
+template <>
+void multiply_sparse_piece(const sparse_job<complex64>& job, const sparse_piece& piece);
+
 // A unit is a tile of compressed rows; all of compressed columns, whose sums meet in any
 // row; a block row.
 template <typename T>

@@ -1,50 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/mimo/demapper/cpu.h"
+#include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
-#include "kernels/mimo/demapper/makers.h"
-#include "kernels/mimo/demapper/tables.h"
 #include <algorithm>
-#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/mimo/demapper/cpu.cc"
-#include "kernels/common/highway_targets.h"
 #include <hwy/foreach_target.h>
-
 #include <hwy/highway.h>
-
-#ifndef CUDAPHY_SOFT_DEMAPPER_CPU_ONCE
-#define CUDAPHY_SOFT_DEMAPPER_CPU_ONCE
-namespace gr::cudaphy::kernels {
-namespace {
-
-//! What the vector functions need to know of one run.
-struct demapping {
-    int bits;
-    bool max_log;
-    float sign;
-    const square_table* square; //!< null where the points are no product of two axes
-    const octant_table* octant; //!< null where they are no 8PSK with a Gray code
-    const plane_table<256>* plane;
-    const float* x; //!< I and Q in turns
-    const float* noise;
-    bool noise_for_each;
-    float* llr;
-};
-
-} // namespace
-} // namespace gr::cudaphy::kernels
-
-#ifdef __clang__
-#define LANE_UNROLL _Pragma("unroll 16")
-#define LANE_ROLLED _Pragma("nounroll")
-#else
-#define LANE_UNROLL _Pragma("GCC unroll 16")
-#define LANE_ROLLED _Pragma("GCC unroll 1")
-#endif
-#define LANE_FUNCTION HWY_INLINE
-#define LANE_LAMBDA HWY_ATTR
-#define LANE_RARE_FUNCTION HWY_NOINLINE
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
@@ -53,258 +16,22 @@ namespace HWY_NAMESPACE {
 
 using namespace hwy::HWY_NAMESPACE;
 
-//! A polynomial with the last coefficient first.
-template <typename D, typename V>
-HWY_INLINE V polynomial(D, V, V sum)
-{
-    return sum;
-}
-
-template <typename D, typename V, typename... Rest>
-HWY_INLINE V polynomial(D d, V x, V sum, float next, Rest... rest)
-{
-    return polynomial(d, x, MulAdd(sum, x, Set(d, next)), rest...);
-}
-
-constexpr int least_shared_bits = 4;
-constexpr bool lone_levels_pay = true;
-constexpr int most_exponent = 62;
-
-// Least-maximum fits of 2^-f with f in 0 to 1 and of log2(1 + e) / e with e in 0 to 1,
-// each off by less than 1.7e-7 with its roundings.
-template <typename D, typename V>
-HWY_INLINE V Power(D d, V x)
-{
-    const Rebind<int32_t, D> d_int;
-    // 2^-125 is not yet subnormal, whatever the rounding; that would cost much time.
-    x = Max(x, Set(d, -125.0f));
-    const auto whole = ConvertTo(d_int, Set(d, most_exponent) - x);
-    const V fraction = (Set(d, most_exponent) - ConvertTo(d, whole)) - x;
-    const V power = BitCast(d, ShiftLeft<23>(Set(d_int, 127 + most_exponent) - whole));
-    return power * polynomial(d,
-                              fraction,
-                              Set(d, -0.000948230620f),
-                              0.00921256747f,
-                              -0.0553010851f,
-                              0.240180016f,
-                              -0.693143249f,
-                              0.999999940f);
-}
-
-template <typename D, typename V>
-HWY_INLINE V LogarithmOfOneAnd(D d, V e)
-{
-    return e * polynomial(d,
-                          e,
-                          Set(d, -0.00930917170f),
-                          0.0520589612f,
-                          -0.137521163f,
-                          0.241864488f,
-                          -0.347300887f,
-                          0.478683621f,
-                          -0.721165776f,
-                          1.44268990f);
-}
-
-template <typename D, typename V>
-HWY_INLINE V Logarithm(D d, V x)
-{
-    const Rebind<int32_t, D> d_int;
-    const auto bits = BitCast(d_int, x);
-    const auto one = Set(d_int, 127 << 23);
-    const V whole = ConvertTo(d, ShiftRight<23>(bits) - Set(d_int, 127));
-    const V e = BitCast(d, Or(And(bits, Set(d_int, (1 << 23) - 1)), one)) - Set(d, 1.0f);
-    return whole + LogarithmOfOneAnd(d, e);
-}
-
-template <typename M, typename V, typename Other>
-HWY_INLINE V WhereNot(M yes, V a, const Other& other)
-{
-    const DFromV<V> d;
-    return HWY_LIKELY(AllTrue(d, yes)) ? a : IfThenElse(yes, a, other());
-}
-
-template <typename D, typename V>
-HWY_INLINE V Reciprocal(D d, V x)
-{
-    return Set(d, 1.0f) / x;
-}
-
-template <typename D, typename V>
-HWY_INLINE V NotTiny(D d, V x)
-{
-    return Max(x, Set(d, 0x1p-30f));
-}
-
-#include "kernels/mimo/demapper/lanes-inl.h"
-static_assert(raised == most_exponent);
-
-//! Writes one vector of each bit so that a symbol's bits stand side by side.
-template <int Bits, typename D>
-HWY_INLINE void store_by_symbol(D d, const float* by_bit, float* llr)
-{
-    const size_t lanes = Lanes(d);
-    const auto bit = [&](int b) HWY_ATTR { return Load(d, by_bit + b * lanes); };
-    if constexpr (Bits == 1) {
-        StoreU(bit(0), d, llr);
-    } else if constexpr (Bits == 2) {
-        StoreInterleaved2(bit(0), bit(1), d, llr);
-    } else if constexpr (Bits == 3) {
-        StoreInterleaved3(bit(0), bit(1), bit(2), d, llr);
-    } else if constexpr (Bits == 4) {
-        StoreInterleaved4(bit(0), bit(1), bit(2), bit(3), d, llr);
-#if HWY_TARGET != HWY_SCALAR
-    } else if constexpr (Bits == 6 || Bits == 8) {
-        // In pairs, each of which then moves as one double.
-        const Repartition<double, D> d_pair;
-        const size_t pairs = Lanes(d_pair);
-        HWY_ALIGN float paired[Bits * MaxLanes(D())];
-        for (int b = 0; b < Bits; b += 2) {
-            StoreInterleaved2(bit(b), bit(b + 1), d, paired + b * lanes);
-        }
-        for (size_t half = 0; half < 2; ++half) {
-            const auto pair = [&](int b) HWY_ATTR {
-                const float* from = paired + b * lanes + half * lanes;
-                return BitCast(d_pair, Load(d, from));
-            };
-            double* const to = reinterpret_cast<double*>(llr + half * pairs * Bits);
-            if constexpr (Bits == 6) {
-                StoreInterleaved3(pair(0), pair(2), pair(4), d_pair, to);
-            } else {
-                StoreInterleaved4(pair(0), pair(2), pair(4), pair(6), d_pair, to);
-            }
-        }
-#endif
-    } else {
-        for (size_t lane = 0; lane < lanes; ++lane) {
-            for (int b = 0; b < Bits; ++b) {
-                llr[lane * Bits + b] = by_bit[b * lanes + lane];
-            }
-        }
-    }
-}
-
-template <bool MaxLog, int Bits, typename Table>
-void demap_range(const demapping& job, const Table& table, size_t first, size_t last)
-{
-    const ScalableTag<float> d;
-    using V = Vec<decltype(d)>;
-    constexpr size_t most_lanes = MaxLanes(d);
-    const size_t lanes = Lanes(d);
-    HWY_ALIGN float by_bit[Bits * most_lanes];
-
-    const auto one_vector = [&](const float* x, const float* noise, float* llr) HWY_ATTR {
-        V re;
-        V im;
-        LoadInterleaved2(d, x, re, im);
-        const V n = job.noise_for_each ? LoadU(d, noise) : Set(d, *noise);
-        V of_bit[Bits];
-        demap<MaxLog, Bits>(d, table, re, im, n, job.sign, Set(d, largest_llr), of_bit);
-        for (int bit = 0; bit < Bits; ++bit) {
-            int place = bit;
-            if constexpr (std::is_base_of_v<square_table, Table>) {
-                place = table.place[bit];
-            }
-            Store(of_bit[bit], d, by_bit + place * lanes);
-        }
-        store_by_symbol<Bits>(d, by_bit, llr);
-    };
-
-    const auto noise_of = [&](size_t i) {
-        return job.noise + (job.noise_for_each ? i : 0);
-    };
-    size_t i = first;
-    for (; i + lanes <= last; i += lanes) {
-        one_vector(job.x + 2 * i, noise_of(i), job.llr + i * Bits);
-    }
-    if (i < last) {
-        // The rest through copies, of which the lanes behind the end stay unused.
-        float x[2 * most_lanes] = {};
-        float noise[most_lanes] = {};
-        float llr[Bits * most_lanes];
-        std::copy_n(job.x + 2 * i, 2 * (last - i), x);
-        std::copy_n(noise_of(i), job.noise_for_each ? last - i : 1, noise);
-        one_vector(x, noise, llr);
-        std::copy_n(llr, (last - i) * Bits, job.llr + i * Bits);
-    }
-}
-
-template <bool MaxLog, typename Table>
-void demap_square(const demapping& job, const Table& table, size_t first, size_t last)
-{
-    switch (job.bits) {
-    case 2:
-        return demap_range<MaxLog, 2>(job, table, first, last);
-    case 4:
-        return demap_range<MaxLog, 4>(job, table, first, last);
-    case 6:
-        return demap_range<MaxLog, 6>(job, table, first, last);
-    case 8:
-        return demap_range<MaxLog, 8>(job, table, first, last);
-    default:
-        return demap_range<MaxLog, 10>(job, table, first, last);
-    }
-}
-
-template <bool MaxLog>
-void demap_range(const demapping& job, size_t first, size_t last)
-{
-    if (job.square && job.square->gray) {
-        return demap_square<MaxLog>(job, gray_table{ *job.square }, first, last);
-    }
-    if (job.square) {
-        return demap_square<MaxLog>(job, *job.square, first, last);
-    }
-    switch (job.bits) {
-    case 1:
-        return demap_range<MaxLog, 1>(job, *job.plane, first, last);
-    case 2:
-        return demap_range<MaxLog, 2>(job, *job.plane, first, last);
-    case 3:
-        if (job.octant) {
-            return demap_range<MaxLog, 3>(job, *job.octant, first, last);
-        }
-        return demap_range<MaxLog, 3>(job, *job.plane, first, last);
-    case 4:
-        return demap_range<MaxLog, 4>(job, *job.plane, first, last);
-    case 5:
-        return demap_range<MaxLog, 5>(job, *job.plane, first, last);
-    case 6:
-        return demap_range<MaxLog, 6>(job, *job.plane, first, last);
-    case 7:
-        return demap_range<MaxLog, 7>(job, *job.plane, first, last);
-    default:
-        return demap_range<MaxLog, 8>(job, *job.plane, first, last);
-    }
-}
-
 //! LLRs as int8, rounded as quantized() does.
 void quantize_llrs(const float* llr, size_t count, float steps, int8_t* to)
 {
     const ScalableTag<float> d;
-    const Rebind<int32_t, decltype(d)> d_int;
     const Rebind<int8_t, decltype(d)> d_byte;
     const auto value = [&](const float* from) HWY_ATTR {
         const auto scaled = LoadU(d, from) * Set(d, steps);
         const auto bound = Set(d, 127.0f);
         return DemoteTo(d_byte, NearestInt(Max(Min(scaled, bound), Neg(bound))));
     };
-    static_cast<void>(d_int);
     size_t i = 0;
     for (; i + Lanes(d) <= count; i += Lanes(d)) {
         StoreU(value(llr + i), d_byte, to + i);
     }
     for (; i < count; ++i) {
         to[i] = quantized(llr[i], steps);
-    }
-}
-
-void demap_symbols(const demapping& job, size_t first, size_t last)
-{
-    if (job.max_log) {
-        demap_range<true>(job, first, last);
-    } else {
-        demap_range<false>(job, first, last);
     }
 }
 
@@ -317,18 +44,19 @@ HWY_AFTER_NAMESPACE();
 namespace gr::cudaphy::kernels {
 namespace {
 
-HWY_EXPORT(demap_symbols);
 HWY_EXPORT(quantize_llrs);
 
 class soft_demapper_cpu : public soft_demapper
 {
 public:
     explicit soft_demapper_cpu(const parameters& p)
-        : d_bits(p.points.bits), d_max_log(p.max_log),
-          d_sign(p.llr_positive ? -1.0f : 1.0f),
+        : d_bits(p.points.bits), d_sign(p.llr_positive ? -1.0f : 1.0f),
           d_square(make_square_table(p.points, d_sign)),
           d_octant(make_octant_table(p.points, d_sign)),
           d_plane(d_square ? plane_table<256>{} : make_plane_table(p.points)),
+          d_demap(p.max_log  ? demap_max_log
+                  : d_square ? demap_exact_axes
+                             : demap_exact_plane),
           d_steps(p.llr_steps)
     {
     }
@@ -341,9 +69,8 @@ public:
         check_soft_demapper_sizes(d_bits, x, noise, llr.size());
         auto job = job_of(x, noise);
         job.llr = llr.data();
-        const auto demap_part = HWY_DYNAMIC_DISPATCH(demap_symbols);
         for_each_part(x.size(), symbols_a_part, [&](size_t first, size_t last) {
-            demap_part(job, first, last);
+            d_demap(job, first, last);
         });
     }
 
@@ -371,7 +98,6 @@ private:
     demapping job_of(view<const complex64> x, view<const float> noise) const
     {
         return { d_bits,
-                 d_max_log,
                  d_sign,
                  d_square ? &*d_square : nullptr,
                  d_octant ? &*d_octant : nullptr,
@@ -391,7 +117,6 @@ private:
     {
         check_soft_demapper_sizes(d_bits, x, noise, llr.size());
         constexpr size_t block = 256;
-        const auto demap_part = HWY_DYNAMIC_DISPATCH(demap_symbols);
         for_each_part(x.size(), symbols_a_part, [&](size_t first, size_t last) {
             float values[block * 10];
             for (; first < last; first += block) {
@@ -401,7 +126,7 @@ private:
                            noise.size() == x.size() ? noise.part(first, count) : noise);
                 job.noise_for_each = noise.size() == x.size();
                 job.llr = values;
-                demap_part(job, 0, count);
+                d_demap(job, 0, count);
                 convert(values, count * d_bits, llr.data() + first * d_bits);
             }
         });
@@ -411,11 +136,11 @@ private:
     static constexpr size_t symbols_a_part = 8192;
 
     const int d_bits;
-    const bool d_max_log;
     const float d_sign;
     const std::optional<square_table> d_square;
     const std::optional<octant_table> d_octant;
     const plane_table<256> d_plane;
+    void (*const d_demap)(const demapping&, size_t, size_t);
     const float d_steps;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
 // LLRs where symbols and LLRs lie at addresses that 16 divides; included by
-// soft_demapper_cuda.cu.
+// kernels.cuh.
 
 // 8 + 4 bytes in and 4 a bit out, 44 for 256-QAM. At 4.2 TB/s a quarter of a
 // multiprocessor has 330 cycles for a warp's symbols, in which it can issue 330
@@ -84,7 +84,7 @@ constexpr int run_threads = 128;
 //! x, noise and llr at addresses that 16 divides.
 template <typename Number, bool MaxLog, int Bits, bool Turns, int Runs, typename Table>
 __global__ void __launch_bounds__(run_threads)
-    demapper_of_runs(const __grid_constant__ Table table, const run_arguments run)
+    demapper_of_runs(const __grid_constant__ Table table, const demapper_cuda_job run)
 {
     using shape = run_shape<Number, Bits>;
     using number = typename Number::type;

@@ -3,22 +3,14 @@
 // rows.
 #pragma once
 
+#include "kernels/mimo/cuda_lane.cuh"
 #include "kernels/mimo/equalizer/cuda_job.cuh"
-#include <cuda_runtime.h>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-#define CUDAPHY_LANE __device__ __forceinline__
-#define CUDAPHY_UNROLL _Pragma("unroll")
-#define CUDAPHY_WHOLE_MATRIX_LANE
-
-using real = float;
 using mask = bool;
 
-CUDAPHY_LANE real constant(float value) { return value; }
-CUDAPHY_LANE real fused(real a, real b, real c) { return __fmaf_rn(a, b, c); }
-CUDAPHY_LANE real fused_less(real a, real b, real c) { return __fmaf_rn(-a, b, c); }
 CUDAPHY_LANE real larger(real a, real b) { return fmaxf(a, b); }
 CUDAPHY_LANE real magnitude(real a) { return fabsf(a); }
 CUDAPHY_LANE real square_root(real a) { return sqrtf(a); }
@@ -34,8 +26,6 @@ CUDAPHY_LANE real unscale(real a)
 #include "kernels/mimo/equalizer/lane-inl.h"
 
 CUDAPHY_LANE complex_lane lane_of(float2 value) { return { value.x, value.y }; }
-
-constexpr unsigned whole_warp = 0xFFFFFFFFu;
 
 using cuda_job = equalizer_cuda_job;
 

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // The weights of one channel matrix, written once for a lane of a vector unit and for a
 // thread of a GPU, so that both give the same bits. Included inside a namespace, and
-// without include guard, by files that define before it:
+// without include guard, after complex_lane-inl.h and what that wants, by files that
+// define before it:
 //
-//   CUDAPHY_LANE            what stands before a function (__device__, HWY_INLINE)
 //   CUDAPHY_UNROLL          what stands before a loop whose arrays should be in registers
-//   real, mask              a float, or a vector of them, and what compares of it give;
-//                           + - * / > are theirs
+//   mask                    the result of comparing two reals; reals have + - * / >
 //   constant(float)         a real
-//   fused(a, b, c)          c + a b, and fused_less(a, b, c): c - a b, rounded once
 //   larger(a, b), magnitude(a), square_root(a), both(mask, mask)
 //   choose(mask, a, b)      a where the mask is true, else b
 //   unscale(a)              the power of two that brings |a| to 1 <= |a| < 2, within
@@ -22,8 +20,6 @@
 // matrix, but forming that matrix would square the condition number: in floats, zero
 // forcing would end at a condition of about 3e3, and MMSE would lose an N0 below 1e-7 of
 // |H|^2.
-
-#include "kernels/mimo/complex_lane-inl.h"
 
 //! The method, as a kernel knows it.
 struct method {
@@ -89,8 +85,6 @@ CUDAPHY_LANE mask is_finite(complex_lane sum)
     const real none = constant(0.0f);
     return fused(sum.im, none, sum.re * none) == none;
 }
-
-#ifdef CUDAPHY_WHOLE_MATRIX_LANE
 
 /*!
  * Numbers of antennas and layers that are known when compiling (Nr, Nt > 0), or not (0).
@@ -353,5 +347,3 @@ CUDAPHY_LANE void find_weights(
 
 #include "kernels/mimo/equalizer/solve-inl.h"
 #include "kernels/mimo/equalizer/whiten-inl.h"
-
-#endif

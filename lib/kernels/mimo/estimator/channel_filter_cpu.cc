@@ -35,16 +35,10 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using tag = hn::CappedTag<float, filter_ways>;
-using real = hn::Vec<tag>;
 constexpr int lanes = hn::MaxLanes(tag());
 constexpr int parts = filter_ways / lanes;
 
-HWY_INLINE real fused(real a, real b, real c) { return hn::MulAdd(a, b, c); }
-HWY_INLINE real fused_less(real a, real b, real c) { return hn::NegMulAdd(a, b, c); }
-
-#define CUDAPHY_LANE HWY_INLINE
-#include "kernels/mimo/complex_lane-inl.h"
-#undef CUDAPHY_LANE
+#include "kernels/mimo/cpu_lane-inl.h"
 
 //! Adds the lanes of a vector by halves.
 template <typename Tag>

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/device_memory.cuh"
+#include "kernels/mimo/cuda_lane.cuh"
 #include "kernels/mimo/estimator/channel_filter.h"
 #include <algorithm>
-#include <cuda_runtime.h>
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-#define CUDAPHY_LANE __device__ __forceinline__
-
-using real = float;
-
-CUDAPHY_LANE real fused(real a, real b, real c) { return __fmaf_rn(a, b, c); }
-CUDAPHY_LANE real fused_less(real a, real b, real c) { return __fmaf_rn(-a, b, c); }
-
-#include "kernels/mimo/complex_lane-inl.h"
 
 constexpr int block_threads = energy_ways;
 constexpr int antennas_at_once = 4;

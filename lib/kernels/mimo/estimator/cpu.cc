@@ -45,25 +45,15 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using tag = hn::ScalableTag<float>;
-using real = hn::Vec<tag>;
 constexpr int lanes = hn::MaxLanes(tag());
 
-HWY_INLINE real constant(float value) { return hn::Set(tag(), value); }
-HWY_INLINE real fused(real a, real b, real c) { return hn::MulAdd(a, b, c); }
-HWY_INLINE real fused_less(real a, real b, real c) { return hn::NegMulAdd(a, b, c); }
+#include "kernels/mimo/cpu_lane-inl.h"
 
 #define CUDAPHY_LANE HWY_INLINE
 #define CUDAPHY_UNROLL
 #include "kernels/mimo/estimator/lane-inl.h"
 #undef CUDAPHY_LANE
 #undef CUDAPHY_UNROLL
-
-HWY_INLINE complex_lane load(const complex64* from)
-{
-    complex_lane value;
-    hn::LoadInterleaved2(tag(), reinterpret_cast<const float*>(from), value.re, value.im);
-    return value;
-}
 
 //! `count` elements, `step` apart; lanes beyond them are 0.
 HWY_INLINE complex_lane load_some(const complex64* from, size_t step, int count)

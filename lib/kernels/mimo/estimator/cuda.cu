@@ -1,24 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/device_memory.cuh"
+#include "kernels/mimo/cuda_lane.cuh"
 #include "kernels/mimo/estimator/makers.h"
 #include <algorithm>
-#include <cuda_runtime.h>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-#define CUDAPHY_LANE __device__ __forceinline__
-#define CUDAPHY_UNROLL _Pragma("unroll")
-
-using real = float;
-
-CUDAPHY_LANE real constant(float value) { return value; }
-CUDAPHY_LANE real fused(real a, real b, real c) { return __fmaf_rn(a, b, c); }
-CUDAPHY_LANE real fused_less(real a, real b, real c) { return __fmaf_rn(-a, b, c); }
-
 #include "kernels/mimo/estimator/lane-inl.h"
 
-constexpr unsigned whole_warp = 0xFFFFFFFFu;
 constexpr int block_threads = segment_ways;
 //! Segments whose sums the workspace holds; a larger batch takes several launches.
 constexpr size_t most_pieces = 65536;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // The estimate of one tone at one receive antenna and its energy, written once for a lane
 // of a vector unit and for a thread of a GPU. Included inside a namespace, and without
-// include guard, by files that define what complex_lane-inl.h wants and
+// include guard, after complex_lane-inl.h by files that define
 //
 //   CUDAPHY_UNROLL   what stands before a loop whose arrays should be in registers
 //   constant(float)  a real
 //
 // Layers may be fewer than the arrays are made for (`Most`), so that the arrays can be
 // registers and the number of layers known only when running.
-
-#include "kernels/mimo/complex_lane-inl.h"
 
 //! The pilots and their pseudo-inverse as channel_estimator_plan::rounded() has them:
 //! real and imaginary parts in turn.
