@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The route `inverse`: the Gram matrices of a batch, their batched inverse, and what both
-// give, in three launches with a workspace that grows to the largest batch seen.
+// The route `inverse`: the Gram matrices of a batch, their inverses by the kernel
+// `inverse`, and what both give. The workspace grows to the largest batch seen.
 #include "kernels/mimo/equalizer/inverse.h"
 #include "kernels/common/dispatch.h"
 #include "kernels/common/parallel.h"
@@ -14,51 +14,35 @@ namespace {
 using real = float;
 CUDAPHY_LANE real fused(real a, real b, real c) { return std::fma(a, b, c); }
 CUDAPHY_LANE real fused_less(real a, real b, real c) { return std::fma(-a, b, c); }
+#include "kernels/mimo/complex_lane-inl.h"
 #include "kernels/mimo/equalizer/inverse-inl.h"
 
-class inverse_steps_cpu : public inverse_steps
+template <typename Row>
+void visit_rows(const inverse_job& job, queue&)
 {
-public:
-    void find_gram(const inverse_job& job, queue&) override
-    {
-        for_each_row(job, [](const inverse_arrays& arrays, size_t matrix) {
-            for (int i = 0; i < arrays.shape.layers; ++i) {
-                find_gram_row(arrays, matrix, i);
+    for_each_part(job.shape.matrices(), 64, [&](size_t first, size_t last) {
+        for (size_t matrix = first; matrix < last; ++matrix) {
+            for (int i = 0; i < job.shape.layers; ++i) {
+                Row()(job, matrix, i);
             }
-        });
-    }
-    void apply(const inverse_job& job, queue&) override
-    {
-        for_each_row(job, [](const inverse_arrays& arrays, size_t matrix) {
-            for (int i = 0; i < arrays.shape.layers; ++i) {
-                apply_inverse_row(arrays, matrix, i);
-            }
-            arrays.status[matrix] = status_of(arrays, matrix);
-        });
-    }
+        }
+    });
+}
 
-private:
-    template <typename Rows>
-    static void for_each_row(const inverse_job& job, const Rows& rows)
-    {
-        const auto arrays = arrays_of(job);
-        for_each_part(job.shape.matrices(), 64, [&](size_t first, size_t last) {
-            for (size_t matrix = first; matrix < last; ++matrix) {
-                rows(arrays, matrix);
-            }
-        });
-    }
-};
+inverse_steps inverse_steps_cpu()
+{
+    return { visit_rows<find_gram_row>, visit_rows<apply_inverse_row> };
+}
 
 class equalizer_by_inverse : public equalizer_backend
 {
 public:
     equalizer_by_inverse(const parameters& p,
                          const resolved_backend& where,
-                         std::unique_ptr<inverse_steps> steps)
+                         const inverse_steps& steps)
         : equalizer_backend(p),
           d_inverse(inverse<complex64>::make({ p.layers }, where.where, where.device)),
-          d_steps(std::move(steps))
+          d_steps(steps)
     {
     }
 
@@ -77,43 +61,49 @@ private:
             queue.synchronize(); // what still works in the old ones
             d_gram = array<complex64>(queue, elements);
             d_rcond = array<float>(queue, matrices);
+            d_inverted = array<int>(queue, matrices);
             d_workspace = array<unsigned char>(queue, bytes);
         }
+        const inverse_job job{ shape,
+                               given.y.data(),
+                               given.h.data(),
+                               given.n0.data(),
+                               shape.variances == 1 ? 0 : size_t(shape.tones),
+                               given.x.data(),
+                               given.noise.data(),
+                               given.status.data(),
+                               d_gram.data(),
+                               d_rcond.data(),
+                               d_inverted.data(),
+                               d_p.method == detector::mmse,
+                               d_p.unbiased };
         const view<complex64> gram{ d_gram.data(), elements };
-        const inverse_job job{ shape,        given,       d_p.method == detector::mmse,
-                               d_p.unbiased, gram.data(), d_rcond.data() };
-        inverse<complex64>::results found{ gram, given.status };
+        inverse<complex64>::results found{ gram, { d_inverted.data(), matrices } };
         found.rcond = { d_rcond.data(), matrices };
-        d_steps->find_gram(job, queue);
+        d_steps.find_gram(job, queue);
         d_inverse->run(gram, found, d_workspace, queue);
-        d_steps->apply(job, queue);
+        d_steps.apply(job, queue);
     }
 
     std::unique_ptr<inverse<complex64>> d_inverse;
-    std::unique_ptr<inverse_steps> d_steps;
+    const inverse_steps d_steps;
     array<complex64> d_gram;
     array<float> d_rcond;
+    array<int> d_inverted;
     array<unsigned char> d_workspace;
 };
 
 } // namespace
 
-std::unique_ptr<inverse_steps> make_inverse_steps_cpu()
-{
-    return std::make_unique<inverse_steps_cpu>();
-}
-
 std::unique_ptr<equalizer>
 make_equalizer_by_inverse(const equalizer::parameters& p, backend where, int device)
 {
     const auto resolved = resolve(where, device);
-    auto steps = dispatch(
-        resolved.where,
-        resolved.device,
-        [] { return make_inverse_steps_cpu(); },
-        [] { return make_inverse_steps_cpu(); },
-        [](int index) { return make_inverse_steps_cuda(index); });
-    return std::make_unique<equalizer_by_inverse>(p, resolved, std::move(steps));
+    const auto steps = dispatch(
+        resolved.where, resolved.device, inverse_steps_cpu, inverse_steps_cpu, [](int) {
+            return inverse_steps_cuda();
+        });
+    return std::make_unique<equalizer_by_inverse>(p, resolved, steps);
 }
 
 } // namespace gr::cudaphy::kernels

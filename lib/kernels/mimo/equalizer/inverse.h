@@ -8,23 +8,24 @@ namespace gr::cudaphy::kernels {
 //! One call of the route `inverse`.
 struct inverse_job {
     equalizer_shape shape;
-    equalizer_run given;
+    const complex64 *y, *h;
+    const float* n0;
+    size_t n0_step; //!< matrices that one n0 serves; 0: all
+    complex64* x;
+    float* noise;
+    int* status;
+    complex64* gram;     //!< (matrices, Nt, Nt): H^H H + N0 I, then its inverse
+    const float* rcond;  //!< of the Gram matrices, from `inverse`
+    const int* inverted; //!< status of the Gram matrices, from `inverse`
     bool mmse, unbiased;
-    complex64* gram;    //!< (matrices, Nt, Nt): H^H H + N0 I, then its inverse
-    const float* rcond; //!< of the Gram matrices, once they are inverted
 };
 
-//! What the route does before and after the inversion. given.status goes through it all:
-//! of the inversion first, then of the equalizer.
-class inverse_steps
-{
-public:
-    virtual ~inverse_steps() = default;
-    virtual void find_gram(const inverse_job& job, queue& queue) = 0;
-    virtual void apply(const inverse_job& job, queue& queue) = 0;
+//! What a backend does before and after `inverse` inverts the Gram matrices.
+struct inverse_steps {
+    void (*find_gram)(const inverse_job& job, queue& queue);
+    void (*apply)(const inverse_job& job, queue& queue);
 };
 
-std::unique_ptr<inverse_steps> make_inverse_steps_cpu();
-std::unique_ptr<inverse_steps> make_inverse_steps_cuda(int device);
+inverse_steps inverse_steps_cuda();
 
 } // namespace gr::cudaphy::kernels
