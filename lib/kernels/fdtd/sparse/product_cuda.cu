@@ -305,32 +305,19 @@ private:
     const int d_count;
 };
 
-template <typename Layout>
-struct on_device;
+//! What holds a layout on the device: for decltype alone.
 template <typename T>
-struct on_device<crs_layout<T>> {
-    using type = crs_there<T>;
-};
+crs_there<T> on_device(const crs_layout<T>&);
 template <typename T>
-struct on_device<ccs_layout<T>> {
-    using type = ccs_there<T>;
-};
+ccs_there<T> on_device(const ccs_layout<T>&);
 template <typename T>
-struct on_device<bcrs_layout<T>> {
-    using type = bcrs_there<T>;
-};
+bcrs_there<T> on_device(const bcrs_layout<T>&);
 template <typename T>
-struct on_device<subdivided_layout<T>> {
-    using type = subdivided_there<T>;
-};
+subdivided_there<T> on_device(const subdivided_layout<T>&);
 template <typename T>
-struct on_device<dictionary_layout<T>> {
-    using type = dictionary_there<T>;
-};
+dictionary_there<T> on_device(const dictionary_layout<T>&);
 template <typename T>
-struct on_device<diagonal_layout<T>> {
-    using type = diagonal_there<T>;
-};
+diagonal_there<T> on_device(const diagonal_layout<T>&);
 
 template <typename T, typename There>
 class sparse_product_cuda : public sparse_product<T>
@@ -401,7 +388,7 @@ make_sparse_product_cuda(const sparse_matrix<T>& a,
 {
     return std::visit(
         [&](const auto& layout) -> std::unique_ptr<sparse_product<T>> {
-            using there = typename on_device<std::decay_t<decltype(layout)>>::type;
+            using there = decltype(on_device(layout));
             return std::make_unique<sparse_product_cuda<T, there>>(
                 a, layout, p.accumulate, device);
         },

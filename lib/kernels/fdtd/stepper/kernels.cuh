@@ -127,9 +127,7 @@ __global__ void __launch_bounds__(threads, blocks_a_multiprocessor)
     fdtd_pending<T>& pending = all_pending[threadIdx.x];
     pending = { -1, 0 };
     for (unsigned s = 0; s < a.steps; ++s) {
-        const fdtd_step<T> step{ a.first.state,      a.first.all_excitation,
-                                 a.first.all_probes, a.first.sources,
-                                 a.first.probes,     s };
+        const auto step = a.first.at(s);
         const auto not_finite = [&] {
             atomicMin(&a.kept->bad_step, static_cast<unsigned long long>(s));
         };

@@ -33,6 +33,11 @@ struct fdtd_step {
     {
         return all_probes[size_t(number) * probes + column];
     }
+    //! Another time step of the same call.
+    CUDAPHY_LANE fdtd_step at(unsigned other) const
+    {
+        return { state, all_excitation, all_probes, sources, probes, other };
+    }
 };
 
 template <typename T>

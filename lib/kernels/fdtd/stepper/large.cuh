@@ -35,11 +35,7 @@ __global__ void __launch_bounds__(Warps * 32, BlocksAMultiprocessor)
         a.tables, threadIdx.x / 32, Warps, threadIdx.x % 32);
     auto* const counter = a.arrived.flags + size_t(gridDim.x) * flag_stride;
     for (unsigned s = 0; s < a.steps; ++s) {
-        const auto step = [&] {
-            return fdtd_step<T>{ a.first.state,      a.first.all_excitation,
-                                 a.first.all_probes, a.first.sources,
-                                 a.first.probes,     s };
-        };
+        const auto step = [&] { return a.first.at(s); };
         const auto not_finite = [&] {
             atomicMin(&a.kept->bad_step, static_cast<unsigned long long>(s));
         };

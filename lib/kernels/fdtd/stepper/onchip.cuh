@@ -78,9 +78,7 @@ __global__ void __launch_bounds__(onchip_threads<T>, 1)
         add_release(a.loaded);
     }
     for (unsigned s = 0; s < a.steps; ++s) {
-        const fdtd_step<T> step{ a.first.state,      a.first.all_excitation,
-                                 a.first.all_probes, a.first.sources,
-                                 a.first.probes,     s };
+        const auto step = a.first.at(s);
         const auto not_finite = [&] {
             atomicMin(&a.kept->bad_step, static_cast<unsigned long long>(s));
         };

@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
 #include "kernels/common/sizes.h"
+#include "kernels/mimo/checks.h"
 #include "kernels/mimo/equalizer/makers.h"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-void check_range(const char* what, int value, int least, int most)
-{
-    if (value < least || value > most) {
-        throw std::invalid_argument(
-            std::string("equalizer: ") + what + " is " + std::to_string(value) +
-            ", allowed are " + std::to_string(least) + " to " + std::to_string(most));
-    }
-}
-
-void check_size(const char* what, size_t size, size_t wanted)
-{
-    if (size != wanted) {
-        throw std::invalid_argument(std::string("equalizer: ") + what + " has " +
-                                    std::to_string(size) + " items, " +
-                                    std::to_string(wanted) + " fit the channel given");
-    }
-}
+constexpr argument_checks check{ "equalizer" };
 
 } // namespace
 
@@ -59,24 +44,22 @@ equalizer_route equalizer_route_from_name(const std::string& name)
 
 std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, int device)
 {
-    check_range("receive_antennas", p.receive_antennas, 1, 16);
+    check.range("receive_antennas", p.receive_antennas, 1, 16);
     // Zero forcing alone needs as many antennas.
     const int most = p.method == detector::zero_forcing ? p.receive_antennas : 16;
-    check_range("layers", p.layers, 1, most);
-    check_range("symbols", p.symbols, 1, 65536);
-    check_range("tones", p.tones, 1, 65536);
+    check.range("layers", p.layers, 1, most);
+    check.range("symbols", p.symbols, 1, 65536);
+    check.range("tones", p.tones, 1, 65536);
     checked_product("equalizer: symbols * tones * receive_antennas",
                     1 << 30,
                     { p.symbols, p.tones, p.receive_antennas });
     if (p.method < detector::zero_forcing || p.method > detector::max_ratio) {
-        throw std::invalid_argument(
-            "equalizer: method is " + std::to_string(static_cast<int>(p.method)) +
-            ", allowed are zero_forcing, mmse, mmse_irc and max_ratio");
+        check.refuse("method is " + std::to_string(static_cast<int>(p.method)) +
+                     ", allowed are zero_forcing, mmse, mmse_irc and max_ratio");
     }
     if (p.route == equalizer_route::inverse) {
         if (p.method != detector::zero_forcing && p.method != detector::mmse) {
-            throw std::invalid_argument(
-                "equalizer: the route inverse is for zero_forcing and mmse");
+            check.refuse("the route inverse is for zero_forcing and mmse");
         }
         return make_equalizer_by_inverse(p, where, device);
     }
@@ -94,9 +77,8 @@ equalizer_shape shape_of(const equalizer::parameters& p, const equalizer_run& gi
     const size_t group = antennas * p.layers * p.tones;
     const size_t h = given.h.size();
     if (h % group) {
-        throw std::invalid_argument("equalizer: h has " + std::to_string(h) +
-                                    " items, allowed are multiples of " +
-                                    std::to_string(group) + " (tones * Nr * Nt)");
+        check.refuse("h has " + std::to_string(h) + " items, allowed are multiples of " +
+                     std::to_string(group) + " (tones * Nr * Nt)");
     }
     equalizer_shape shape{ p.receive_antennas, p.layers,  p.tones,
                            size_t(p.symbols),  h / group, 1 };
@@ -110,23 +92,25 @@ equalizer_shape shape_of(const equalizer::parameters& p, const equalizer_run& gi
         shape.symbols *= given.y.size() / step; // one channel for all groups
     }
     const size_t vectors = given_groups * p.tones * shape.symbols;
-    check_size("y", given.y.size(), vectors * antennas);
-    check_size("x", given.x.size(), vectors * p.layers);
-    check_size("noise", given.noise.size(), vectors * p.layers);
-    check_size("status", given.status.size(), given_groups * p.tones);
+    const char* const given_by = "the channel given";
+    check.size("y", given.y.size(), vectors * antennas, given_by);
+    check.size("x", given.x.size(), vectors * p.layers, given_by);
+    check.size("noise", given.noise.size(), vectors * p.layers, given_by);
+    check.size("status", given.status.size(), given_groups * p.tones, given_by);
     if (given.covariance.empty()) {
         shape.variances = given.n0.size();
         if (shape.variances != 1) {
-            check_size("n0 (unless 1)", shape.variances, given_groups);
+            check.size("n0 (unless 1)", shape.variances, given_groups, given_by);
         }
     } else {
         const size_t square = antennas * antennas;
         shape.variances = given.covariance.size() / square;
         if (given.covariance.size() != square &&
             given.covariance.size() != square * shape.matrices()) {
-            check_size("covariance (unless one matrix, or one a tone)",
+            check.size("covariance (unless one matrix, or one a tone)",
                        given.covariance.size(),
-                       given_groups * square);
+                       given_groups * square,
+                       given_by);
         }
     }
     return shape;
@@ -161,10 +145,10 @@ void equalizer_backend::run(view<const complex64> y,
                             queue& queue)
 {
     if (d_p.method != detector::mmse_irc) {
-        throw std::invalid_argument("equalizer: a covariance is for mmse_irc alone");
+        check.refuse("a covariance is for mmse_irc alone");
     }
     if (covariance.empty() && !h.empty()) {
-        throw std::invalid_argument("equalizer: the covariance is empty");
+        check.refuse("the covariance is empty");
     }
     const equalizer_run given{ y, h, {}, covariance, x, noise, status };
     equalize(shape_of(d_p, given), given, queue);

@@ -95,6 +95,7 @@ struct antennas {
     CUDAPHY_LANE constexpr int layers() const { return Nt ? Nt : d_layers; }
     static constexpr int most_receive = Nr ? Nr : 16;
     static constexpr int most_layers = Nt ? Nt : 16;
+    static constexpr bool is_padded = false;
     CUDAPHY_LANE constexpr bool has(int) const { return true; }
     int d_receive, d_layers;
 };
@@ -107,6 +108,7 @@ struct padded_antennas : antennas<Nr, Nt> {
         : antennas<Nr, Nt>{ receive, layers }
     {
     }
+    static constexpr bool is_padded = true;
     CUDAPHY_LANE bool has(int layer) const { return layer < this->d_layers; }
 };
 

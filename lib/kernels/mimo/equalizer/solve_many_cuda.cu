@@ -1,27 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/mimo/equalizer/in_step.cuh"
-#include "kernels/mimo/equalizer/solve_rows.cuh"
+#include "kernels/mimo/equalizer/kept_columns.cuh"
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-// Columns of Q stand in shared memory with zeros behind them, so that one loop's body
-// serves four columns: of the first four the part beside H and 4 elements below, of the
-// others 8.
-constexpr int half_columns = 4;
-template <typename Antennas, int Half>
-constexpr int column_elements = Antennas::most_receive + half_columns*(Half + 1);
-template <typename Antennas>
-CUDAPHY_LANE constexpr int column_at(int k)
-{
-    return k * column_elements<Antennas, 0> +
-           (k > half_columns ? (k - half_columns) * half_columns : 0);
-}
-template <typename Antennas>
-constexpr int kept_elements = half_columns* column_elements<Antennas, 0> +
-                              (Antennas::most_layers > half_columns
-                                   ? half_columns * column_elements<Antennas, 1>
-                                   : 0);
 
 template <typename Antennas>
 constexpr int row_elements = Antennas::most_receive | 1;
@@ -173,21 +155,7 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
         solution,
         [&](int k, const complex_lane* column, const complex_lane* below, float last) {
             meet<Antennas>();
-            float2* to = kept + column_at<Antennas>(k) * 32 + lane;
-            CUDAPHY_UNROLL
-            for (int r = 0; r < Antennas::most_receive; ++r) {
-                to[r * 32] = { column[r].re, column[r].im };
-            }
-            to += Antennas::most_receive * 32;
-            CUDAPHY_UNROLL
-            for (int i = 0; i < k; ++i) {
-                to[i * 32] = { below[i].re, below[i].im };
-            }
-            to[k * 32] = { last, 0 };
-            CUDAPHY_UNROLL
-            for (int i = k + 1; i < (k < half_columns ? 1 : 2) * half_columns; ++i) {
-                to[i * 32] = { 0, 0 };
-            }
+            keep_column<Antennas>(kept + lane, k, column, below, last);
         });
     if (place.active && place.first) {
         job.status[place.matrix] = int(solution.status);

@@ -38,26 +38,16 @@ CUDAPHY_LANE void write_consecutive(const T* rows, int width, int count, T* to)
     }
 }
 
-//! Antennas whose numbers are all known: nothing is padding.
-template <int Nr, int Nt>
-CUDAPHY_LANE int receive_of(antennas<Nr, Nt>, const cuda_job&)
+//! The antennas and the layers that are no padding: constants if the type says so.
+template <typename Antennas>
+CUDAPHY_LANE int receive_of(const Antennas&, const cuda_job& job)
 {
-    return Nr;
+    return Antennas::is_padded ? job.receive : Antennas::most_receive;
 }
-template <int Nr, int Nt>
-CUDAPHY_LANE int receive_of(const padded_antennas<Nr, Nt>&, const cuda_job& job)
+template <typename Antennas>
+CUDAPHY_LANE int layers_of(const Antennas&, const cuda_job& job)
 {
-    return job.receive;
-}
-template <int Nr, int Nt>
-CUDAPHY_LANE int layers_of(antennas<Nr, Nt>, const cuda_job&)
-{
-    return Nt;
-}
-template <int Nr, int Nt>
-CUDAPHY_LANE int layers_of(const padded_antennas<Nr, Nt>&, const cuda_job& job)
-{
-    return job.layers;
+    return Antennas::is_padded ? job.layers : Antennas::most_layers;
 }
 
 //! A thread's own channel matrix, whitened if there is a covariance, in columns.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/mimo/equalizer/in_step.cuh"
-#include "kernels/mimo/equalizer/solve_rows.cuh"
+#include "kernels/mimo/equalizer/kept_columns.cuh"
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -8,27 +8,15 @@ namespace {
 using eight = antennas<8, 8>;
 constexpr int elements = 8;
 
-// Columns of Q stand in shared memory, a thread's own at a pitch of 32, so that no bank
-// is asked twice; with zeros behind them, so that one loop's body serves four columns: of
-// the first four the part beside H and 4 elements below, of the others 8.
-constexpr int half_columns = 4;
-template <int Half>
-constexpr int column_elements = elements + half_columns*(Half + 1);
-CUDAPHY_LANE constexpr int column_at(int k)
-{
-    return k * column_elements<0> +
-           (k > half_columns ? (k - half_columns) * half_columns : 0);
-}
-constexpr int kept_elements = half_columns * (column_elements<0> + column_elements<1>);
-constexpr size_t warp_bytes = sizeof(float2) * 32 * kept_elements;
+constexpr size_t warp_bytes = sizeof(float2) * 32 * kept_elements<eight>;
 constexpr int together = 4; // warps of a block
 
 template <int Half>
 CUDAPHY_LANE void read_column(const float2* from,
-                              complex_lane (&column)[column_elements<Half>])
+                              complex_lane (&column)[column_elements<eight, Half>])
 {
     CUDAPHY_UNROLL
-    for (int i = 0; i < column_elements<Half>; ++i) {
+    for (int i = 0; i < column_elements<eight, Half>; ++i) {
         column[i] = lane_of(from[i * 32]);
     }
 }
@@ -40,9 +28,9 @@ CUDAPHY_LANE void find_again(
 {
     _Pragma("unroll 1") for (int j = 0; j < columns; ++j)
     {
-        complex_lane q[column_elements<Half>];
+        complex_lane q[column_elements<eight, Half>];
         read_column<Half>(from, q);
-        from += column_elements<Half> * 32;
+        from += column_elements<eight, Half> * 32;
         complex_lane dot{ 0, 0 };
         CUDAPHY_UNROLL
         for (int r = 0; r < elements; ++r) {
@@ -69,9 +57,9 @@ CUDAPHY_LANE void add_weights(const float2* from, complex_lane (&w)[elements][el
 {
     _Pragma("unroll 1") for (int j = 0; j < half_columns; ++j)
     {
-        complex_lane q[column_elements<Half>];
+        complex_lane q[column_elements<eight, Half>];
         read_column<Half>(from, q);
-        from += column_elements<Half> * 32;
+        from += column_elements<eight, Half> * 32;
         CUDAPHY_UNROLL
         for (int t = 0; t < half_columns * (Half + 1); ++t) {
             CUDAPHY_UNROLL
@@ -97,7 +85,7 @@ __global__ void __launch_bounds__(32 * together, 2) weights_many(const cuda_job 
     const eight size{ 8, 8 };
     const int lane = threadIdx.x % 32;
     const auto place = find_place(job, size_t{ blockIdx.x } * blockDim.x + threadIdx.x);
-    float2* const kept = shared + threadIdx.x / 32 * (32 * kept_elements);
+    float2* const kept = shared + threadIdx.x / 32 * (32 * kept_elements<eight>);
 
     complex_lane w[elements][elements];
     lane_solution<eight> solution;
@@ -108,27 +96,13 @@ __global__ void __launch_bounds__(32 * together, 2) weights_many(const cuda_job 
     const auto take =
         [&](int k, const complex_lane* column, const complex_lane* below, float last) {
             meet<eight>();
-            float2* to = kept + column_at(k) * 32 + lane;
-            CUDAPHY_UNROLL
-            for (int r = 0; r < elements; ++r) {
-                to[r * 32] = { column[r].re, column[r].im };
-            }
-            to += elements * 32;
-            CUDAPHY_UNROLL
-            for (int i = 0; i < k; ++i) {
-                to[i * 32] = { below[i].re, below[i].im };
-            }
-            to[k * 32] = { last, 0 };
-            CUDAPHY_UNROLL
-            for (int i = k + 1; i < (k < half_columns ? 1 : 2) * half_columns; ++i) {
-                to[i * 32] = { 0, 0 };
-            }
+            keep_column<eight>(kept + lane, k, column, below, last);
         };
     const auto again = [&](int k, complex_lane* column, complex_lane* below) {
         if (k > 0) {
             find_again<Mmse, 0>(kept + lane, min(k, half_columns), k, column, below);
             if (k > half_columns) {
-                find_again<Mmse, 1>(kept + column_at(half_columns) * 32 + lane,
+                find_again<Mmse, 1>(kept + column_at<eight>(half_columns) * 32 + lane,
                                     k - half_columns,
                                     k,
                                     column,
@@ -174,7 +148,7 @@ __global__ void __launch_bounds__(32 * together, 2) weights_many(const cuda_job 
         }
     }
     add_weights<0>(kept + lane, w);
-    add_weights<1>(kept + column_at(half_columns) * 32 + lane, w);
+    add_weights<1>(kept + column_at<eight>(half_columns) * 32 + lane, w);
     CUDAPHY_UNROLL
     for (int t = 0; t < elements; ++t) {
         CUDAPHY_UNROLL

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
 #include "kernels/common/sizes.h"
+#include "kernels/mimo/checks.h"
 #include "kernels/mimo/estimator/channel_filter.h"
 #include "kernels/mimo/estimator/makers.h"
 #include <cmath>
@@ -11,34 +12,7 @@ namespace {
 
 using complex = std::complex<double>;
 
-[[noreturn]] void refuse(const std::string& what)
-{
-    throw std::invalid_argument("channel_estimator: " + what);
-}
-
-void check_range(const char* what, int value, int least, int most)
-{
-    if (value < least || value > most) {
-        refuse(std::string(what) + " is " + std::to_string(value) + ", allowed are " +
-               std::to_string(least) + " to " + std::to_string(most));
-    }
-}
-
-void check_size(const char* what, size_t size, size_t wanted)
-{
-    if (size != wanted) {
-        refuse(std::string(what) + " has " + std::to_string(size) + " items, " +
-               std::to_string(wanted) + " fit the pilots received");
-    }
-}
-
-void check_between(const char* what, double value, double least, double most)
-{
-    if (!(value >= least && value <= most)) {
-        refuse(std::string(what) + " is " + std::to_string(value) + ", allowed are " +
-               std::to_string(least) + " to " + std::to_string(most));
-    }
-}
+constexpr argument_checks check{ "channel_estimator" };
 
 //! Whether a tone's estimate takes its own pilots alone.
 bool tone_by_tone(const channel_estimator::parameters& p)
@@ -53,25 +27,25 @@ void check_pilots(const channel_estimator::parameters& p)
     if (p.pilots_by_tone) {
         const size_t row = size_t(p.tones) * p.layers;
         if (given % row || given == 0 || given > size_t{ 1 } << 22) {
-            refuse("pilots has " + std::to_string(given) +
-                   " items, allowed are multiples of " + std::to_string(row) +
-                   " (tones * layers), up to 4194304");
+            check.refuse("pilots has " + std::to_string(given) +
+                         " items, allowed are multiples of " + std::to_string(row) +
+                         " (tones * layers), up to 4194304");
         }
     } else {
         if (given % p.layers || given / p.layers < size_t(p.layers)) {
-            refuse("pilots has " + std::to_string(given) +
-                   " items, allowed are multiples of " + std::to_string(p.layers) +
-                   " (layers) from " + std::to_string(p.layers * p.layers) +
-                   ", as many pilot symbols as layers");
+            check.refuse("pilots has " + std::to_string(given) +
+                         " items, allowed are multiples of " + std::to_string(p.layers) +
+                         " (layers) from " + std::to_string(p.layers * p.layers) +
+                         ", as many pilot symbols as layers");
         }
         if (given > 65536) {
-            refuse("pilots has " + std::to_string(given) +
-                   " items, allowed are up to 65536");
+            check.refuse("pilots has " + std::to_string(given) +
+                         " items, allowed are up to 65536");
         }
     }
     for (size_t i = 0; i < given; ++i) {
         if (!std::isfinite(p.pilots[i].real()) || !std::isfinite(p.pilots[i].imag())) {
-            refuse("pilot " + std::to_string(i) + " is not finite");
+            check.refuse("pilot " + std::to_string(i) + " is not finite");
         }
     }
 }
@@ -79,53 +53,53 @@ void check_pilots(const channel_estimator::parameters& p)
 //! What matters to estimates over several tones, or times.
 void check_filter(const channel_estimator::parameters& p, int symbols)
 {
-    check_range("group_symbols", p.group_symbols, 0, symbols);
+    check.range("group_symbols", p.group_symbols, 0, symbols);
     const int group = p.times.empty() || !p.group_symbols ? symbols : p.group_symbols;
-    check_range("the number of pilot symbols estimated together", group, 1, 64);
+    check.range("the number of pilot symbols estimated together", group, 1, 64);
     if (symbols % group || symbols / group > most_groups) {
-        refuse("group_symbols is " + std::to_string(group) +
-               ", allowed are divisors of " + std::to_string(symbols) +
-               " (pilot symbols) that leave up to 16 groups");
+        check.refuse("group_symbols is " + std::to_string(group) +
+                     ", allowed are divisors of " + std::to_string(symbols) +
+                     " (pilot symbols) that leave up to 16 groups");
     }
-    check_range(
+    check.range(
         "the number of times", int(std::min<size_t>(p.times.size(), 65536)), 0, 1024);
     if (!p.pilot_times.empty() && p.pilot_times.size() != size_t(symbols)) {
-        refuse("pilot_times has " + std::to_string(p.pilot_times.size()) +
-               " items, allowed are 0 and " + std::to_string(symbols) +
-               " (pilot symbols)");
+        check.refuse("pilot_times has " + std::to_string(p.pilot_times.size()) +
+                     " items, allowed are 0 and " + std::to_string(symbols) +
+                     " (pilot symbols)");
     }
     for (const auto* all : { &p.times, &p.pilot_times }) {
         for (const double time : *all) {
-            check_between("a time", time, -1e6, 1e6);
+            check.range("a time", time, -1e6, 1e6);
         }
     }
     for (size_t s = 1; s < p.pilot_times.size(); ++s) {
         if (p.pilot_times[s] <= p.pilot_times[s - 1]) {
-            refuse("pilot_times do not ascend");
+            check.refuse("pilot_times do not ascend");
         }
     }
     if (!p.tone_numbers.empty() && p.tone_numbers.size() != size_t(p.tones)) {
-        refuse("tone_numbers has " + std::to_string(p.tone_numbers.size()) +
-               " items, allowed are 0 and " + std::to_string(p.tones) + " (tones)");
+        check.refuse("tone_numbers has " + std::to_string(p.tone_numbers.size()) +
+                     " items, allowed are 0 and " + std::to_string(p.tones) + " (tones)");
     }
     for (size_t k = 0; k < p.tone_numbers.size(); ++k) {
-        check_range("a tone number", p.tone_numbers[k], -1000000, 1000000);
+        check.range("a tone number", p.tone_numbers[k], -1000000, 1000000);
         if (k && p.tone_numbers[k] <= p.tone_numbers[k - 1]) {
-            refuse("tone_numbers do not ascend");
+            check.refuse("tone_numbers do not ascend");
         }
     }
-    check_between("delay_spread", p.delay_spread, 0, 1);
-    check_between("first_delay", p.first_delay, -1, 1);
-    check_between("snr_db", p.snr_db, -50, 100);
-    check_between("doppler", p.doppler, 0, 0.5);
-    check_range("window", p.window, 1, 1024);
+    check.range("delay_spread", p.delay_spread, 0.0, 1.0);
+    check.range("first_delay", p.first_delay, -1.0, 1.0);
+    check.range("snr_db", p.snr_db, -50.0, 100.0);
+    check.range("doppler", p.doppler, 0.0, 0.5);
+    check.range("window", p.window, 1, 1024);
 }
 
-void check(const channel_estimator::parameters& p)
+void check_all(const channel_estimator::parameters& p)
 {
-    check_range("receive_antennas", p.receive_antennas, 1, 16);
-    check_range("layers", p.layers, 1, 16);
-    check_range("tones", p.tones, 1, 65536);
+    check.range("receive_antennas", p.receive_antennas, 1, 16);
+    check.range("layers", p.layers, 1, 16);
+    check.range("tones", p.tones, 1, 65536);
     check_pilots(p);
     const auto pilot_symbols =
         int64_t(p.pilots.size()) / p.layers / (p.pilots_by_tone ? p.tones : 1);
@@ -139,9 +113,10 @@ void check(const channel_estimator::parameters& p)
     if (!tone_by_tone(p)) {
         check_filter(p, static_cast<int>(pilot_symbols));
     } else if (p.pilots.size() / p.layers == size_t(p.layers) && p.tones < 3) {
-        refuse("tones is " + std::to_string(p.tones) +
-               ", allowed are 3 to 65536 where there are as many pilot symbols as layers "
-               "and the noise variance comes from second differences over tones");
+        check.refuse(
+            "tones is " + std::to_string(p.tones) +
+            ", allowed are 3 to 65536 where there are as many pilot symbols as layers "
+            "and the noise variance comes from second differences over tones");
     }
 }
 
@@ -179,11 +154,12 @@ void invert(channel_estimator_plan& plan)
         }
         const double left = length(k);
         if (!(left > 1e-5 * before)) {
-            refuse("pilots has no full column rank: the pilots of layer " +
-                   std::to_string(k) +
-                   " are zero or a combination of those of the layers before it, allowed "
-                   "are " +
-                   std::to_string(nt) + " independent columns");
+            check.refuse(
+                "pilots has no full column rank: the pilots of layer " +
+                std::to_string(k) +
+                " are zero or a combination of those of the layers before it, allowed "
+                "are " +
+                std::to_string(nt) + " independent columns");
         }
         r[k * nt + k] = left;
         for (int s = 0; s < np; ++s) {
@@ -239,7 +215,7 @@ std::vector<float> channel_estimator_plan::difference_weights() const
 std::unique_ptr<channel_estimator>
 channel_estimator::make(const parameters& p, backend where, int device)
 {
-    check(p);
+    check_all(p);
     if (!tone_by_tone(p)) {
         const auto plan = make_channel_filter_plan(p);
         return dispatch(
@@ -269,22 +245,18 @@ channel_estimator::make(const parameters& p, backend where, int device)
         [&](int index) { return make_channel_estimator_cuda(plan, index); });
 }
 
-size_t channel_estimator_batch(const channel_estimator_plan& plan,
-                               size_t received,
-                               size_t h,
-                               size_t n0,
-                               size_t status)
+size_t channel_estimator_batch(const estimator_sizes& item, const estimator_arrays& run)
 {
-    const size_t group = plan.symbols * plan.elements();
-    if (received % group) {
-        refuse("received has " + std::to_string(received) +
-               " items, allowed are multiples of " + std::to_string(group) +
-               " (pilot symbols * tones * Nr)");
+    if (run.received.size() % item.received) {
+        check.refuse("received has " + std::to_string(run.received.size()) +
+                     " items, allowed are multiples of " + std::to_string(item.received) +
+                     " (pilot symbols * tones * Nr)");
     }
-    const size_t batch = received / group;
-    check_size("h", h, batch * plan.elements() * plan.layers);
-    check_size("n0", n0, batch);
-    check_size("status", status, batch);
+    const size_t batch = run.received.size() / item.received;
+    const char* const given = "the pilots received";
+    check.size("h", run.h.size(), batch * item.h, given);
+    check.size("n0", run.n0.size(), batch * item.n0, given);
+    check.size("status", run.status.size(), batch, given);
     return batch;
 }
 

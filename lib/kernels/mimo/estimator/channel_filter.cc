@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // The plan of an estimator over several tones: observations, and what is summed of them.
 #include "kernels/mimo/estimator/channel_filter.h"
+#include "kernels/mimo/checks.h"
 #include "kernels/mimo/estimator/channel_filter_weights.h"
 #include <algorithm>
 #include <cmath>
@@ -12,10 +13,7 @@ namespace {
 using complex = std::complex<double>;
 using parameters = channel_estimator::parameters;
 
-[[noreturn]] void refuse(const std::string& what)
-{
-    throw std::invalid_argument("channel_estimator: " + what);
-}
+constexpr argument_checks check{ "channel_estimator" };
 
 //! Builds the plan for checked parameters.
 class planner
@@ -180,12 +178,13 @@ private:
         }
         for (size_t i = 0; i < d_plan.estimates.size(); ++i) {
             if (d_plan.estimates[i].row < 0) {
-                refuse("pilots can't tell layer " +
-                       std::to_string(i / d_p.tones % d_p.layers) +
-                       " from the others in pilot symbols " +
-                       std::to_string(i / d_p.tones / d_p.layers * d_plan.group_symbols) +
-                       " and up to " + std::to_string(d_plan.group_symbols - 1) +
-                       " more: it is silent, or there are too few tones");
+                check.refuse(
+                    "pilots can't tell layer " +
+                    std::to_string(i / d_p.tones % d_p.layers) +
+                    " from the others in pilot symbols " +
+                    std::to_string(i / d_p.tones / d_p.layers * d_plan.group_symbols) +
+                    " and up to " + std::to_string(d_plan.group_symbols - 1) +
+                    " more: it is silent, or there are too few tones");
             }
         }
         if (!d_plan.noise_projections()) {
@@ -193,12 +192,13 @@ private:
                 weights.noise_sums(set, d_plan.noise_sums);
             }
             if (d_plan.noise_sums.empty()) {
-                refuse("nothing tells the noise variance: each tone has as many pilot "
-                       "symbols as layers, and " +
-                       std::to_string(d_sets.front().observations.size()) +
-                       " pilots of a layer are too few over frequency, at least " +
-                       std::to_string(weights.least_for_noise(d_sets.front())) +
-                       " are needed (tones: 3 where pilots are alike on all of them)");
+                check.refuse(
+                    "nothing tells the noise variance: each tone has as many pilot "
+                    "symbols as layers, and " +
+                    std::to_string(d_sets.front().observations.size()) +
+                    " pilots of a layer are too few over frequency, at least " +
+                    std::to_string(weights.least_for_noise(d_sets.front())) +
+                    " are needed (tones: 3 where pilots are alike on all of them)");
             }
         }
         d_plan.width = weights.width();
@@ -241,14 +241,6 @@ private:
     std::vector<layer_set> d_sets;
 };
 
-void check_size(const char* what, size_t size, size_t wanted)
-{
-    if (size != wanted) {
-        refuse(std::string(what) + " has " + std::to_string(size) + " items, " +
-               std::to_string(wanted) + " fit the pilots received");
-    }
-}
-
 } // namespace
 
 channel_filter_plan make_channel_filter_plan(const parameters& p)
@@ -263,21 +255,6 @@ channel_filter_plan make_channel_filter_plan(const parameters& p)
     plan.groups = plan.symbols / plan.group_symbols;
     planner(p, plan).build();
     return plan;
-}
-
-size_t channel_filter_batch(
-    const channel_filter_plan& plan, size_t received, size_t h, size_t n0, size_t status)
-{
-    if (received % plan.received_items()) {
-        refuse("received has " + std::to_string(received) +
-               " items, allowed are multiples of " +
-               std::to_string(plan.received_items()) + " (pilot symbols * tones * Nr)");
-    }
-    const size_t batch = received / plan.received_items();
-    check_size("h", h, batch * plan.channel_items());
-    check_size("n0", n0, batch * plan.times);
-    check_size("status", status, batch);
-    return batch;
 }
 
 } // namespace gr::cudaphy::kernels

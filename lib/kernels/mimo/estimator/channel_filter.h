@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <gnuradio/cudaphy/kernels/channel_estimator.h>
+#include "kernels/mimo/estimator/makers.h"
 
 namespace gr::cudaphy::kernels {
 
@@ -58,8 +58,11 @@ struct channel_filter_plan {
     }
     //! By which the sum of energies at all antennas is n0.
     double divisor() const { return double(energies()) * receive / noise_factor; }
-    size_t received_items() const { return size_t(symbols) * tones * receive; }
-    size_t channel_items() const { return size_t(times) * tones * receive * layers; }
+    estimator_sizes sizes() const
+    {
+        const size_t grid = size_t(tones) * receive;
+        return { symbols * grid, times * grid * layers, size_t(times) };
+    }
     //! The rows of `weights`, or of `project`, in floats.
     static std::vector<complex64> rounded(const std::vector<complex>& from)
     {
@@ -93,10 +96,6 @@ std::complex<double> tone_correlation(const channel_estimator::parameters&,
 std::vector<double> time_interpolation(const channel_estimator::parameters&,
                                        const std::vector<double>& group_times,
                                        double error);
-
-//! The batch. \throws std::invalid_argument if the sizes do not fit each other.
-size_t channel_filter_batch(
-    const channel_filter_plan&, size_t received, size_t h, size_t n0, size_t status);
 
 std::unique_ptr<channel_estimator>
 make_channel_filter_reference(const channel_filter_plan&);

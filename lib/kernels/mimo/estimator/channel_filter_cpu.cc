@@ -156,8 +156,8 @@ public:
              view<int> status,
              queue&) override
     {
-        const size_t batch = channel_filter_batch(
-            d_plan, received.size(), h.size(), n0.size(), status.size());
+        const size_t batch =
+            channel_estimator_batch(d_plan.sizes(), { received, h, n0, status });
         const size_t at_once = std::min(batch, slots_at_once);
         d_observations.resize(at_once * slot_floats());
         d_energies.resize(at_once * d_plan.energies() * d_plan.receive);
@@ -167,7 +167,7 @@ public:
                 for (; slot < last; ++slot) {
                     const size_t item = first + slot;
                     status[item] =
-                        project(received.data() + item * d_plan.received_items(), slot)
+                        project(received.data() + item * d_plan.sizes().received, slot)
                             ? 0
                             : -1;
                     put_noise(slot, status[item], n0.data() + item * d_plan.times);
@@ -180,7 +180,7 @@ public:
                     estimate(piece / parts,
                              int(piece % parts) * tones_a_part,
                              status[item],
-                             h.data() + item * d_plan.channel_items());
+                             h.data() + item * d_plan.sizes().h);
                 }
             });
         }

@@ -270,18 +270,13 @@ public:
              view<int> status,
              queue& queue) override
     {
-        const size_t batch = channel_filter_batch(
-            d_plan, received.size(), h.size(), n0.size(), status.size());
-        cuda_device_scope scope(d_device);
-        for (size_t done = 0; done < batch; done += d_slots) {
-            const size_t slots = std::min(d_slots, batch - done);
-            const size_t in = d_plan.received_items();
-            const size_t out = d_plan.channel_items();
-            launch(received.part(done * in, slots * in),
-                   h.part(done * out, slots * out),
-                   n0.part(done * d_plan.times, slots * d_plan.times),
-                   status.part(done, slots),
-                   stream_of(queue));
+        const estimator_arrays all{ received, h, n0, status };
+        const auto item = d_plan.sizes();
+        const size_t batch = channel_estimator_batch(item, all);
+        const size_t most = d_slots;
+        const cuda_device_scope scope(d_device);
+        for (size_t done = 0; done < batch; done += most) {
+            launch(all.part(item, done, std::min(most, batch - done)), stream_of(queue));
         }
     }
 
@@ -291,23 +286,19 @@ private:
         return unsigned((threads + block_threads - 1) / block_threads);
     }
 
-    void launch(view<const complex64> received,
-                view<complex64> h,
-                view<float> n0,
-                view<int> status,
-                cudaStream_t stream)
+    void launch(const estimator_arrays& some, cudaStream_t stream)
     {
-        const size_t slots = status.size();
+        const size_t slots = some.status.size();
         const filter_job job{ d_memory->projections.data(),
                               reinterpret_cast<const float2*>(d_memory->project.data()),
                               d_memory->estimates.data(),
                               d_memory->noise_sums.data(),
                               reinterpret_cast<const float2*>(d_memory->weights.data()),
                               d_memory->over_time.data(),
-                              reinterpret_cast<const float2*>(received.data()),
-                              reinterpret_cast<float2*>(h.data()),
-                              n0.data(),
-                              status.data(),
+                              reinterpret_cast<const float2*>(some.received.data()),
+                              reinterpret_cast<float2*>(some.h.data()),
+                              some.n0.data(),
+                              some.status.data(),
                               reinterpret_cast<float2*>(d_memory->observations.data()),
                               d_memory->energies.data(),
                               slots,
@@ -325,7 +316,7 @@ private:
                               int(d_stride),
                               int(d_plan.energies()),
                               d_plan.divisor() };
-        cuda_check(cudaMemsetAsync(status.data(), 0, slots * sizeof(int), stream),
+        cuda_check(cudaMemsetAsync(some.status.data(), 0, slots * sizeof(int), stream),
                    "channel_estimator, status");
         project_pilots<<<blocks_for(slots * job.projected * job.receive),
                          block_threads,

@@ -22,12 +22,12 @@ public:
              view<int> status,
              queue&) override
     {
-        const size_t batch = channel_filter_batch(
-            d_plan, received.size(), h.size(), n0.size(), status.size());
+        const size_t batch =
+            channel_estimator_batch(d_plan.sizes(), { received, h, n0, status });
         for (size_t item = 0; item < batch; ++item) {
             const auto y =
-                received.part(item * d_plan.received_items(), d_plan.received_items());
-            const auto to = h.part(item * d_plan.channel_items(), d_plan.channel_items());
+                received.part(item * d_plan.sizes().received, d_plan.sizes().received);
+            const auto to = h.part(item * d_plan.sizes().h, d_plan.sizes().h);
             double energy = 0;
             bool finite = true;
             for (int r = 0; r < d_plan.receive; ++r) {

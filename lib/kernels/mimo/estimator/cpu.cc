@@ -194,8 +194,8 @@ public:
              view<int> status,
              queue&) override
     {
-        const size_t batch = channel_estimator_batch(
-            d_plan, received.size(), h.size(), n0.size(), status.size());
+        const size_t batch =
+            channel_estimator_batch(d_plan.sizes(), { received, h, n0, status });
         const size_t pieces = batch * d_cut.count;
         d_results.assign(pieces, {});
         // About 4096 elements a part.

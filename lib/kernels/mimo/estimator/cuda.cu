@@ -227,38 +227,28 @@ public:
              view<int> status,
              queue& queue) override
     {
-        const size_t batch = channel_estimator_batch(
-            d_plan, received.size(), h.size(), n0.size(), status.size());
-        cuda_device_scope scope(d_device);
-        const size_t groups_a_launch = several() ? most_pieces / d_cut.count : batch;
-        for (size_t done = 0; done < batch; done += groups_a_launch) {
-            const size_t groups = std::min(groups_a_launch, batch - done);
-            const size_t in = d_plan.symbols * d_plan.elements();
-            const size_t out = d_plan.layers * d_plan.elements();
-            launch(received.part(done * in, groups * in),
-                   h.part(done * out, groups * out),
-                   n0.part(done, groups),
-                   status.part(done, groups),
-                   stream_of(queue));
+        const estimator_arrays all{ received, h, n0, status };
+        const auto item = d_plan.sizes();
+        const size_t batch = channel_estimator_batch(item, all);
+        const size_t most = several() ? most_pieces / d_cut.count : batch;
+        const cuda_device_scope scope(d_device);
+        for (size_t done = 0; done < batch; done += most) {
+            launch(all.part(item, done, std::min(most, batch - done)), stream_of(queue));
         }
     }
 
 private:
     bool several() const { return d_cut.count > 1; }
 
-    void launch(view<const complex64> received,
-                view<complex64> h,
-                view<float> n0,
-                view<int> status,
-                cudaStream_t stream)
+    void launch(const estimator_arrays& some, cudaStream_t stream)
     {
-        const size_t groups = n0.size();
+        const size_t groups = some.status.size();
         estimator_job job{ reinterpret_cast<const float*>(d_memory->factors.data()),
                            d_memory->weights.data(),
-                           reinterpret_cast<const float2*>(received.data()),
-                           reinterpret_cast<float2*>(h.data()),
-                           n0.data(),
-                           status.data(),
+                           reinterpret_cast<const float2*>(some.received.data()),
+                           reinterpret_cast<float2*>(some.h.data()),
+                           some.n0.data(),
+                           some.status.data(),
                            d_memory->energies.data(),
                            d_memory->finite.data(),
                            d_plan.elements(),

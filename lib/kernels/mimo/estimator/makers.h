@@ -5,6 +5,27 @@
 
 namespace gr::cudaphy::kernels {
 
+//! Elements of run()'s arrays that one item of a batch takes; its status is one more.
+struct estimator_sizes {
+    size_t received, h, n0;
+};
+
+//! The arrays of a run, or of some items of it.
+struct estimator_arrays {
+    view<const complex64> received;
+    view<complex64> h;
+    view<float> n0;
+    view<int> status;
+
+    estimator_arrays part(const estimator_sizes& item, size_t first, size_t count) const
+    {
+        return { received.part(first * item.received, count * item.received),
+                 h.part(first * item.h, count * item.h),
+                 n0.part(first * item.n0, count * item.n0),
+                 status.part(first, count) };
+    }
+};
+
 //! What make() works out from the pilots.
 struct channel_estimator_plan {
     int receive, layers, tones, symbols;       //!< symbols: pilot symbols
@@ -15,6 +36,10 @@ struct channel_estimator_plan {
     double noise_factor; //!< n0 told, in units of the noise variance
 
     size_t elements() const { return size_t(tones) * receive; }
+    estimator_sizes sizes() const
+    {
+        return { symbols * elements(), layers * elements(), 1 };
+    }
     //! Whether the noise variance comes from the residual, else from second differences.
     bool residual() const { return symbols > layers; }
     //! What the sum of |residual|^2, or of |second difference|^2 / (6 spread), is divided
@@ -52,9 +77,9 @@ struct segments {
     int count;           //!< of one group
 };
 
-//! The batch. \throws std::invalid_argument if the sizes do not fit each other.
-size_t channel_estimator_batch(
-    const channel_estimator_plan&, size_t received, size_t h, size_t n0, size_t status);
+//! The number of items of a run.
+//! \throws std::invalid_argument if the arrays do not fit each other.
+size_t channel_estimator_batch(const estimator_sizes& item, const estimator_arrays& run);
 
 std::unique_ptr<channel_estimator>
 make_channel_estimator_reference(const channel_estimator_plan&);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/sizes.h"
+#include "kernels/mimo/checks.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/pilot_pattern.h>
@@ -8,15 +9,6 @@
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-void check(const std::string& what, int value, int least, int most)
-{
-    if (value < least || value > most) {
-        throw std::invalid_argument(what + " is " + std::to_string(value) +
-                                    ", allowed are " + std::to_string(least) + " to " +
-                                    std::to_string(most));
-    }
-}
 
 pilot_pattern silent(int symbols, int tones, int layers, int group)
 {
@@ -109,9 +101,9 @@ std::vector<uint8_t> pseudo_random_bits(uint32_t c_init, int count)
 
 pilot_pattern comb_pilots(int symbols, int layers, int tones)
 {
-    check("comb_pilots: layers", layers, 1, 16);
-    check("comb_pilots: tones", tones, layers, 65536);
-    check("comb_pilots: symbols", symbols, 1, 65536 / tones);
+    argument_checks{ "comb_pilots" }.range("layers", layers, 1, 16);
+    argument_checks{ "comb_pilots" }.range("tones", tones, layers, 65536);
+    argument_checks{ "comb_pilots" }.range("symbols", symbols, 1, 65536 / tones);
     auto out = silent(symbols, tones, layers, 1);
     const auto bits = pseudo_random_bits(1, tones);
     for (int s = 0; s < symbols; ++s) {
@@ -124,9 +116,9 @@ pilot_pattern comb_pilots(int symbols, int layers, int tones)
 
 pilot_pattern block_pilots(int symbols, int layers, int tones)
 {
-    check("block_pilots: tones", tones, 1, 65536);
-    check("block_pilots: layers", layers, 1, 16);
-    check("block_pilots: symbols", symbols, layers, 65536);
+    argument_checks{ "block_pilots" }.range("tones", tones, 1, 65536);
+    argument_checks{ "block_pilots" }.range("layers", layers, 1, 16);
+    argument_checks{ "block_pilots" }.range("symbols", symbols, layers, 65536);
     checked_product("block_pilots: symbols * tones * layers",
                     1 << 22, // what estimators take
                     { symbols, tones, layers });
@@ -145,7 +137,7 @@ pilot_pattern block_pilots(int symbols, int layers, int tones)
 
 pilot_pattern ht_ltf_pilots(int streams, int bandwidth_mhz)
 {
-    check("ht_ltf_pilots: streams", streams, 1, 4);
+    argument_checks{ "ht_ltf_pilots" }.range("streams", streams, 1, 4);
     if (bandwidth_mhz != 20 && bandwidth_mhz != 40) {
         throw std::invalid_argument("ht_ltf_pilots: bandwidth_mhz is " +
                                     std::to_string(bandwidth_mhz) +
@@ -177,23 +169,26 @@ pilot_pattern nr_dmrs_pilots(const nr_dmrs& d)
     const int doubled = d.double_symbol ? 2 : 1;
     auto ports = d.port_numbers;
     if (ports.empty()) {
-        check("nr_dmrs_pilots: ports", d.ports, 1, 4 * doubled);
+        argument_checks{ "nr_dmrs_pilots" }.range("ports", d.ports, 1, 4 * doubled);
         ports.resize(d.ports);
         std::iota(ports.begin(), ports.end(), 0);
     }
     for (auto port = ports.begin(); port != ports.end(); ++port) {
-        check("nr_dmrs_pilots: a port", *port, 0, 4 * doubled - 1);
+        argument_checks{ "nr_dmrs_pilots" }.range("a port", *port, 0, 4 * doubled - 1);
         if (std::count(ports.begin(), port, *port)) {
             throw std::invalid_argument("nr_dmrs_pilots: port " + std::to_string(*port) +
                                         " comes twice");
         }
     }
-    check("nr_dmrs_pilots: resource_blocks", d.resource_blocks, 1, 275);
-    check("nr_dmrs_pilots: first_block", d.first_block, 0, 275 - d.resource_blocks);
-    check("nr_dmrs_pilots: slot", d.slot, 0, 159);
-    check("nr_dmrs_pilots: scrambling_id", d.scrambling_id, 0, 65535);
-    check("nr_dmrs_pilots: n_scid", d.n_scid, 0, 1);
-    check("nr_dmrs_pilots: the number of symbols", int(d.symbols.size()), 1, 4);
+    argument_checks{ "nr_dmrs_pilots" }.range(
+        "resource_blocks", d.resource_blocks, 1, 275);
+    argument_checks{ "nr_dmrs_pilots" }.range(
+        "first_block", d.first_block, 0, 275 - d.resource_blocks);
+    argument_checks{ "nr_dmrs_pilots" }.range("slot", d.slot, 0, 159);
+    argument_checks{ "nr_dmrs_pilots" }.range("scrambling_id", d.scrambling_id, 0, 65535);
+    argument_checks{ "nr_dmrs_pilots" }.range("n_scid", d.n_scid, 0, 1);
+    argument_checks{ "nr_dmrs_pilots" }.range(
+        "the number of symbols", int(d.symbols.size()), 1, 4);
     if (!(d.amplitude > 0) || !std::isfinite(d.amplitude)) {
         throw std::invalid_argument(
             "nr_dmrs_pilots: amplitude is not positive and finite");
@@ -202,7 +197,7 @@ pilot_pattern nr_dmrs_pilots(const nr_dmrs& d)
     auto out = silent(int(d.symbols.size()) * doubled, tones, int(ports.size()), doubled);
     int row = 0;
     for (const int first : d.symbols) {
-        check("nr_dmrs_pilots: a symbol", first, 0, 14 - doubled);
+        argument_checks{ "nr_dmrs_pilots" }.range("a symbol", first, 0, 14 - doubled);
         for (int l1 = 0; l1 < doubled; ++l1, ++row) {
             const uint64_t id = d.scrambling_id;
             const uint64_t l = first + l1;

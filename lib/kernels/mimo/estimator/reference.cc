@@ -22,8 +22,8 @@ public:
              view<int> status,
              queue&) override
     {
-        const size_t batch = channel_estimator_batch(
-            d_plan, received.size(), h.size(), n0.size(), status.size());
+        const size_t batch =
+            channel_estimator_batch(d_plan.sizes(), { received, h, n0, status });
         const size_t pilots = d_plan.symbols * d_plan.elements();
         for (size_t item = 0; item < batch; ++item) {
             const auto* y = received.data() + item * pilots;
