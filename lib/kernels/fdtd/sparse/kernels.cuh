@@ -3,6 +3,7 @@
 
 #include "kernels/fdtd/sparse/layout.h"
 #include "kernels/fdtd/sparse/number.cuh"
+#include "kernels/fdtd/tuning.cuh"
 
 // A thread sums a row, columns ascending, in every format but compressed columns. Where
 // neighbouring rows' entries are not neighbours in memory (compressed rows, long rows) a
@@ -13,9 +14,10 @@
 
 namespace gr::cudaphy::kernels::sparse {
 
-constexpr int threads = 256;
+constexpr int threads = fdtd_tuning::product::threads;
 constexpr int warp = 32;
-constexpr int ahead = 4; //!< entries that a thread has under way at once
+constexpr int ahead =
+    fdtd_tuning::product::ahead; //!< entries that a thread has under way at once
 
 //! A batch of vectors, an item each blockIdx.y.
 template <typename T>
@@ -390,7 +392,7 @@ __device__ __forceinline__ void multiply_full_chunks(const subdivided_arrays<T>&
 //! How many chunks a warp takes together where there are many: 16 bytes of values a lane
 //! and entry.
 template <typename T>
-constexpr int chunks_together = 16 / sizeof(T);
+constexpr int chunks_together = fdtd_tuning::product::bytes_together / sizeof(T);
 
 //! Whether multiply_several_chunks() is made for a chunk.
 inline bool is_for_several(const sparse_chunk& chunk)

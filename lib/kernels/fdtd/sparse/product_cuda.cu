@@ -9,11 +9,7 @@ namespace {
 
 using namespace sparse;
 
-//! Rows of the dictionary from which on a thread does four: the device is full, and their
-//! loads overlap.
-constexpr size_t rows_for_four = size_t{ 1 } << 20;
-//! And chunks from which on a warp does several: two blocks a multiprocessor.
-constexpr size_t chunks_for_several = size_t{ 1 } << 13;
+using tuning = fdtd_tuning::product;
 
 //! Where and how a call's kernels go.
 struct launch {
@@ -177,7 +173,7 @@ public:
                                       int(a.chunks.size()),
                                       int(a.long_rows.size()) },
           d_several(
-              a.chunks.size() >= chunks_for_several && a.long_rows.empty() &&
+              a.chunks.size() >= tuning::chunks_for_several && a.long_rows.empty() &&
               size_t(std::count_if(a.chunks.begin(), a.chunks.end(), is_for_several)) >=
                   a.chunks.size() / 4 * 3)
     {
@@ -250,7 +246,7 @@ public:
         };
         if (d_others.has_long_rows()) {
             start(multiply_dictionary<1, true, element>, 1);
-        } else if (v.rows < rows_for_four) {
+        } else if (v.rows < tuning::rows_for_four) {
             start(multiply_dictionary<1, false, element>, 1);
         } else {
             start(multiply_dictionary<4, false, element>, 4);

@@ -12,8 +12,8 @@ namespace {
 //! Blocks for `items`, which a block's threads take one by one.
 unsigned scan_blocks(int64_t items)
 {
-    return unsigned(
-        std::clamp<int64_t>((items + scan_threads - 1) / scan_threads, 1, 1024));
+    return unsigned(std::clamp<int64_t>(
+        (items + scan_threads - 1) / scan_threads, 1, tuning::scan_blocks));
 }
 
 template <typename T>
@@ -41,19 +41,34 @@ struct choice {
     int threads;
 };
 
-//! For a system of many tiles a block. The shapes are what was fastest on an H200.
+//! For a system of many tiles a block.
 template <typename T>
 choice<T> large_kernel_for(sparse_format format, bool sequences)
 {
     constexpr int slices = fdtd_plan<T>::piece_rows / fdtd_slice;
-    constexpr int blocks = sizeof(T) == 4 ? 5 : 4;
+    constexpr int warps = tuning::large_warps, threads = 32 * warps;
     if (format == sparse_format::subdivided_crs) {
-        return { run_large_steps<T, slices, fdtd_large_rows::own_values, 8, 4>, 256 };
+        return { run_large_steps<T,
+                                 slices,
+                                 fdtd_large_rows::own_values,
+                                 warps,
+                                 tuning::own_values_blocks>,
+                 threads };
     }
     if (sequences) {
-        return { run_large_steps<T, slices, fdtd_large_rows::sequences, 8, 4>, 256 };
+        return { run_large_steps<T,
+                                 slices,
+                                 fdtd_large_rows::sequences,
+                                 warps,
+                                 tuning::sequences_blocks>,
+                 threads };
     }
-    return { run_large_steps<T, slices, fdtd_large_rows::runs, 8, blocks>, 256 };
+    return { run_large_steps<T,
+                             slices,
+                             fdtd_large_rows::runs,
+                             warps,
+                             tuning::runs_blocks(sizeof(T))>,
+             threads };
 }
 
 //! How many blocks the current device holds at once.
@@ -84,9 +99,10 @@ int64_t most_rows(const fdtd_system<T>& system)
 //! As few tiles for every block as there can be, all of one size.
 int32_t tile_rows_of(int64_t rows, int blocks)
 {
-    const int64_t whole = int64_t(blocks) * most_tile_rows;
+    const int64_t whole = int64_t(blocks) * tuning::most_tile_rows;
     const int64_t tiles = (rows + whole - 1) / whole * blocks;
-    const int64_t each = std::max<int64_t>(least_tile_rows, (rows + tiles - 1) / tiles);
+    const int64_t each =
+        std::max<int64_t>(tuning::least_tile_rows, (rows + tiles - 1) / tiles);
     return int32_t((each + fdtd_slice - 1) / fdtd_slice * fdtd_slice);
 }
 
@@ -94,11 +110,12 @@ int32_t tile_rows_of(int64_t rows, int blocks)
 //! \param wide  it is faster with large tiles, where they are enough
 int32_t large_tile_rows_of(int64_t rows, int blocks, bool wide)
 {
-    int32_t each = most_tile_rows;
-    if (wide && rows >= int64_t(2 * each) * blocks * 16) {
+    int32_t each = tuning::most_tile_rows;
+    if (wide && rows >= int64_t(2 * each) * blocks * tuning::tiles_for_wide) {
         return 2 * each;
     }
-    while (each > few_tile_rows && rows < int64_t(each) * blocks * 4) {
+    while (each > tuning::least_large_tile_rows &&
+           rows < int64_t(each) * blocks * tuning::least_tiles) {
         each /= 2;
     }
     return each;
@@ -194,8 +211,9 @@ public:
                                 p.format == sparse_format::dictionary;
         // Subdivided rows that do not fit on the chip are faster in pieces, small as the
         // system may be; a dictionary is not.
-        const int64_t few =
-            p.format == sparse_format::dictionary ? most_tile_rows : few_tile_rows;
+        const int64_t few = p.format == sparse_format::dictionary
+                                ? tuning::most_tile_rows
+                                : tuning::least_large_tile_rows;
         const bool large = (rows > most * few || forced.tile_rows > 0) && subdivided;
         // At absorbing layers large tiles cost a dictionary less; subdivided rows are
         // measured with conductors alone.

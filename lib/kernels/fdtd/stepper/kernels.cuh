@@ -3,6 +3,7 @@
 
 #include "kernels/common/cuda_check.cuh"
 #include "kernels/fdtd/stepper/lane.h"
+#include "kernels/fdtd/tuning.cuh"
 
 // One launch does all time steps of a call; all its blocks are resident at once
 // (cooperative launch) and wait for each other between updates.
@@ -18,13 +19,11 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int threads = 512;
-constexpr int blocks_a_multiprocessor = 2;
+using tuning = fdtd_tuning::stepper;
+
+constexpr int threads = tuning::threads;
 template <typename T>
-constexpr int rows_a_lane = 8 / sizeof(T);
-constexpr int most_tile_rows = 4096, least_tile_rows = 128;
-constexpr int few_tile_rows = 1024; //!< of a large system, at least
-constexpr int phases_in_shared_memory = 64;
+constexpr int rows_a_lane = tuning::bytes_a_lane / sizeof(T);
 constexpr int flag_stride = 32; //!< 128 bytes: a flag has a line of its own
 constexpr unsigned long long never = ~0ull;
 
@@ -75,14 +74,14 @@ struct arguments {
 };
 
 template <typename T, sparse_format Format>
-__global__ void __launch_bounds__(threads, blocks_a_multiprocessor)
+__global__ void __launch_bounds__(threads, tuning::blocks_a_multiprocessor)
     run_steps(const __grid_constant__ arguments<T> a)
 {
-    __shared__ fdtd_phase some_phases[phases_in_shared_memory];
+    __shared__ fdtd_phase some_phases[tuning::shared_phases];
     if (a.kept->status >= 0) {
         return; // all blocks do
     }
-    const bool shared = a.phases <= phases_in_shared_memory;
+    const bool shared = a.phases <= tuning::shared_phases;
     for (int p = threadIdx.x; shared && p < a.phases; p += threads) {
         some_phases[p] = a.tables.phases[p];
     }
@@ -147,7 +146,7 @@ __global__ void __launch_bounds__(threads, blocks_a_multiprocessor)
     }
 }
 
-constexpr int scan_threads = 256;
+constexpr int scan_threads = tuning::scan_threads;
 
 template <typename T>
 __global__ void examine(const T* state, int64_t size, record* kept)

@@ -43,10 +43,10 @@ struct outside_block {
 };
 
 // Of a thread in a phase, in its registers.
-constexpr int onchip_rows = 2, onchip_imports = 2;
+constexpr int onchip_rows = tuning::onchip_rows, onchip_imports = tuning::onchip_imports;
 constexpr int onchip_phases = 2; //!< a Yee grid's without absorbing layers
 template <typename T>
-constexpr int onchip_threads = sizeof(T) == 4 ? 640 : 512; //!< of a block at most
+constexpr int onchip_threads = tuning::onchip_threads(sizeof(T)); //!< of a block at most
 
 template <typename T>
 struct onchip_arguments {
@@ -119,7 +119,7 @@ public:
                        "cudaDeviceGetAttribute");
             return value;
         };
-        constexpr int64_t rows_a_block = 64; // fewer only make more neighbours
+        constexpr int64_t rows_a_block = tuning::onchip_block_rows;
         int64_t rows = 1;
         for (const auto& update : system.updates) {
             rows = std::max(rows, update.matrix.rows);

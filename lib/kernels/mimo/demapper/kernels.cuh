@@ -6,6 +6,7 @@
 #include "kernels/common/cuda_check.cuh"
 #include "kernels/mimo/demapper/cuda_job.cuh"
 #include "kernels/mimo/demapper/makers.h"
+#include "kernels/mimo/tuning.cuh"
 #include <algorithm>
 #include <cuda_fp16.h>
 #include <type_traits>
@@ -77,12 +78,10 @@ LANE_FUNCTION float WhereNot(bool yes, float a, const Other& other)
 
 #include "kernels/mimo/demapper/lanes-inl.h"
 
-//! A multiple of 32 and of the bits of a symbol.
+using tuning = mimo_tuning::demapper;
+
 template <int Bits>
-constexpr int block_symbols = Bits % 3 == 0   ? 192
-                              : Bits % 5 == 0 ? 320
-                              : Bits % 7 == 0 ? 224
-                                              : 256;
+constexpr int block_symbols = tuning::any_threads(Bits);
 
 LANE_FUNCTION float held(float llr, float largest)
 {
@@ -185,8 +184,9 @@ template <typename Number, bool MaxLog, int Bits, bool Turns, typename Table>
 void launch_runs(Table table, const demapper_cuda_job& run, cudaStream_t stream)
 {
     constexpr int together = run_shape<Number, Bits>::together;
-    constexpr int asked = !MaxLog ? 2 : sizeof(typename Number::type) < 4 ? 8 : 4;
-    constexpr int runs = std::max(1, asked / together);
+    constexpr int under_way =
+        tuning::symbols_under_way(MaxLog, sizeof(typename Number::type));
+    constexpr int runs = std::max(1, under_way / together);
     constexpr size_t symbols = size_t{ run_threads } * runs * together;
     if constexpr (in_steps<Number, MaxLog, Table>) {
         for (auto& axis : table.axis) {

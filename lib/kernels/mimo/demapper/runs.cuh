@@ -79,7 +79,7 @@ __device__ __forceinline__ int place_of(int row, int part)
     return part ^ (row * Many / 8 % Many);
 }
 
-constexpr int run_threads = 128;
+constexpr int run_threads = tuning::run_threads;
 
 //! x, noise and llr at addresses that 16 divides.
 template <typename Number, bool MaxLog, int Bits, bool Turns, int Runs, typename Table>

@@ -5,7 +5,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int register_threads = 128;
+constexpr int register_threads = tuning::register_threads;
 
 // One item of several vectors a thread, for the commonest numbers of antennas: Q, R, and
 // what stands below H live in registers (4x4: 32 + 20 + 20), so that device memory is
@@ -97,12 +97,14 @@ void launch(const cuda_job& job, cudaStream_t stream)
     // One vector a matrix: no weights. Several: they pay up to 4x4, where a thread holds
     // them; up to 8x8 the orthogonal columns are kept, and only with a covariance or by
     // max-ratio do groups form weights.
-    const bool small = job.receive <= 4;
-    if (job.receive <= 8 && job.layers <= 8 && !job.ratio &&
+    constexpr int most = tuning::most_for_threads;
+    const bool small = job.receive <= tuning::most_for_register_weights;
+    if (job.receive <= most && job.layers <= most && !job.ratio &&
         (job.symbols == 1 || (!small && !job.covariance))) {
         if (job.symbols == 1) {
-            job.layers <= 4 ? launch_solve_each(job, stream)
-                            : launch_solve_each_in_step(job, stream);
+            job.layers <= tuning::most_layers_without_step
+                ? launch_solve_each(job, stream)
+                : launch_solve_each_in_step(job, stream);
         } else {
             launch_solve_many(job, stream);
         }

@@ -5,10 +5,12 @@
 
 #include "kernels/mimo/cuda_lane.cuh"
 #include "kernels/mimo/equalizer/cuda_job.cuh"
+#include "kernels/mimo/tuning.cuh"
 
 namespace gr::cudaphy::kernels {
 namespace {
 
+using tuning = mimo_tuning::equalizer;
 using mask = bool;
 
 CUDAPHY_LANE real larger(real a, real b) { return fmaxf(a, b); }

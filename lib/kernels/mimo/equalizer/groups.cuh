@@ -6,7 +6,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int group_threads = 64;
+constexpr int group_threads = tuning::group_threads;
 
 //! What a group keeps of its item in shared memory: matrices by rows of `row` elements.
 struct group_memory {

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "kernels/common/cuda_check.cuh"
-#include "kernels/mimo/equalizer/cuda_job.cuh"
+#include "kernels/mimo/equalizer/device.cuh"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
@@ -20,9 +20,9 @@ namespace {
 //! More do not find their registers; of fewer layers the code is short, and there are
 //! registers for more blocks.
 template <typename Antennas>
-constexpr bool in_step = (Antennas::most_layers > 4);
+constexpr bool in_step = (Antennas::most_layers > tuning::most_layers_without_step);
 template <typename Antennas>
-constexpr int most_warps = in_step<Antennas> ? 8 : 1;
+constexpr int most_warps = in_step<Antennas> ? tuning::step_warps : 1;
 
 struct step_launch {
     int threads;

@@ -2,13 +2,14 @@
 #include "kernels/common/cuda_check.cuh"
 #include "kernels/mimo/cuda_lane.cuh"
 #include "kernels/mimo/equalizer/inverse.h"
+#include "kernels/mimo/tuning.cuh"
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 #include "kernels/mimo/equalizer/inverse-inl.h"
 
-constexpr int block_threads = 128;
+constexpr int block_threads = mimo_tuning::equalizer::inverse_threads;
 
 // A thread a row of a matrix: neighbours share the rows of H that they read.
 template <typename Row>

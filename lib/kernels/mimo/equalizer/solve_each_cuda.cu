@@ -9,7 +9,8 @@ constexpr int width_of = Antennas::most_receive*(Antennas::most_layers + 1);
 
 //! Warps of a block: four, or what 24 KB of shared memory hold.
 template <typename Antennas>
-constexpr int warps_a_block = width_of<Antennas> > 20 ? 1 : 4;
+constexpr int warps_a_block =
+    width_of<Antennas> > tuning::small_item ? tuning::large_warps : tuning::small_warps;
 
 //! Elements of shared memory a thread: H's row, y's, and later those of x and its noise.
 template <typename Antennas>

@@ -124,7 +124,7 @@ CUDAPHY_LANE void project_half(const float2* from,
 // the kernel. The next vector is asked for while one is projected.
 template <bool Mmse, typename Antennas>
 __global__ void __launch_bounds__(32 * most_warps<Antennas>,
-                                  most_warps<Antennas> > 1 ? 1 : 10)
+                                  most_warps<Antennas> > 1 ? 1 : tuning::many_blocks)
     solve_many(const cuda_job job)
 {
     extern __shared__ float2 shared[];
@@ -213,10 +213,12 @@ void launch(const cuda_job& job, cudaStream_t stream)
 //! than four vectors take no time beside the elimination.
 equalizer_cuda_job spread(equalizer_cuda_job job)
 {
-    const size_t wanted = 4 * size_t(job.processors);
+    const size_t wanted = tuning::wanted_warps * size_t(job.processors);
     const size_t warps = (job.items + 31) / 32;
     const size_t parts = std::max<size_t>(1, wanted / warps);
-    job.chunk = std::min(job.chunk, std::max<size_t>(4, (job.chunk + parts - 1) / parts));
+    job.chunk = std::min(
+        job.chunk,
+        std::max<size_t>(tuning::least_vectors, (job.chunk + parts - 1) / parts));
     job.items = job.matrices * ((job.symbols + job.chunk - 1) / job.chunk);
     return job;
 }

@@ -9,7 +9,7 @@ using eight = antennas<8, 8>;
 constexpr int elements = 8;
 
 constexpr size_t warp_bytes = sizeof(float2) * 32 * kept_elements<eight>;
-constexpr int together = 4; // warps of a block
+constexpr int together = tuning::weights_warps;
 
 template <int Half>
 CUDAPHY_LANE void read_column(const float2* from,
@@ -79,7 +79,8 @@ CUDAPHY_LANE void add_weights(const float2* from, complex_lane (&w)[elements][el
 //
 // Aligned: y, x and noise lie at addresses that 16 divides.
 template <bool Mmse, bool Aligned>
-__global__ void __launch_bounds__(32 * together, 2) weights_many(const cuda_job job)
+__global__ void __launch_bounds__(32 * together, tuning::weights_blocks)
+    weights_many(const cuda_job job)
 {
     extern __shared__ float2 shared[];
     const eight size{ 8, 8 };

@@ -2,6 +2,7 @@
 #include "kernels/common/device_memory.cuh"
 #include "kernels/mimo/cuda_lane.cuh"
 #include "kernels/mimo/estimator/channel_filter.h"
+#include "kernels/mimo/tuning.cuh"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
@@ -9,7 +10,7 @@ namespace {
 
 constexpr int block_threads = energy_ways;
 constexpr int antennas_at_once = 4;
-constexpr size_t workspace_bytes = size_t{ 64 } << 20;
+using tuning = mimo_tuning::estimator;
 
 using sum = channel_filter_plan::sum;
 using projection = channel_filter_plan::projection;
@@ -250,9 +251,10 @@ public:
     channel_filter_cuda(const channel_filter_plan& plan, int device)
         : d_plan(plan), d_stride(size_t(plan.observations) + plan.width),
           d_slots(std::clamp<size_t>(
-              workspace_bytes / (plan.receive * (8 * d_stride + 4 * plan.energies())),
+              tuning::workspace_bytes /
+                  (plan.receive * (8 * d_stride + 4 * plan.energies())),
               1,
-              4096)),
+              tuning::most_slots)),
           d_device(device)
     {
         cuda_device_scope scope(device);

@@ -2,6 +2,7 @@
 #include "kernels/common/device_memory.cuh"
 #include "kernels/mimo/cuda_lane.cuh"
 #include "kernels/mimo/estimator/makers.h"
+#include "kernels/mimo/tuning.cuh"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
@@ -10,8 +11,7 @@ namespace {
 #include "kernels/mimo/estimator/lane-inl.h"
 
 constexpr int block_threads = segment_ways;
-//! Segments whose sums the workspace holds; a larger batch takes several launches.
-constexpr size_t most_pieces = 65536;
+constexpr size_t most_pieces = mimo_tuning::estimator::most_pieces;
 
 //! A piece is one segment (see channel_estimator_makers.h) of one group.
 struct estimator_job {
