@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 from gnuradio import cudaphy, gr
 from gnuradio.grc.core import Constants, Messages
+from gnuradio.grc.core.io import yaml as grc_yaml
 from gnuradio.grc.core.platform import Platform
 from qa_support import BACKEND, main, need_backend
 from qa_support.grc_parameters import PARAMETERS
@@ -72,22 +73,33 @@ class Warnings(logging.Handler):
         self.found.append(record.getMessage())
 
 
+def c_safe_load(text):
+    """yaml.safe_load by libyaml's parser, which takes a twentieth of the time."""
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+# GNU Radio Companion reads six hundred files at every start.
+grc_yaml.safe_load = c_safe_load
+
+
+def build_library(platform):
+    """Loads all block files without the user's cache, which may be of another checkout."""
+    with tempfile.TemporaryDirectory() as folder:
+        Constants.CACHE_FILE = os.path.join(folder, "cache.json")
+        platform.build_library()
+
+
 def load_platform():
     """GRC's, with every block it finds, and what it warned of while loading them."""
     warnings, messages = Warnings(), []
     logging.getLogger("gnuradio.grc").addHandler(warnings)
     logging.getLogger().addHandler(warnings)
     Messages.register_messenger(messages.append)
+    version = (gr.major_version(), gr.api_version(), gr.minor_version())
     platform = Platform(
-        name="test",
-        prefs=gr.prefs(),
-        version=gr.version(),
-        version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()),
+        name="test", prefs=gr.prefs(), version=gr.version(), version_parts=version
     )
-    # The user's cache may hold descriptions as they were before an edit, or of another checkout.
-    with tempfile.TemporaryDirectory() as folder:
-        Constants.CACHE_FILE = os.path.join(folder, "cache.json")
-        platform.build_library()
+    build_library(platform)
     said = warnings.found + messages
     return platform, [text for text in said if "cudaphy" in text.lower()]
 
@@ -96,13 +108,28 @@ need_backend()  # before the seconds that this takes
 PLATFORM, WARNINGS = load_platform()
 
 
-def add(flowgraph, kind, name, parameters):
+def add(flowgraph, kind, name, parameters, whole=True):
+    """A new block. whole: what refers to it, or it to others, is evaluated at once."""
     block = flowgraph.new_block(kind)
     block.params["id"].set_value(name)
     for key, value in parameters.items():
         block.params[key].set_value(value)
-    flowgraph.rewrite()
+    (flowgraph if whole else block).rewrite()
     return block
+
+
+def end_ports(flowgraph, block):
+    """Null sources and sinks on all stream ports of a block."""
+    for number, port in enumerate([*block.active_ports()]):
+        if port.domain == "message":
+            continue
+        kind = "blocks_null_sink" if port.is_source else "blocks_null_source"
+        parameters = {"type": port.dtype, "vlen": str(port.vlen)}
+        end = add(flowgraph, kind, f"end{number}", parameters, whole=False)
+        if port.is_source:
+            flowgraph.connect(port, end.active_sinks[0])
+        else:
+            flowgraph.connect(end.active_sources[0], port)
 
 
 class Flowgraph:
@@ -114,25 +141,12 @@ class Flowgraph:
         options.params["id"].set_value("tried")
         options.params["generate_options"].set_value("no_gui")
         for name, value in VARIABLES.items():
-            add(self.graph, "variable", name, {"value": value})
+            add(self.graph, "variable", name, {"value": value}, whole=False)
         self.code = add(self.graph, "variable_cudaphy_ldpc_code", "code", code)
-        if not kind:
-            return
-        self.block = add(self.graph, kind, "tried_block", parameters)
-        for number, port in enumerate([*self.block.active_ports()]):
-            if port.domain == "message":
-                continue
-            end = add(
-                self.graph,
-                "blocks_null_sink" if port.is_source else "blocks_null_source",
-                f"end{number}",
-                {"type": port.dtype, "vlen": str(port.vlen)},
-            )
-            if port.is_source:
-                self.graph.connect(port, end.active_sinks[0])
-            else:
-                self.graph.connect(end.active_sources[0], port)
-        self.graph.rewrite()
+        if kind:
+            self.block = add(self.graph, kind, "tried_block", parameters)
+            end_ports(self.graph, self.block)
+            self.graph.rewrite()
 
     def errors(self):
         self.graph.rewrite()
@@ -185,6 +199,8 @@ class qa_grc(unittest.TestCase):
             kind = PLATFORM.blocks[file.name.removesuffix(".block.yml")]
             self.assertEqual(Path(kind.loaded_from).parent, FOLDER)
             self.assertEqual(kind.category[0].strip("[]"), "CUDA PHY")
+            text = file.read_text()
+            self.assertEqual(c_safe_load(text), yaml.safe_load(text))
             self.assertGreater(len(kind.documentation[""].split()), 20)
 
     def test_good_parameters_make_a_valid_flowgraph_and_a_block(self):
@@ -267,7 +283,7 @@ class qa_grc(unittest.TestCase):
 
     def test_ports_whose_items_can_stay_on_the_gpu_are_marked(self):
         for path in FOLDER.glob("*.block.yml"):
-            block = yaml.safe_load(path.read_text())
+            block = c_safe_load(path.read_text())
             ports = block.get("inputs", []) + block.get("outputs", [])
             labels = [p.get("label", "") for p in ports if p["domain"] == "stream"]
             # These are the parameters of the blocks that gather batches.
@@ -286,7 +302,7 @@ class qa_grc(unittest.TestCase):
 
     def test_constellations_are_those_of_the_module(self):
         text = (FOLDER / "cudaphy_soft_demapper.block.yml").read_text()
-        by_id = {p["id"]: p for p in yaml.safe_load(text)["parameters"]}
+        by_id = {p["id"]: p for p in c_safe_load(text)["parameters"]}
         names = [name.strip('"') for name in by_id["constellation"]["options"]]
         self.assertEqual(names, cudaphy.constellation_names())
         self.assertEqual(len(by_id["constellation"]["option_labels"]), len(names))

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from gnuradio import cudaphy
-from qa_grc import PLATFORM, Flowgraph, add
+from qa_grc import PLATFORM, Flowgraph, add, end_ports
 from qa_support import BACKEND, main
 
 CUBE = {
@@ -83,16 +83,7 @@ class Channel(Flowgraph):
         self.scene = add(graph, "variable_cudaphy_fdtd_scene", "scene", scene)
         parameters = {"simulation": "scene", "backend": BACKEND, **parameters}
         self.block = add(graph, "cudaphy_fdtd_channel", "tried_block", parameters)
-        for number, port in enumerate([*self.block.active_ports()]):
-            if port.domain == "message":
-                continue
-            kind = "blocks_null_sink" if port.is_source else "blocks_null_source"
-            ends = {"type": port.dtype, "vlen": str(port.vlen)}
-            end = add(graph, kind, f"end{number}", ends)
-            if port.is_source:
-                graph.connect(port, end.active_sinks[0])
-            else:
-                graph.connect(end.active_sources[0], port)
+        end_ports(graph, self.block)
 
     def run(self):
         """Runs the program that GRC makes of it, until the channel has done time steps."""

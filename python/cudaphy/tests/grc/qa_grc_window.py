@@ -11,8 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-import yaml
-from qa_grc import FOLDER, PLATFORM
+from qa_grc import FOLDER, PLATFORM, build_library, c_safe_load
 
 EXAMPLES = FOLDER.parent / "examples"
 FLOWGRAPHS = sorted([*EXAMPLES.glob("*.grc"), *EXAMPLES.glob("live/*.grc")])
@@ -31,7 +30,6 @@ try:
     Gtk.StyleContext.add_provider_for_screen = lambda *_: None
     Gio.Application.set_default(Gtk.Application())
     from gnuradio import gr
-    from gnuradio.grc.core import Constants
     from gnuradio.grc.core.FlowGraph import FlowGraph
     from gnuradio.grc.gui.canvas import block as drawn_block
     from gnuradio.grc.gui.canvas import port as drawn_port
@@ -53,16 +51,15 @@ def drawing_platform():
     for module in (drawn_block, drawn_port):
         module.Gtk = types.SimpleNamespace(DrawingArea=Area)
     Platform.FlowGraph = FlowGraph
-    # GRC makes its folder in the user's home; its cache may be of another checkout.
+    # GRC makes its folder in the user's home.
     with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, HOME=home):
-        Constants.CACHE_FILE = os.path.join(home, "cache.json")
         platform = Platform(
             prefs=gr.prefs(),
             install_prefix=gr.prefix(),
             version=gr.version(),
             version_parts=(gr.major_version(), gr.api_version(), gr.minor_version()),
         )
-        platform.build_library()
+    build_library(platform)
     return platform
 
 
@@ -110,7 +107,7 @@ class qa_grc_window(unittest.TestCase):
     def test_windows_open_large_enough(self):
         seen = 0
         for path in FLOWGRAPHS:
-            graph = yaml.safe_load(path.read_text())
+            graph = c_safe_load(path.read_text())
             if graph["options"]["parameters"]["generate_options"] != "qt_gui":
                 continue
             seen += 1
@@ -129,14 +126,14 @@ class qa_grc_window(unittest.TestCase):
     def test_help_names_examples_that_have_the_block(self):
         named = 0
         for path in FOLDER.glob("*.block.yml"):
-            block = yaml.safe_load(path.read_text())
+            block = c_safe_load(path.read_text())
             text = block["documentation"]
             for name in re.findall(r"[\w/]+\.grc\b", text):
                 example = EXAMPLES / name.removeprefix("examples/")
                 self.assertTrue(example.is_file(), (path.name, name))
             for name in re.findall(r"Examples?: (?:examples/)?([\w/]+\.grc)", text):
                 named += 1
-                graph = yaml.safe_load((EXAMPLES / name).read_text())
+                graph = c_safe_load((EXAMPLES / name).read_text())
                 ids = {one["id"] for one in graph["blocks"]}
                 self.assertIn(block["id"], ids, (path.name, name))
         self.assertGreater(named, 15)
@@ -155,7 +152,7 @@ class qa_grc_window(unittest.TestCase):
 
     def test_labels_on_a_block_leave_room_for_their_values(self):
         for path in FOLDER.glob("*.block.yml"):
-            for parameter in yaml.safe_load(path.read_text())["parameters"]:
+            for parameter in c_safe_load(path.read_text())["parameters"]:
                 if parameter["dtype"] == "raw" and parameter.get("hide") != "part":
                     label = parameter["label"]
                     self.assertLessEqual(len(label), LONGEST_LABEL, (path.name, label))
