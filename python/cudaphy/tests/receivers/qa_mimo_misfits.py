@@ -21,10 +21,11 @@ class qa_mimo_misfits(FlowgraphCase):
         frame = gaussian((SYMBOLS * TONES, N)).ravel().tolist()
         source = blocks.vector_source_c(frame, True, N)
         head = blocks.head(ITEM, self.frames * SYMBOLS * TONES)
+        channel = cudaphy.mimo_channel_model(N, N, TONES, SYMBOLS)
+        top.connect(source, head, channel)
         # A block in Python lives only as long as somebody names it.
-        self.channel = cudaphy.mimo_channel_model(N, N, TONES, SYMBOLS)
-        top.connect(source, head, self.channel)
-        return self.channel
+        self.addCleanup(lambda: channel)
+        return channel
 
     def link(self, top, pilot_symbols, pilot_tones, symbols, tones, noise=False, batch=0):
         """Estimator and equalizer of the given sizes; gives the sink of the layers."""
@@ -65,21 +66,25 @@ class qa_mimo_misfits(FlowgraphCase):
             self.assertEqual(items, self.frames * PARTS[1])
             self.assertNotIn("error", log)
 
-    def test_an_equalizer_left_at_one_by_one_ends_the_flowgraph(self):
-        items, log = self.ended(PILOTS, TONES, 1, 1)
-        self.assertLess(items, self.frames * PARTS[1])
-        self.assertRegex(log, "error.*input 0 is full, and input 1 lacks items")
+    def test_an_equalizer_of_more_or_fewer_symbols_than_come_ends_the_flowgraph(self):
+        fewer, more = gr.top_block(), gr.top_block()
+        with captured_log() as log:
+            sinks = [self.link(fewer, PILOTS, TONES, 1, 1)]
+            # Until what is left over of H fills its buffer, which is of a few batches.
+            self.frames = 40000
+            sinks.append(self.link(more, PILOTS, TONES, 2 * SYMBOLS, TONES, batch=16))
+            # Both at the same time, because each is given ten seconds to go on.
+            fewer.start()
+            self.run_flowgraph(more)
+            self.assertFalse(fewer.wait())
+        for sink, frames in zip(sinks, (4000, 40000)):
+            self.assertLess(sink.nitems_read(0), frames * PARTS[1])
+        self.assertRegex(log.text, "error.*input 0 is full, and input 1 lacks items")
         self.assertRegex(
-            log, "a frame takes 1 of input 0 and 1 of input 1, 1 symbols x 1"
+            log.text, "a frame takes 1 of input 0 and 1 of input 1, 1 symbols x 1"
         )
-
-    def test_an_equalizer_of_more_symbols_than_come_ends_the_flowgraph(self):
-        # Until what is left over of H fills its buffer, which is of a few batches.
-        self.frames = 40000
-        items, log = self.ended(PILOTS, TONES, 2 * SYMBOLS, TONES, batch=16)
-        self.assertLess(items, self.frames * PARTS[1])
-        self.assertRegex(log, "error.*input 1 is full, and input 0 lacks items")
-        self.assertIn(f"{2 * SYMBOLS} symbols x {TONES} tones", log)
+        self.assertRegex(log.text, "error.*input 1 is full, and input 0 lacks items")
+        self.assertIn(f"{2 * SYMBOLS} symbols x {TONES} tones", log.text)
 
     def test_an_estimator_of_other_tones_ends_the_flowgraph_at_the_second_frame(self):
         items, log = self.ended(PILOTS, 64, SYMBOLS - PILOTS, TONES)
