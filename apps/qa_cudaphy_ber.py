@@ -19,6 +19,7 @@ import cudaphy_ber
 from gnuradio import cudaphy
 from gnuradio.cudaphy.error_rates import files as error_rate_files
 from gnuradio.cudaphy.error_rates import names as error_rate_names
+from gnuradio.cudaphy.error_rates import schedule
 
 HERE = Path(__file__).resolve().parent
 BACKEND = os.environ.get("CUDAPHY_TEST_BACKEND", "cpu")
@@ -285,7 +286,8 @@ class qa_cudaphy_ber(unittest.TestCase):
             (curve,) = error_rate_files.read_curves(path)
             counts.append([(p.frames, p.bit_errors) for p in curve.sorted_points()])
         self.assertEqual(*counts)
-        done = ber(*run, "--scheduler", "tcp://127.0.0.1:1")
+        with mock.patch.object(schedule, "CONNECT_SECONDS", 1):
+            done = ber(*run, "--scheduler", "tcp://127.0.0.1:1")
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("Traceback (most recent call last)", done.stderr[-300:])
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """cudaphy_info: what it tells, its self-test, its exit status."""
 
+import functools
 import json
 import os
 import subprocess
@@ -19,6 +20,12 @@ PROGRAM = Path(__file__).resolve().with_name("cudaphy_info.py")
 BACKEND = os.environ.get("CUDAPHY_TEST_BACKEND", "cpu")
 QUICK = "demapper 64-QAM"
 SOME = ("inverse 4x4", "equalizer 4x4 MMSE", QUICK, "LDPC 802.11n rate 1/2 int8")
+
+
+@functools.lru_cache
+def machine():
+    """What bounds the kernels, which takes seconds to measure."""
+    return cudaphy.measure_machine("cpu")
 
 
 def run(*arguments):
@@ -77,11 +84,12 @@ class test_cudaphy_info(unittest.TestCase):
 
     def test_the_check_of_every_kernel_finds_one_wrong_value(self):
         # On the reference, which has no more to do than to check.
-        machine = cudaphy.measure_machine("cpu")
         for name in cudaphy.self_test_names():
             if "float32" not in name:
                 for damage in (False, True):
-                    result = cudaphy.self_test(name, machine, "reference", damage=damage)
+                    result = cudaphy.self_test(
+                        name, machine(), "reference", damage=damage
+                    )
                     self.assertEqual(result.right, not damage, name)
 
     def test_wrong_arguments_are_exit_status_2(self):
@@ -95,11 +103,10 @@ class test_cudaphy_info(unittest.TestCase):
         self.assertIn('backend "cuda" can\'t be had', done.stderr)
 
     def test_names_of_kernels_and_devices_are_checked(self):
-        machine = cudaphy.measure_machine("cpu")
         with self.assertRaisesRegex(ValueError, "demapper"):
-            cudaphy.self_test("nothing", machine)
+            cudaphy.self_test("nothing", machine())
         with self.assertRaises((cudaphy.BackendUnavailable, ValueError)):
-            cudaphy.self_test(QUICK, machine, "cuda", 99)
+            cudaphy.self_test(QUICK, machine(), "cuda", 99)
 
 
 class test_machine_info(unittest.TestCase):

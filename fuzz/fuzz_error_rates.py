@@ -116,7 +116,7 @@ def main():
         valid = valid_file(Path(folder))
 
         def read(content):
-            path.write_bytes(content)
+            fuzzing.write(path, content)
             error_rate_files.read_curves(path)
             for curve in error_rate_files.read_curves(path):
                 curve.sorted_points()

@@ -54,7 +54,7 @@ def attack(path, dice, read):
     content, whole = content_of(dice)
     if dice.randrange(10):
         content, whole = fuzzing.damaged(content, dice, LETTERS, WORDS), False
-    path.write_bytes(content)
+    fuzzing.write(path, content)
     begin, refused = time.monotonic(), None
     try:
         h = read(str(path))

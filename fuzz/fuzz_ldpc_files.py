@@ -153,7 +153,7 @@ def reading(files, folder):
     path = Path(folder, "file")
     while True:
         reader, text = files.recv()
-        path.write_bytes(text)
+        fuzzing.write(path, text)
         began = time.process_time()
         try:
             files.send((True, check(path, reader), time.process_time() - began))

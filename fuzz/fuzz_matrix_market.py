@@ -84,7 +84,7 @@ def main():
                 content = PACKERS[suffix](fuzzing.damaged(whole, dice, BYTES, WORDS))
                 if suffix and not dice.randrange(3):
                     content = fuzzing.damaged(content, dice, BYTES, WORDS)
-                path.write_bytes(content)
+                fuzzing.write(path, content)
                 begin = time.monotonic()
                 try:
                     cudaphy.read_matrix_market(path)

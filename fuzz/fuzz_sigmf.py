@@ -213,7 +213,7 @@ def attack(folder, seed):
     for old in folder.iterdir():
         old.unlink()
     for part, content in parts.items():
-        (folder / part).write_bytes(content)
+        fuzzing.write(folder / part, content)
     begin, refused = time.monotonic(), None
     try:
         check(*sigmf.read_samples(folder / name))

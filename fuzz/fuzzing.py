@@ -37,3 +37,9 @@ def damaged(content, dice, letters, words):
         else:
             content[at : end if kind == 5 else at] = dice.choice(words)
     return bytes(content)
+
+
+def write(path, content):
+    """Writes bytes to a new file: ext4 waits for the disk if a file is written over."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)

@@ -8,6 +8,8 @@ import os
 import time
 from concurrent import futures
 
+CONNECT_SECONDS = 10  # until a scheduler must have answered
+
 
 class executor:
     """A context: threads of this machine, whose kernels release the interpreter's lock, or with
@@ -25,7 +27,7 @@ class executor:
             raise ValueError(
                 "a scheduler needs Dask's distributed (Debian's python3-distributed)"
             ) from None
-        self._client = Client(scheduler, timeout=10, set_as_default=False)
+        self._client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
         threads = sum(self._client.nthreads().values())
         if not threads:
             self._client.close()

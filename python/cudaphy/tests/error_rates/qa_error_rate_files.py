@@ -16,7 +16,7 @@ from gnuradio import cudaphy
 from gnuradio.cudaphy.error_rates import files as error_rate_files
 from gnuradio.cudaphy.error_rates import plots as error_rate_plots
 from gnuradio.cudaphy.whole_files import write_whole
-from qa_support import main
+from qa_support import main, write_anew
 
 IDENTITY = ('dvbs2x rate="2/9 VL-SNR", short', "qpsk", "exact", "scale=0.5 a=b", "random")
 LINK = SimpleNamespace(identity=lambda: IDENTITY, backend="cpu", seed=1, batch=4096)
@@ -87,7 +87,7 @@ class qa_error_rate_files(FolderCase):
 
     def check_torn(self, content, whole):
         """Of this content `whole` points are read, and what is added follows them."""
-        self.path.write_bytes(content)
+        write_anew(self.path, content)
         self.assertEqual(self.seen(True), [point(n) for n in range(whole)])
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -101,7 +101,7 @@ class qa_error_rate_files(FolderCase):
             if cut not in ends:
                 self.check_torn(content[:cut], max(sum(end < cut for end in ends) - 1, 0))
         for cut, points in zip(ends, range(4)):
-            self.path.write_bytes(content[:cut])
+            write_anew(self.path, content[:cut])
             self.assertEqual(self.seen(False), [point(n) for n in range(points)])
 
     def test_zeros_in_place_of_what_was_written_last_are_left_out(self):
@@ -129,7 +129,7 @@ class qa_error_rate_files(FolderCase):
             second.replace(b",4096\n", b",-4096\n"),
             second.replace(b"2/9", b"\xff/9"),
         ):
-            self.path.write_bytes(head + first + damaged + third)
+            write_anew(self.path, head + first + damaged + third)
             with self.assertRaisesRegex(ValueError, "rates.csv, line 3: "):
                 error_rate_files.read_curves(self.path)
 
@@ -144,7 +144,7 @@ class qa_error_rate_files(FolderCase):
             head[:40].upper(),
             b"\xff\xfe\0",
         ):
-            self.path.write_bytes(content)
+            write_anew(self.path, content)
             with self.assertRaisesRegex(ValueError, "not a file of error rates") as told:
                 error_rate_files.append_point(self.path, LINK, point(0))
             self.assertLess(len(str(told.exception)), 1000)
@@ -156,7 +156,7 @@ class qa_error_rate_files(FolderCase):
         content, ends = self.written(2)
         for start, end in ((0, ends[1]), (ends[1], ends[2])):
             for room in range(start, end, 11):
-                self.path.write_bytes(content[:start])
+                write_anew(self.path, content[:start])
                 with room_for(room), self.assertRaisesRegex(OSError, "rates.csv"):
                     error_rate_files.append_point(self.path, LINK, point(1))
                 self.assertEqual(self.path.read_bytes(), content[:start])

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from gnuradio.cudaphy import mimo_fixed_channel, sigmf
 from gnuradio.cudaphy.error_rates import files as error_rate_files
-from qa_support import gaussian, main
+from qa_support import gaussian, main, write_anew
 
 ROUNDS = 3000
 BYTES = b'0123456789 -+./\\,:"[]{}#\n\r\tTZeEnNaif\x00\x7f\xc3\xff'
@@ -139,8 +139,7 @@ class qa_damaged_files(unittest.TestCase):
         path, good = self.folder / name, 0
         for seed in range(ROUNDS):
             content = damaged(random.Random(seed))
-            path.unlink(missing_ok=True)  # ext4 waits for the disk if it is written over
-            path.write_bytes(content)
+            write_anew(path, content)
             with self.subTest(seed=seed, content=content[:2000]):
                 try:
                     found = read(path)

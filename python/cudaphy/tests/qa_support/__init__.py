@@ -108,6 +108,12 @@ class FlowgraphCase(unittest.TestCase):
         return self.assertRaisesRegex(ValueError, "".join(f"(?=.*{t})" for t in texts))
 
 
+def write_anew(path, content):
+    """Writes bytes to a new file: ext4 waits for the disk if a file is written over."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
 class Log:
     """What was written to the log."""
 
