@@ -114,7 +114,7 @@ class receiver(gr.top_block):
         self._kept, self.counters, decided = [covariance], [], []
         self.inverses = []
         for backend in backends:
-            inverse = cudaphy.symmetric_inverse_block(
+            inverse = cudaphy.symmetric_matrix_inverse(
                 n,
                 definite="positive",
                 length_tag_key=KEY,

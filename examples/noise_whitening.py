@@ -81,7 +81,7 @@ class link(gr.top_block):
 
         self.inverses, self.counters, decided = [], [], []
         for backend in backends:
-            inverse = cudaphy.triangular_inverse_block(
+            inverse = cudaphy.triangular_matrix_inverse(
                 ANTENNAS, unit_diagonal=True, backend=backend, device=arguments.device
             )
             rows = blocks.vector_to_stream(gr.sizeof_gr_complex, ELEMENTS)

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Physical-layer blocks and functions on NVIDIA GPUs and CPU vector units.
 
-Blocks for flowgraphs: matrix_inverse, triangular_inverse_block, symmetric_inverse_block,
-sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper, mimo_receiver, ldpc_encoder,
-ldpc_decoder, fdtd_channel, mimo_fixed_channel, array_covariance, mvdr_weights.
-Functions on numpy arrays: inverse, triangular_inverse, solve_triangular, symmetric_inverse,
-update_inverse, spmv, estimate_channel, equalize, demap, receive_slots, ldpc_encode, ldpc_decode.
+A block for flowgraphs has a noun's name: matrix_inverse, triangular_matrix_inverse,
+symmetric_matrix_inverse, sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper,
+mimo_receiver, ldpc_encoder, ldpc_decoder, fdtd_channel, mimo_fixed_channel, array_covariance,
+mvdr_weights.
+A function that works on numpy arrays has a verb's: invert, invert_triangular, solve_triangular,
+invert_symmetric, update_inverse, multiply_sparse, estimate_channel, equalize, demap,
+receive_slots, ldpc_encode, ldpc_decode.
 fdtd simulates fields in time. backends() and devices() say what this machine has.
 """
+
+import warnings as _warnings
 
 from .cudaphy_python import *  # noqa: F401,F403
 from .cudaphy_python import __version__  # noqa: F401
 from .fdtd import fdtd, fdtd_matrices  # noqa: F401
 from .fdtd_channel import fdtd_channel, fdtd_scene  # noqa: F401
-from .linalg import inverse, solve_triangular, triangular_inverse  # noqa: F401
-from .symmetric import symmetric_inverse, update_inverse  # noqa: F401
+from .linalg import invert, invert_triangular, solve_triangular  # noqa: F401
+from .symmetric import invert_symmetric, update_inverse  # noqa: F401
 from .bch import bch_decode, bch_encode  # noqa: F401
 from .dvb import bb_deframer  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
@@ -38,7 +42,7 @@ from .blocks.mimo_multipath_channel import mimo_multipath_channel  # noqa: F401
 from .blocks.ofdm import mimo_ofdm_receiver_frontend, mimo_ofdm_transmitter  # noqa: F401
 from .blocks.ofdm import ofdm_preamble, ofdm_preamble_shifts  # noqa: F401
 from .matrix_market import read_matrix_market  # noqa: F401
-from .sparse import sparse_matvec, sparse_product, spmv  # noqa: F401
+from .sparse import multiply_sparse, sparse_matvec, sparse_product  # noqa: F401
 from .sigmf.blocks import sigmf_sink, sigmf_source  # noqa: F401
 from .blocks.packet_numbers import packet_loss_counter, packet_numberer  # noqa: F401
 
@@ -53,3 +57,25 @@ __all__ = ["nr5g"] + [
 
 def __dir__():
     return sorted(__all__)
+
+
+# Old names and new ones; the old ones go with release 0.2.
+_RENAMED = {
+    "inverse": "invert",
+    "triangular_inverse": "invert_triangular",
+    "symmetric_inverse": "invert_symmetric",
+    "spmv": "multiply_sparse",
+    "triangular_inverse_block": "triangular_matrix_inverse",
+    "symmetric_inverse_block": "symmetric_matrix_inverse",
+}
+
+
+def __getattr__(name):
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = _RENAMED[name]
+    text = (
+        f"cudaphy.{name} is called cudaphy.{new} now; the old name goes with release 0.2"
+    )
+    _warnings.warn(text, DeprecationWarning, stacklevel=2)
+    return globals()[new]

@@ -81,7 +81,7 @@ class fdtd_simulation:
 
     @in_turn
     def matrices(self):
-        """The scheme as scipy.sparse has it, for spmv(), other solvers or a file.
+        """The scheme as scipy.sparse has it, for multiply_sparse(), other solvers or a file.
 
         Returns the updates of a time step in their order, (first, A) each: state[first : first + m] += A @ state,
         with A (m, elements of the state), in compressed rows. The state has all of E, then all of H, then what

@@ -24,7 +24,7 @@ _INVERSE = {
 }
 
 
-def inverse(
+def invert(
     a,
     pivoting="full",
     backend="auto",
@@ -82,7 +82,7 @@ _TRIANGULAR = {
 }
 
 
-def triangular_inverse(
+def invert_triangular(
     l, lower=True, unit_diagonal=False, backend="auto", device=0  # noqa: E741
 ):
     """Inverts triangular matrices.
@@ -97,7 +97,7 @@ def triangular_inverse(
     triangle or its inverse is not finite.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     Source: triangular inversion by one warp in n + 1 rounds of blocks (Shanghai Biren, 2023).
-    As a block for flowgraphs: triangular_inverse_block.
+    As a block for flowgraphs: triangular_matrix_inverse.
     """
     a = _in_kind_of_kernels(l)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:

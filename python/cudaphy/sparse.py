@@ -142,7 +142,7 @@ class sparse_product:
         return np.ascontiguousarray(values, self.dtype)
 
 
-def spmv(a, x, y=None, format="subdivided_crs", backend="auto", device=0):
+def multiply_sparse(a, x, y=None, format="subdivided_crs", backend="auto", device=0):
     """The product of a sparse matrix and vectors: A x, or y + A x where y is given.
 
     a: (m, n), any kind of scipy.sparse, rows of numbers, the path of a Matrix Market file; or a sparse_product,

@@ -76,7 +76,7 @@ def _check_symmetry(a):
         )
 
 
-def symmetric_inverse(
+def invert_symmetric(
     a,
     definite="unknown",
     algorithm="blocked",

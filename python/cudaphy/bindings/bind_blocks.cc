@@ -54,7 +54,7 @@ void bind_blocks(py::module& m)
     // The numpy function has the plain name.
     block_class<triangular_inverse>(
         m,
-        "triangular_inverse_block",
+        "triangular_matrix_inverse",
         "Inverts triangular matrices of order 1 to 128: vectors of order*order items, "
         "row by row, in and out; type \"complex\" (64 bits) or \"float\". The triangle "
         "alone is read, with unit_diagonal only what lies beside the diagonal. A matrix "

@@ -12,7 +12,7 @@ void bind_symmetric_block(py::module& m)
                gr::basic_block,
                std::shared_ptr<symmetric_inverse>>(
         m,
-        "symmetric_inverse_block",
+        "symmetric_matrix_inverse",
         R"(Inverts large symmetric (complex: Hermitian) matrices, definite or not.
 
 In and out: vectors of `order` items (1 to 32768), a row each, `order` rows a matrix; type "complex" (64 bits) or "float". definite: "unknown", or "positive", which is faster. algorithm: "blocked", or "bordering", row after row as the source prints it. check: whether matrices are looked at for symmetry; otherwise only their lower triangles are read.

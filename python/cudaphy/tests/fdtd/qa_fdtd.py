@@ -252,7 +252,9 @@ class qa_matrices(unittest.TestCase):
             for format in ("crs", "subdivided_crs", "dictionary", "ccs", "bcrs") * 2:
                 for first, a in updates:
                     there = slice(first, first + a.shape[0])
-                    state[there] = cudaphy.spmv(a, state, state[there], format, BACKEND)
+                    state[there] = cudaphy.multiply_sparse(
+                        a, state, state[there], format, BACKEND
+                    )
             sim.step(steps=10)
             for name in ("ex", "ey", "ez", "hx", "hy", "hz"):
                 first = sim.element((0, 0, 0), name)

@@ -126,7 +126,7 @@ class qa_mvdr_weights(FlowgraphCase):
         for snapshots, loading, failures in ((15, 0, 40), (15, 1e-3, 0), (16, 0, 0)):
             source = Source(gaussian((40 * snapshots, n), seed=8))
             weights, sink = mvdr_weights(uniform_array(n, 10)), Sink("complex64", n)
-            inverse = cudaphy.symmetric_inverse_block(
+            inverse = cudaphy.symmetric_matrix_inverse(
                 n, length_tag_key=KEY, backend=BACKEND
             )
             top = gr.top_block()
@@ -169,7 +169,7 @@ class qa_mvdr_weights(FlowgraphCase):
         source, sink = Source(x.astype("complex64")), Sink("complex64", n)
         top = gr.top_block()
         covariance, weights = array_covariance(n, count), mvdr_weights(wanted)
-        inverse = cudaphy.symmetric_inverse_block(
+        inverse = cudaphy.symmetric_matrix_inverse(
             n, definite="positive", length_tag_key=KEY, backend=BACKEND
         )
         top.connect(source.block, covariance, inverse, weights, sink.block)

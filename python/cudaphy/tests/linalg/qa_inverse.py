@@ -45,7 +45,7 @@ class qa_inverse(unittest.TestCase):
                     for order in (1, 3, 8, 32, 33, 64):
                         with self.subTest(kind, pivoting=pivoting, order=order):
                             a = matrices(lead + (order,) * 2, kind, pivoting == "none")
-                            x, info = cudaphy.inverse(a, pivoting, BACKEND)
+                            x, info = cudaphy.invert(a, pivoting, BACKEND)
                             self.assertEqual((x.shape, x.dtype), (a.shape, kind))
                             self.assertEqual((info.shape, info.dtype), (lead, np.int32))
                             self.assertFalse(info.any())
@@ -61,7 +61,7 @@ class qa_inverse(unittest.TestCase):
             (a.astype("longdouble"), "float64"),
             (a.astype("clongdouble"), "complex128"),
         ):
-            x, _ = cudaphy.inverse(array, backend=BACKEND)
+            x, _ = cudaphy.invert(array, backend=BACKEND)
             self.assertEqual(x.dtype, kind)
             np.testing.assert_allclose(x, [[1, -1], [-1, 2]], atol=1e-5)
         big = gaussian((5, 6, 7, 8)) + 9 * np.ones((5, 6, 7, 8))
@@ -70,8 +70,8 @@ class qa_inverse(unittest.TestCase):
             big[..., ::-2, ::2][..., :3, :3].real,
         ):
             before = part.copy()
-            x, _ = cudaphy.inverse(part, pivoting="partial", backend=BACKEND)
-            same, _ = cudaphy.inverse(before, pivoting="partial", backend=BACKEND)
+            x, _ = cudaphy.invert(part, pivoting="partial", backend=BACKEND)
+            same, _ = cudaphy.invert(before, pivoting="partial", backend=BACKEND)
             np.testing.assert_array_equal(x, same)
             np.testing.assert_array_equal(part, before)
 
@@ -81,8 +81,8 @@ class qa_inverse(unittest.TestCase):
                 for order in (1, 2, 5, 8, 33):
                     a = matrices(lead + (order,) * 2, kind)
                     options = dict(backend=BACKEND, determinant=True, rcond=True)
-                    rows = cudaphy.inverse(a, **options)
-                    other = cudaphy.inverse(turned(a), layout="interleaved", **options)
+                    rows = cudaphy.invert(a, **options)
+                    other = cudaphy.invert(turned(a), layout="interleaved", **options)
                     self.assertEqual(other[0].shape, (order, order) + lead)
                     np.testing.assert_array_equal(other[0], turned(rows[0]))
                     for got, expected in zip(other[1:], rows[1:]):
@@ -100,7 +100,7 @@ class qa_inverse(unittest.TestCase):
                     norm = np.abs(a).sum(-2).max(-1)
                     condition = 1 / norm / np.abs(np.linalg.inv(a)).sum(-2).max(-1)
                     for asked in ((True, True), (True, False), (False, True)):
-                        x, info, *more = cudaphy.inverse(
+                        x, info, *more = cudaphy.invert(
                             a,
                             pivoting,
                             BACKEND,
@@ -125,7 +125,7 @@ class qa_inverse(unittest.TestCase):
         for kind in KINDS:
             for order in (1, 2, 4, 8, 32):
                 a = matrices((37, order, order), kind)
-                x, info = cudaphy.inverse(a, backend=BACKEND, algorithm="patent")
+                x, info = cudaphy.invert(a, backend=BACKEND, algorithm="patent")
                 self.assertFalse(info.any())
                 self.assert_inverse(x, a)
 
@@ -134,7 +134,7 @@ class qa_inverse(unittest.TestCase):
             a = matrices((40, 5, 5), hermitian=True)
             a[3], a[17, 2, 2], a[33, 0, 4] = 0, NAN, INF
             a[20] = np.diag([1, 2, 3, 4, 0])
-            x, info, det, rcond = cudaphy.inverse(
+            x, info, det, rcond = cudaphy.invert(
                 a, pivoting, BACKEND, determinant=True, rcond=True
             )
             expected = np.zeros(40, int)
@@ -150,7 +150,7 @@ class qa_inverse(unittest.TestCase):
         for kind in KINDS:
             small = np.finfo(kind).eps / 1024
             a = np.tile(np.diag([4, 2, 1, small]).astype(kind), (3, 1, 1))
-            x, info, rcond = cudaphy.inverse(a, backend=BACKEND, rcond=True)
+            x, info, rcond = cudaphy.invert(a, backend=BACKEND, rcond=True)
             np.testing.assert_array_equal(info, 4)
             bound = 4 * np.finfo(kind).eps
             np.testing.assert_allclose(
@@ -159,7 +159,7 @@ class qa_inverse(unittest.TestCase):
             np.testing.assert_allclose(rcond, bound / 4, rtol=1e-3)
             # Only full pivoting replaces a pivot.
             for pivoting in ("partial", "none"):
-                x, info = cudaphy.inverse(a, pivoting, BACKEND)
+                x, info = cudaphy.invert(a, pivoting, BACKEND)
                 self.assertFalse(info.any())
                 np.testing.assert_allclose(x[:, 3, 3], 1 / small, rtol=1e-3)
 
@@ -168,7 +168,7 @@ class qa_inverse(unittest.TestCase):
             a = np.tile(np.eye(4).astype(kind), (3, 1, 1))
             a[1, 2, 2] = -1
             for pivoting, status in (("full", 0), ("partial", 0), ("none", 3)):
-                x, info = cudaphy.inverse(a, pivoting, BACKEND)
+                x, info = cudaphy.invert(a, pivoting, BACKEND)
                 np.testing.assert_array_equal(info, [0, status, 0])
                 np.testing.assert_array_equal(x[1], 0 if status else a[1])
 
@@ -177,16 +177,16 @@ class qa_inverse(unittest.TestCase):
             with self.assertRaisesRegex(
                 ValueError, r"shape .* expected \(\.\.\., N, N\)"
             ):
-                cudaphy.inverse(np.ones(shape), backend=BACKEND)
+                cudaphy.invert(np.ones(shape), backend=BACKEND)
         for shape in ((3,), (2, 3), (2, 3, 3), ()):
             with self.assertRaisesRegex(
                 ValueError, r"shape .* expected \(N, N, \.\.\.\)"
             ):
-                cudaphy.inverse(np.ones(shape), layout="interleaved", backend=BACKEND)
+                cudaphy.invert(np.ones(shape), layout="interleaved", backend=BACKEND)
         for order in (0, 65):
             for shape in ((2, order, order), (order, order)):
                 with self.assertRaisesRegex(ValueError, f"{order}.*1.*64"):
-                    cudaphy.inverse(np.ones(shape), backend=BACKEND)
+                    cudaphy.invert(np.ones(shape), backend=BACKEND)
         for wrong in (
             {"pivoting": "most"},
             {"layout": "columns"},
@@ -194,14 +194,14 @@ class qa_inverse(unittest.TestCase):
             {"backend": "gpu"},
         ):
             with self.assertRaisesRegex(ValueError, *wrong.values()):
-                cudaphy.inverse(np.eye(3), **{"backend": BACKEND, **wrong})
+                cudaphy.invert(np.eye(3), **{"backend": BACKEND, **wrong})
         for wrong in ({"pivoting": "partial"}, {"layout": "interleaved"}):
             with self.assertRaisesRegex(ValueError, "patent"):
-                cudaphy.inverse(np.eye(3), backend=BACKEND, algorithm="patent", **wrong)
+                cudaphy.invert(np.eye(3), backend=BACKEND, algorithm="patent", **wrong)
         with self.assertRaisesRegex(ValueError, "patent"):
-            cudaphy.inverse(np.eye(33), backend=BACKEND, algorithm="patent")
+            cudaphy.invert(np.eye(33), backend=BACKEND, algorithm="patent")
         with self.assertRaises(cudaphy.BackendUnavailable):
-            cudaphy.inverse(np.eye(3), backend="cuda", device=99)
+            cudaphy.invert(np.eye(3), backend="cuda", device=99)
 
 
 if __name__ == "__main__":

@@ -110,9 +110,9 @@ class qa_matrix_inverse(FlowgraphCase):
         np.testing.assert_allclose(got, exact, rtol=1e-6)
         # The same of the functions.
         for pivoting, told in (("full", True), ("partial", False)):
-            _, info = cudaphy.inverse(a[0], pivoting, backend=BACKEND)
+            _, info = cudaphy.invert(a[0], pivoting, backend=BACKEND)
             self.assertEqual(info > 0, told)
-        x, info = cudaphy.symmetric_inverse(a[0], backend=BACKEND)
+        x, info = cudaphy.invert_symmetric(a[0], backend=BACKEND)
         self.assertEqual(info, 0)
         np.testing.assert_allclose(x, exact, rtol=1e-5)
 

@@ -201,7 +201,7 @@ for path in sys.argv[1:]:
         for a in (coo, csr, csr.tocsc(), csr.tobsr(), csr.todia(), csr.tolil()):
             before = a.copy()
             np.testing.assert_array_equal(
-                cudaphy.spmv(a, np.ones(3), backend="reference"), [6, 0]
+                cudaphy.multiply_sparse(a, np.ones(3), backend="reference"), [6, 0]
             )
             self.assertEqual(a.nnz, before.nnz)
             if hasattr(a, "indices"):
@@ -217,11 +217,11 @@ for path in sys.argv[1:]:
             bad = csr.copy()
             bad.indices = wrong
             with self.assertRaises(ValueError):
-                cudaphy.spmv(bad, np.ones(3), backend="reference")
+                cudaphy.multiply_sparse(bad, np.ones(3), backend="reference")
         bad = csr.copy()
         bad.indptr = np.array([0, 2**40, 4])
         with self.assertRaises(ValueError):
-            cudaphy.spmv(bad, np.ones(3), backend="reference")
+            cudaphy.multiply_sparse(bad, np.ones(3), backend="reference")
 
 
 if __name__ == "__main__":

@@ -50,8 +50,10 @@ class qa_sparse(unittest.TestCase):
             x = numbers((*batch, a.shape[1]), kind)
             y = numbers((*batch, a.shape[0]), kind, 5)
             options = {"backend": BACKEND, **options}
-            self.assert_near(cudaphy.spmv(a, x, **options), x @ wide.T, kind)
-            self.assert_near(cudaphy.spmv(a, x, y, **options), y + x @ wide.T, kind)
+            self.assert_near(cudaphy.multiply_sparse(a, x, **options), x @ wide.T, kind)
+            self.assert_near(
+                cudaphy.multiply_sparse(a, x, y, **options), y + x @ wide.T, kind
+            )
 
     def test_every_format_and_kind(self):
         for kind in KINDS:
@@ -70,7 +72,9 @@ class qa_sparse(unittest.TestCase):
         self.check(scipy.sparse.csr_array(a), "float32")
         x = numbers(45, "float32")
         self.assert_near(
-            cudaphy.spmv(a.toarray(), x, backend=BACKEND), a.toarray() @ x, "float32"
+            cudaphy.multiply_sparse(a.toarray(), x, backend=BACKEND),
+            a.toarray() @ x,
+            "float32",
         )
 
     def test_without_rows_columns_or_entries(self):
@@ -94,11 +98,15 @@ class qa_sparse(unittest.TestCase):
         )
         self.assertFalse(a.has_canonical_format)
         x = np.array([1, 10, 100], "float32")
-        np.testing.assert_array_equal(cudaphy.spmv(a, x, backend=BACKEND), [502, 0, 240])
+        np.testing.assert_array_equal(
+            cudaphy.multiply_sparse(a, x, backend=BACKEND), [502, 0, 240]
+        )
         # Room behind the last entry, as scipy's own algorithms leave it.
         a.data = np.append(a.data, np.float32(np.nan))
         a.indices = np.append(a.indices, np.int32(77))
-        np.testing.assert_array_equal(cudaphy.spmv(a, x, backend=BACKEND), [502, 0, 240])
+        np.testing.assert_array_equal(
+            cudaphy.multiply_sparse(a, x, backend=BACKEND), [502, 0, 240]
+        )
 
     def test_indices_of_64_bits(self):
         a = scattered(50, 60).tocsr()
@@ -112,20 +120,20 @@ class qa_sparse(unittest.TestCase):
         spread[::3] = a.data
         a.data = spread[::3]
         wide = numbers((60, 4), "complex64")
-        got = cudaphy.spmv(a, wide.T, backend=BACKEND)
+        got = cudaphy.multiply_sparse(a, wide.T, backend=BACKEND)
         self.assert_near(got, wide.T @ a.toarray().T, "complex64")
         reverse = wide[::-1, 0]
         self.assert_near(
-            cudaphy.spmv(a, reverse, backend=BACKEND), a @ reverse, "complex64"
+            cudaphy.multiply_sparse(a, reverse, backend=BACKEND), a @ reverse, "complex64"
         )
 
     def test_formats_give_the_same_bits(self):
         a = banded(500, 480)
         x, y = numbers(480, "float32"), numbers(500, "float32", 3)
-        first = cudaphy.spmv(a, x, y, "crs", BACKEND)
+        first = cudaphy.multiply_sparse(a, x, y, "crs", BACKEND)
         for name in FORMATS:
             if (name, BACKEND) != ("ccs", "cuda"):
-                got = cudaphy.spmv(a, x, y, name, BACKEND)
+                got = cudaphy.multiply_sparse(a, x, y, name, BACKEND)
                 np.testing.assert_array_equal(got, first)
 
     def test_what_a_has_no_entry_for_has_no_part_in_y(self):
@@ -134,7 +142,7 @@ class qa_sparse(unittest.TestCase):
         x[[3, 77, 150]] = np.nan, np.inf, -np.inf
         touched = np.flatnonzero((a.toarray() != 0)[:, [3, 77, 150]].any(1))
         for name in FORMATS:
-            got = cudaphy.spmv(a, x, format=name, backend=BACKEND)
+            got = cudaphy.multiply_sparse(a, x, format=name, backend=BACKEND)
             np.testing.assert_array_equal(np.flatnonzero(~np.isfinite(got)), touched)
 
     def test_a_product_made_once(self):
@@ -147,7 +155,7 @@ class qa_sparse(unittest.TestCase):
         for seed in range(3):
             x, y = numbers(90, "float32", seed), numbers(80, "float32", seed)
             before = y.copy()
-            self.assert_near(cudaphy.spmv(product, x), a @ x, "float32")
+            self.assert_near(cudaphy.multiply_sparse(product, x), a @ x, "float32")
             self.assert_near(product(x, y), y + a @ x, "float32")
             np.testing.assert_array_equal(y, before)
         doubled = cudaphy.sparse_product(a, dtype="float64", backend=BACKEND)
@@ -164,14 +172,16 @@ class qa_sparse(unittest.TestCase):
             ("float32", "float64"),
             ("float64", "float64"),
         ):
-            got = cudaphy.spmv(a, np.ones(2, kind), backend=BACKEND)
+            got = cudaphy.multiply_sparse(a, np.ones(2, kind), backend=BACKEND)
             self.assertEqual(got.dtype, np.dtype(expected))
             np.testing.assert_array_equal(got, [3, 3])
         small = a.astype("int8")
         self.assertEqual(
-            cudaphy.spmv(small, np.ones(2, "f4"), backend=BACKEND).dtype, "f4"
+            cudaphy.multiply_sparse(small, np.ones(2, "f4"), backend=BACKEND).dtype, "f4"
         )
-        got = cudaphy.spmv(a.astype("f4"), np.array([1, 1j], "c8"), backend=BACKEND)
+        got = cudaphy.multiply_sparse(
+            a.astype("f4"), np.array([1, 1j], "c8"), backend=BACKEND
+        )
         np.testing.assert_array_equal(got, np.array([1 + 2j, 3j], "c8"))
 
     def test_what_is_wrong_is_refused(self):
@@ -180,7 +190,7 @@ class qa_sparse(unittest.TestCase):
 
         def refuses(text, *arguments, **options):
             with self.assertRaisesRegex(ValueError, text):
-                cudaphy.spmv(*arguments, **{"backend": BACKEND, **options})
+                cudaphy.multiply_sparse(*arguments, **{"backend": BACKEND, **options})
 
         refuses("x has shape .29,.; expected", a, x[:29])
         refuses("x has shape", a, np.float32(1))
@@ -207,12 +217,12 @@ class qa_sparse(unittest.TestCase):
             a = scattered(20, 30).tocsr()
             a.indices[7] = place
             with self.assertRaisesRegex(ValueError, what):
-                cudaphy.spmv(a, np.zeros(30, "f4"), backend=BACKEND)
+                cudaphy.multiply_sparse(a, np.zeros(30, "f4"), backend=BACKEND)
         for where, start in ((5, 10**6), (5, -3), (0, 1), (-1, 10**6), (-1, -1)):
             a = scattered(20, 30).tocsr()
             a.indptr[where] = start
             with self.assertRaisesRegex(ValueError, "row_start|index pointer"):
-                cudaphy.spmv(a, np.zeros(30, "f4"), backend=BACKEND)
+                cudaphy.multiply_sparse(a, np.zeros(30, "f4"), backend=BACKEND)
 
 
 class qa_matrix_market(unittest.TestCase):
@@ -230,7 +240,7 @@ class qa_matrix_market(unittest.TestCase):
             got = cudaphy.read_matrix_market(self.path)
             np.testing.assert_allclose(got.toarray(), a.toarray(), rtol=1e-6)
             x = numbers(20, kind)
-            y = cudaphy.spmv(self.path, x, backend=BACKEND)
+            y = cudaphy.multiply_sparse(self.path, x, backend=BACKEND)
             np.testing.assert_allclose(y, a @ x, rtol=1e-4, atol=1e-4)
         for text, expected in (
             ("coordinate pattern general\n2 3 2\n1 3\n2 1\n", [[0, 0, 1], [1, 0, 0]]),
@@ -285,7 +295,9 @@ class qa_matrix_market(unittest.TestCase):
                     a = cudaphy.read_matrix_market(self.path)
                 if max(a.shape) < 10**6:
                     y = (
-                        cudaphy.spmv(a, np.zeros(a.shape[1], a.dtype), backend=BACKEND)
+                        cudaphy.multiply_sparse(
+                            a, np.zeros(a.shape[1], a.dtype), backend=BACKEND
+                        )
                         if a.dtype == "f8"
                         else np.zeros(a.shape[0])
                     )

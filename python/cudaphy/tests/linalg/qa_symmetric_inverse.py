@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""symmetric_inverse and update_inverse on numpy arrays."""
+"""invert_symmetric and update_inverse on numpy arrays."""
 
 import unittest
 
@@ -36,7 +36,7 @@ class qa_symmetric_inverse(unittest.TestCase):
                 for lead in ((), (1,), (2, 3), (0,)):
                     for order in (1, 3, 65):
                         a = matrices(lead + (order,) * 2, kind, definite == "positive")
-                        x, info = cudaphy.symmetric_inverse(a, definite, backend=BACKEND)
+                        x, info = cudaphy.invert_symmetric(a, definite, backend=BACKEND)
                         self.assertEqual((x.shape, x.dtype), (a.shape, kind))
                         self.assertEqual((info.shape, info.dtype), (lead, np.int32))
                         self.assertFalse(info.any())
@@ -46,7 +46,7 @@ class qa_symmetric_inverse(unittest.TestCase):
         for kind in KINDS:
             a = matrices((3, 50, 50), kind, True)
             for algorithm in ("blocked", "bordering"):
-                x, info, residual = cudaphy.symmetric_inverse(
+                x, info, residual = cudaphy.invert_symmetric(
                     a, algorithm=algorithm, backend=BACKEND, residual=True
                 )
                 self.assertFalse(info.any())
@@ -64,7 +64,7 @@ class qa_symmetric_inverse(unittest.TestCase):
             exact = np.linalg.inv(a.astype("float64"))
             difference = {}
             for algorithm in ("bordering", "blocked"):
-                x, info = cudaphy.symmetric_inverse(
+                x, info = cudaphy.invert_symmetric(
                     a, algorithm=algorithm, backend=BACKEND
                 )
                 self.assertEqual(info, 0)
@@ -73,7 +73,7 @@ class qa_symmetric_inverse(unittest.TestCase):
             self.assertLess(difference["blocked"], difference["bordering"])
 
     def test_converts_other_kinds(self):
-        x, info = cudaphy.symmetric_inverse([[0, 2], [2, 0]], backend=BACKEND)
+        x, info = cudaphy.invert_symmetric([[0, 2], [2, 0]], backend=BACKEND)
         self.assertEqual(x.dtype, "float64")
         np.testing.assert_allclose(x, [[0, 0.5], [0.5, 0]], atol=1e-15)
 
@@ -86,12 +86,12 @@ class qa_symmetric_inverse(unittest.TestCase):
             with self.assertRaisesRegex(
                 ValueError, rf"not {name}: \[7, 3\] is .*11.*\[3, 7\] is"
             ):
-                cudaphy.symmetric_inverse(a, backend=BACKEND)
+                cudaphy.invert_symmetric(a, backend=BACKEND)
             with self.assertRaisesRegex(ValueError, r"a\[1\] is not"):
-                cudaphy.symmetric_inverse(
+                cudaphy.invert_symmetric(
                     np.stack([matrices((20, 20), kind), a]), backend=BACKEND
                 )
-            x, info = cudaphy.symmetric_inverse(a, check=False, backend=BACKEND)
+            x, info = cudaphy.invert_symmetric(a, check=False, backend=BACKEND)
             lower = np.tril(a) + np.tril(a, -1).conj().T
             self.assertFalse(info.any())
             self.assert_inverse(x, lower)
@@ -102,14 +102,14 @@ class qa_symmetric_inverse(unittest.TestCase):
             with self.assertRaisesRegex(
                 ValueError, "complex symmetric but not Hermitian"
             ):
-                cudaphy.symmetric_inverse(a + a.T, backend=BACKEND)
+                cudaphy.invert_symmetric(a + a.T, backend=BACKEND)
 
     def test_plainly_symmetric_complex_matrices_are_inverted_by_name(self):
         for kind in KINDS[2:]:
             for shape in ((1, 1), (2, 2), (3, 20, 20), (150, 150)):
                 a = gaussian(shape, dtype="complex128")
                 a = (a + a.swapaxes(-1, -2)).astype(kind)
-                x, info, residual, rcond = cudaphy.symmetric_inverse(
+                x, info, residual, rcond = cudaphy.invert_symmetric(
                     a, symmetry="symmetric", backend=BACKEND, residual=True, rcond=True
                 )
                 self.assertEqual((x.dtype, x.shape), (a.dtype, a.shape))
@@ -125,27 +125,27 @@ class qa_symmetric_inverse(unittest.TestCase):
                     (error / (norms[0] * norms[1])).max(), 30 * shape[-1] * eps
                 )
                 np.testing.assert_allclose(rcond * norms[0] * norms[1], 1, rtol=1e-4)
-                lower, _ = cudaphy.symmetric_inverse(
+                lower, _ = cudaphy.invert_symmetric(
                     np.tril(a), check=False, symmetry="symmetric", backend=BACKEND
                 )
                 np.testing.assert_array_equal(lower, x)
             a = np.stack([wide[:4, :4], np.ones((4, 4)), wide[:4, :4]]).astype(kind)
             a[2, 1, 1] = NAN
-            x, info, rcond = cudaphy.symmetric_inverse(
+            x, info, rcond = cudaphy.invert_symmetric(
                 a, symmetry="symmetric", backend=BACKEND, rcond=True
             )
             np.testing.assert_array_equal(info, [0, 4, -1])
             self.assertFalse(x[1:].any() or rcond[1:].any())
             a[0, 2, 1] += 1
             with self.assertRaisesRegex(ValueError, r"a\[0\] is not symmetric: \[2, 1\]"):
-                cudaphy.symmetric_inverse(a, symmetry="symmetric", backend=BACKEND)
+                cudaphy.invert_symmetric(a, symmetry="symmetric", backend=BACKEND)
             for wrong in ({"definite": "positive"}, {"algorithm": "bordering"}):
                 with self.assertRaisesRegex(ValueError, *wrong.values()):
-                    cudaphy.symmetric_inverse(
+                    cudaphy.invert_symmetric(
                         a[1], symmetry="symmetric", backend=BACKEND, **wrong
                     )
         with self.assertRaisesRegex(ValueError, "skew.*hermitian.*symmetric"):
-            cudaphy.symmetric_inverse(np.eye(3), symmetry="skew", backend=BACKEND)
+            cudaphy.invert_symmetric(np.eye(3), symmetry="skew", backend=BACKEND)
 
     def test_a_matrix_without_inverse_harms_no_other(self):
         for kind in KINDS:
@@ -157,7 +157,7 @@ class qa_symmetric_inverse(unittest.TestCase):
                 ("unknown", [0, 9, -1, 0, 0, 0]),
                 ("positive", [0, 1, -1, 0, 6, 0]),
             ):
-                x, info = cudaphy.symmetric_inverse(a, definite, backend=BACKEND)
+                x, info = cudaphy.invert_symmetric(a, definite, backend=BACKEND)
                 np.testing.assert_array_equal(info, expected)
                 self.assertFalse(x[info != 0].any())
                 self.assert_inverse(x[info == 0], a[info == 0])
@@ -173,7 +173,7 @@ class qa_symmetric_inverse(unittest.TestCase):
                 diagonal = np.arange(elements)
                 r[:, diagonal, diagonal] = (np.abs(x) ** 2).sum(-1) / snapshots
                 for definite in ("unknown", "positive"):
-                    x_, info, rcond = cudaphy.symmetric_inverse(
+                    x_, info, rcond = cudaphy.invert_symmetric(
                         r, definite, backend=BACKEND, rcond=True
                     )
                     self.assertTrue((info > 0).all())
@@ -181,7 +181,7 @@ class qa_symmetric_inverse(unittest.TestCase):
                         self.assertTrue((info == elements).all())
                     self.assertFalse(x_.any() or rcond.any())
                 # The plain inverse's reciprocal condition says the same.
-                _, _, rcond = cudaphy.inverse(r, backend=BACKEND, rcond=True)
+                _, _, rcond = cudaphy.invert(r, backend=BACKEND, rcond=True)
                 self.assertLess(rcond.max(), 4 * np.finfo(kind).eps)
 
     def test_rcond_tells_how_near_and_what_is_only_ill_conditioned_is_inverted(self):
@@ -194,7 +194,7 @@ class qa_symmetric_inverse(unittest.TestCase):
                 a = ((q * np.logspace(0, -digits, order)) @ q.conj().T).astype(kind)
                 a = np.tril(a, -1) + np.tril(a, -1).conj().T + np.diag(np.diag(a).real)
                 for definite in ("unknown", "positive"):
-                    x, info, residual, rcond = cudaphy.symmetric_inverse(
+                    x, info, residual, rcond = cudaphy.invert_symmetric(
                         a.astype(kind),
                         definite,
                         backend=BACKEND,
@@ -211,7 +211,7 @@ class qa_symmetric_inverse(unittest.TestCase):
         scale = 10.0 ** np.linspace(0, -15, 8)
         a = (matrices((8, 8), "float64", True) * scale * scale[:, None]).astype("float32")
         for definite in ("unknown", "positive"):
-            x, info, rcond = cudaphy.symmetric_inverse(
+            x, info, rcond = cudaphy.invert_symmetric(
                 a, definite, backend=BACKEND, rcond=True
             )
             self.assertEqual(info, 0)
@@ -225,7 +225,7 @@ class qa_symmetric_inverse(unittest.TestCase):
                     v = gaussian(lead + (12, rank), dtype="complex128") / 4
                     v = (v.real if kind.startswith("float") else v).astype(kind)
                     d = np.array([1, -0.5, 2])[:rank]
-                    x, _ = cudaphy.symmetric_inverse(a, backend=BACKEND)
+                    x, _ = cudaphy.invert_symmetric(a, backend=BACKEND)
                     before = x.copy()
                     new, info = cudaphy.update_inverse(
                         x, v, d, forgetting=0.9, backend=BACKEND
@@ -258,13 +258,13 @@ class qa_symmetric_inverse(unittest.TestCase):
             with self.assertRaisesRegex(
                 ValueError, r"shape .* expected \(\.\.\., n, n\)"
             ):
-                cudaphy.symmetric_inverse(np.ones(shape), backend=BACKEND)
+                cudaphy.invert_symmetric(np.ones(shape), backend=BACKEND)
             with self.assertRaisesRegex(
                 ValueError, r"shape .* expected \(\.\.\., n, n\)"
             ):
                 cudaphy.update_inverse(np.ones(shape), np.ones(3), backend=BACKEND)
         with self.assertRaisesRegex(ValueError, "order is 0"):
-            cudaphy.symmetric_inverse(np.ones((0, 0)), backend=BACKEND)
+            cudaphy.invert_symmetric(np.ones((0, 0)), backend=BACKEND)
         for wrong in (
             {"definite": "negative"},
             {"definite": True},
@@ -272,7 +272,7 @@ class qa_symmetric_inverse(unittest.TestCase):
             {"backend": "gpu"},
         ):
             with self.assertRaisesRegex(ValueError, *map(str, wrong.values())):
-                cudaphy.symmetric_inverse(np.eye(3), **{"backend": BACKEND, **wrong})
+                cudaphy.invert_symmetric(np.eye(3), **{"backend": BACKEND, **wrong})
         for v, d, forgetting, text in (
             (np.ones(4), 1, 1, "v has shape"),
             (np.ones((3, 4)), 1, 1, "rank is 4"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The block symmetric_inverse in flowgraphs."""
+"""The block symmetric_matrix_inverse in flowgraphs."""
 
 import numpy as np
 from gnuradio import blocks, cudaphy, gr
@@ -39,7 +39,7 @@ def rows(a):
 
 def make(a, **options):
     kind = "float" if a.dtype == np.float32 else "complex"
-    return cudaphy.symmetric_inverse_block(
+    return cudaphy.symmetric_matrix_inverse(
         a.shape[1], type=kind, **{"backend": BACKEND, **options}
     )
 
@@ -215,9 +215,9 @@ class qa_symmetric_inverse_block(FlowgraphCase):
                 make(a, **options)
         for order in (0, -4, 32769):
             with self.assertRaisesRegex(ValueError, f"{order}.*1 to 32768"):
-                cudaphy.symmetric_inverse_block(order, backend=BACKEND)
+                cudaphy.symmetric_matrix_inverse(order, backend=BACKEND)
         with self.assertRaisesRegex(ValueError, "double.*complex.*float"):
-            cudaphy.symmetric_inverse_block(3, type="double", backend=BACKEND)
+            cudaphy.symmetric_matrix_inverse(3, type="double", backend=BACKEND)
 
 
 if __name__ == "__main__":

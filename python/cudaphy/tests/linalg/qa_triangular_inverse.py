@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""triangular_inverse on numpy arrays."""
+"""invert_triangular on numpy arrays."""
 
 import unittest
 
@@ -37,7 +37,7 @@ class qa_triangular_inverse(unittest.TestCase):
                 for order in (1, 3, 8, 32, 33, 100):
                     for lower in (True, False):
                         given, l = triangle(lead + (order,) * 2, kind, lower, NAN)
-                        x, info = cudaphy.triangular_inverse(
+                        x, info = cudaphy.invert_triangular(
                             given, lower=lower, backend=BACKEND
                         )
                         self.assertEqual(x.dtype, kind)
@@ -54,7 +54,7 @@ class qa_triangular_inverse(unittest.TestCase):
                 given = l.copy()
                 given[:, range(6), range(6)] = (0, NAN, INF, -1, 2, 7)
                 l[:, range(6), range(6)] = 1
-                x, info = cudaphy.triangular_inverse(
+                x, info = cudaphy.invert_triangular(
                     given, lower, unit_diagonal=True, backend=BACKEND
                 )
                 self.assertFalse(info.any())
@@ -70,13 +70,13 @@ class qa_triangular_inverse(unittest.TestCase):
             (a.astype("clongdouble"), "complex128"),
             (a.tolist(), "float64"),
         ):
-            x, _ = cudaphy.triangular_inverse(array, backend=BACKEND)
+            x, _ = cudaphy.invert_triangular(array, backend=BACKEND)
             self.assertEqual(x.dtype, kind)
             np.testing.assert_array_equal(x, [[1, 0], [-3, 1]])
         _, l = triangle((4, 5, 6, 6))
         turned = l[1:, ::2].transpose(1, 0, 3, 2)
         before = turned.copy()
-        x, _ = cudaphy.triangular_inverse(turned, lower=False, backend=BACKEND)
+        x, _ = cudaphy.invert_triangular(turned, lower=False, backend=BACKEND)
         self.assert_inverse(x, turned)
         np.testing.assert_array_equal(turned, before)
 
@@ -84,7 +84,7 @@ class qa_triangular_inverse(unittest.TestCase):
         _, l = triangle((40, 5, 5))
         l[3], l[17, 2, 2], l[33, 4, 0] = 0, NAN, INF
         l[20, 3, 3] = l[20, 4, 4] = 0
-        x, info = cudaphy.triangular_inverse(l, backend=BACKEND)
+        x, info = cudaphy.invert_triangular(l, backend=BACKEND)
         expected = np.zeros(40, int)
         expected[[3, 17, 20, 33]] = 1, -1, 4, -1
         np.testing.assert_array_equal(info, expected)
@@ -96,14 +96,14 @@ class qa_triangular_inverse(unittest.TestCase):
             with self.assertRaisesRegex(
                 ValueError, r"shape .* expected \(\.\.\., N, N\)"
             ):
-                cudaphy.triangular_inverse(np.ones(shape), backend=BACKEND)
+                cudaphy.invert_triangular(np.ones(shape), backend=BACKEND)
         for order in (0, 1025):
             with self.assertRaisesRegex(ValueError, f"{order}.*1.*1024"):
-                cudaphy.triangular_inverse(np.ones((2, order, order)), backend=BACKEND)
+                cudaphy.invert_triangular(np.ones((2, order, order)), backend=BACKEND)
         with self.assertRaisesRegex(ValueError, "gpu"):
-            cudaphy.triangular_inverse(np.eye(3), backend="gpu")
+            cudaphy.invert_triangular(np.eye(3), backend="gpu")
         with self.assertRaises(cudaphy.BackendUnavailable):
-            cudaphy.triangular_inverse(np.eye(3), backend="cuda", device=99)
+            cudaphy.invert_triangular(np.eye(3), backend="cuda", device=99)
 
 
 if __name__ == "__main__":

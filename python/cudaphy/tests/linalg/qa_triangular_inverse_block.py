@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The block triangular_inverse in flowgraphs. What all blocks share, qa_matrix_inverse.py tests."""
+"""The block triangular_matrix_inverse in flowgraphs. What all blocks share, qa_matrix_inverse.py tests."""
 
 import numpy as np
 from gnuradio import cudaphy, gr
@@ -39,7 +39,7 @@ def rows(a):
 
 
 def make(order, **options):
-    return cudaphy.triangular_inverse_block(order, **{"backend": BACKEND, **options})
+    return cudaphy.triangular_matrix_inverse(order, **{"backend": BACKEND, **options})
 
 
 class qa_triangular_inverse_block(FlowgraphCase):
@@ -151,7 +151,7 @@ class qa_triangular_inverse_block(FlowgraphCase):
 
     def test_tells_its_backend_and_logs_it(self):
         self.assertEqual(make(2).backend(), BACKEND)
-        automatic = cudaphy.triangular_inverse_block(2)
+        automatic = cudaphy.triangular_matrix_inverse(2)
         self.assertEqual(automatic.backend(), cudaphy.backends()[0])
         with captured_log() as log:
             self.through(automatic, [rows(matrices(3, 2))], [("complex64", 4)])
@@ -166,7 +166,7 @@ class qa_triangular_inverse_block(FlowgraphCase):
         with self.assert_refuses("gpu", "auto", "cuda", "cpu", "reference"):
             make(4, backend="gpu")
         with self.assertRaisesRegex(cudaphy.BackendUnavailable, "cuda"):
-            cudaphy.triangular_inverse_block(4, backend="cuda", device=99)
+            cudaphy.triangular_matrix_inverse(4, backend="cuda", device=99)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from qa_support import BACKEND, FlowgraphCase, Sink, Source, captured_log, main
 from qa_support.block_table import TABLE, entry
 
 BAD = [np.nan, np.inf, -np.inf, 1e38, 3.4e38, -1e30, 1e15, 1e-40]
-# Same blocks by another name, and what is no block of its own.
-ALIASES = {
-    "triangular_inverse_block": "triangular_inverse",
-    "symmetric_inverse_block": "symmetric_inverse",
+# Blocks whose GRC ids and rows in the table have another name.
+NAMES = {
+    "triangular_matrix_inverse": "triangular_inverse",
+    "symmetric_matrix_inverse": "symmetric_inverse",
 }
 
 
@@ -125,7 +125,7 @@ class qa_bad_samples(FlowgraphCase):
     def test_every_block_of_the_module_is_in_the_table(self):
         blocks = (gr.gr_python.basic_block, gateway.gateway_block, gr.hier_block2)
         exported = {
-            ALIASES.get(name, name)
+            NAMES.get(name, name)
             for name in dir(cudaphy)
             if isinstance(getattr(cudaphy, name), type)
             and issubclass(getattr(cudaphy, name), blocks)

@@ -32,7 +32,7 @@ def interrupted(prepare, call, after):
             exec(call, names)
     except KeyboardInterrupt:
         print("ended", flush=True)
-    x, info = cudaphy.symmetric_inverse(2 * np.eye(600), backend=backend)
+    x, info = cudaphy.invert_symmetric(2 * np.eye(600), backend=backend)
     assert info == 0 and np.allclose(x, np.eye(600) / 2)
     exec(after, names)
     print("works", flush=True)
@@ -41,33 +41,33 @@ for line in sys.stdin:
 """
 SYMMETRIC = "a = normal({n}, {n}); a = a + a.T + {shift} * np.eye({n}, dtype='f4')"
 CALLS = {
-    "symmetric_inverse": (
+    "invert_symmetric": (
         SYMMETRIC.format(n=6000, shift=0),
-        "cudaphy.symmetric_inverse(a, backend=backend)",
+        "cudaphy.invert_symmetric(a, backend=backend)",
     ),
-    "symmetric_inverse, positive": (
+    "invert_symmetric, positive": (
         SYMMETRIC.format(n=7000, shift=1000),
-        "cudaphy.symmetric_inverse(a, 'positive', backend=backend)",
+        "cudaphy.invert_symmetric(a, 'positive', backend=backend)",
     ),
-    "symmetric_inverse, bordering": (
+    "invert_symmetric, bordering": (
         SYMMETRIC.format(n=4000, shift=500),
-        "cudaphy.symmetric_inverse(a, algorithm='bordering', backend=backend)",
+        "cudaphy.invert_symmetric(a, algorithm='bordering', backend=backend)",
     ),
-    "symmetric_inverse of a batch": (
+    "invert_symmetric of a batch": (
         "a = np.broadcast_to(100 * np.eye(400) + 1, (300, 400, 400))",
-        "cudaphy.symmetric_inverse(a, backend=backend)",
+        "cudaphy.invert_symmetric(a, backend=backend)",
     ),
     "update_inverse": (
         "x = np.eye(4000); v = rng.standard_normal((4000, 32))",
         "cudaphy.update_inverse(x, v, backend=backend)",
     ),
-    "inverse": (
+    "invert": (
         "a = waves(20, 64, 64).repeat(1000, axis=0)",
-        "cudaphy.inverse(a, backend=backend)",
+        "cudaphy.invert(a, backend=backend)",
     ),
-    "triangular_inverse": (
+    "invert_triangular": (
         "a = np.broadcast_to(np.tri(1000) / 1000 + np.eye(1000), (40, 1000, 1000))",
-        "cudaphy.triangular_inverse(a, backend=backend)",
+        "cudaphy.invert_triangular(a, backend=backend)",
     ),
     "solve_triangular": (
         "a = np.tri(1000) / 1000 + np.eye(1000); b = rng.standard_normal((1000, 50000))",
@@ -164,7 +164,7 @@ class qa_interrupts(unittest.TestCase):
         program = (
             "import numpy as np\nfrom gnuradio import cudaphy\n"
             "a = np.eye(7000)\nprint('ready', flush=True)\n"
-            f"while True: cudaphy.symmetric_inverse(a, backend='{BACKEND}')"
+            f"while True: cudaphy.invert_symmetric(a, backend='{BACKEND}')"
         )
         child = self.start(program)
         child.stdout.readline()

@@ -43,7 +43,7 @@ class qa_backends(NumpyCase):
         with self.assertRaisesRegex(cudaphy.BackendUnavailable, "cuda"):
             cudaphy.resolve_backend("cuda", device=99)
         with self.assertRaises(cudaphy.BackendUnavailable):
-            cudaphy.inverse(np.eye(2), backend="cuda", device=99)
+            cudaphy.invert(np.eye(2), backend="cuda", device=99)
 
 
 class qa_estimate_channel(NumpyCase):

@@ -112,20 +112,20 @@ FUNCTIONS = {
             "noise_var": (np.full(6, 0.1, "f4"), "real"),
         },
     ),
-    "inverse": (
-        lambda a: cudaphy.inverse(a, **B),
+    "invert": (
+        lambda a: cudaphy.invert(a, **B),
         {"a": (gaussian((5, 4, 4)), "number")},
     ),
-    "triangular_inverse": (
-        lambda a: cudaphy.triangular_inverse(a, **B),
+    "invert_triangular": (
+        lambda a: cudaphy.invert_triangular(a, **B),
         {"a": (TRIANGLE, "number")},
     ),
     "solve_triangular": (
         lambda l, b: cudaphy.solve_triangular(l, b, **B),
         {"l": (TRIANGLE, "number"), "b": (floats(4, 6, 3), "number")},
     ),
-    "symmetric_inverse": (
-        lambda a: cudaphy.symmetric_inverse(a, **B),
+    "invert_symmetric": (
+        lambda a: cudaphy.invert_symmetric(a, **B),
         {"a": (POSITIVE, "number")},
     ),
     "update_inverse": (
@@ -136,8 +136,8 @@ FUNCTIONS = {
             "d": (np.ones(2, "f4"), "real"),
         },
     ),
-    "spmv": (
-        lambda x, y: cudaphy.spmv(SPARSE, x, y, **B),
+    "multiply_sparse": (
+        lambda x, y: cudaphy.multiply_sparse(SPARSE, x, y, **B),
         {"x": (floats(4, 30), "other"), "y": (floats(4, 20), "other")},
     ),
 }
@@ -271,7 +271,7 @@ class qa_numpy_arguments(unittest.TestCase):
     def test_a_product_of_another_byte_order_is_the_same(self):
         x = floats(3, 30)
         product = cudaphy.sparse_product(SPARSE, dtype=">f4", **B)
-        np.testing.assert_array_equal(product(x), cudaphy.spmv(SPARSE, x, **B))
+        np.testing.assert_array_equal(product(x), cudaphy.multiply_sparse(SPARSE, x, **B))
 
     def test_a_simulation_of_another_byte_order_is_the_same(self):
         seen = []

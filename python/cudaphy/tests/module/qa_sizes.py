@@ -115,12 +115,12 @@ CASES = {
         on_cpu(cudaphy.matrix_inverse),
         dict(order=(4, 128), max_batch=(0, MOST_FRAMES)),
     ),
-    "triangular_inverse_block": (
-        on_cpu(cudaphy.triangular_inverse_block),
+    "triangular_matrix_inverse": (
+        on_cpu(cudaphy.triangular_matrix_inverse),
         dict(order=(4, 8192), max_batch=(0, MOST_FRAMES)),
     ),
-    "symmetric_inverse_block": (
-        on_cpu(cudaphy.symmetric_inverse_block),
+    "symmetric_matrix_inverse": (
+        on_cpu(cudaphy.symmetric_matrix_inverse),
         dict(order=(4, 32768), max_batch=(0, 65536)),
     ),
     "sparse_matvec": (

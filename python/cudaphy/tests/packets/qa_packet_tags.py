@@ -45,13 +45,13 @@ def cases():
             [(1, "complex64", 9)],
         ),
         "triangular_inverse": case(
-            lambda **o: cudaphy.triangular_inverse_block(3, **o),
+            lambda **o: cudaphy.triangular_matrix_inverse(3, **o),
             [(1, matrices(n, 3))],
             [(1, "complex64", 9)],
         ),
         "symmetric_inverse": case(
             # It never waits for more.
-            lambda max_latency=0, **o: cudaphy.symmetric_inverse_block(3, **o),
+            lambda max_latency=0, **o: cudaphy.symmetric_matrix_inverse(3, **o),
             [(3, np.tile(np.eye(3, dtype="c8"), (n, 1)))],
             [(3, "complex64", 3)],
         ),
@@ -305,7 +305,7 @@ class qa_slow_source(FlowgraphCase):
 
     def test_a_packet_of_matrices_is_one_launch(self):
         # As a sub-frame of LTE has them in 5 to 20 MHz.
-        for make in (cudaphy.matrix_inverse, cudaphy.triangular_inverse_block):
+        for make in (cudaphy.matrix_inverse, cudaphy.triangular_matrix_inverse):
             for count, order in ((300, 2), (600, 4), (900, 8), (1200, 8)):
                 with self.subTest(block=make.__name__, count=count, order=order):
                     a = matrices(count, order)

@@ -382,14 +382,14 @@ def _table():
             **batch,
         ),
         "symmetric_inverse": _block(
-            lambda **o: cudaphy.symmetric_inverse_block(3, **o),
+            lambda **o: cudaphy.symmetric_matrix_inverse(3, **o),
             lambda: [np.tile(np.diag([1, 2, 3]).astype("c8"), (n, 1))],
             lambda: [("complex64", 3)],
             frames=n,
             takes=("length_tag_key", "backend", "max_batch"),
         ),
         "triangular_inverse": _block(
-            lambda **o: cudaphy.triangular_inverse_block(3, **o),
+            lambda **o: cudaphy.triangular_matrix_inverse(3, **o),
             lambda: [_matrices(n, 3)],
             lambda: [("complex64", 9)],
             **batch,
