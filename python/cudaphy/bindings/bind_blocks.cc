@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "block_arguments.h"
 #include "estimator_arguments.h"
 #include <gnuradio/cudaphy/matrix_inverse.h>
 #include <gnuradio/cudaphy/mimo_channel_estimator.h>
@@ -8,25 +9,6 @@
 #include <gnuradio/cudaphy/triangular_inverse.h>
 
 namespace gr::cudaphy::bindings {
-namespace {
-
-template <typename Block>
-using block_class = py::class_<Block, gr::block, gr::basic_block, std::shared_ptr<Block>>;
-
-// What every block's docstring ends with.
-#define COMMON_ARGUMENTS                                                                 \
-    "\n\nlength_tag_key: names the tag with a packet's length in items of input 0; "     \
-    "empty: a "                                                                          \
-    "plain stream.\nbackend: \"auto\", \"cuda\", \"cpu\" or \"reference\"; device: "     \
-    "index of the "                                                                      \
-    "GPU.\nmax_batch: frames in one launch at most, 0: automatic; max_latency: seconds " \
-    "that a "                                                                            \
-    "frame may wait for a fuller batch.\nRaises ValueError for a parameter out of "      \
-    "range, "                                                                            \
-    "BackendUnavailable if the backend can't be had."
-
-} // namespace
-
 void bind_blocks(py::module& m)
 {
     block_class<matrix_inverse>(
@@ -38,20 +20,15 @@ void bind_blocks(py::module& m)
         "matrix gets a tag 'singular' (pmt long: elimination step; -1 for NaN or Inf) "
         "and "
         "gives zeros; a nearly singular one, where pivoting is full, the inverse of a "
-        "matrix near it. Source: patent CN102567283 (2011)." COMMON_ARGUMENTS)
+        "matrix near it. Source: patent CN102567283 (2011)." BATCH_ARGUMENTS_TEXT)
         .def(py::init(&matrix_inverse::make),
              py::arg("order"),
              py::arg("pivoting") = "full",
              py::arg("type") = "complex",
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
+             BATCH_ARGUMENTS)
         .def("backend", &matrix_inverse::backend, "The backend in use.")
         .def("failures", &matrix_inverse::failures, "Matrices that got the tag.");
 
-    // The numpy function has the plain name.
     block_class<triangular_inverse>(
         m,
         "triangular_matrix_inverse",
@@ -60,17 +37,13 @@ void bind_blocks(py::module& m)
         "alone is read, with unit_diagonal only what lies beside the diagonal. A matrix "
         "with a zero on its diagonal gives zeros and a tag 'singular' (pmt long: first "
         "row with a zero; -1 for NaN or Inf). Source: triangular inversion by one warp "
-        "(Shanghai Biren, 2023)." COMMON_ARGUMENTS)
+        "(Shanghai Biren, 2023)." BATCH_ARGUMENTS_TEXT)
         .def(py::init(&triangular_inverse::make),
              py::arg("order"),
              py::arg("lower") = true,
              py::arg("unit_diagonal") = false,
              py::arg("type") = "complex",
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
+             BATCH_ARGUMENTS)
         .def("backend", &triangular_inverse::backend, "The backend in use.")
         .def("failures", &triangular_inverse::failures, "Matrices that got the tag.");
 
@@ -86,7 +59,7 @@ void bind_blocks(py::module& m)
         "be connected: noise variance, one float a slot (one for each of `times`). "
         "pilots and what follows "
         "them: as in estimate_channel(); snr_db is the ratio that method \"mmse\" "
-        "assumes." COMMON_ARGUMENTS)
+        "assumes." BATCH_ARGUMENTS_TEXT)
         .def(py::init([](int receive_antennas,
                          int layers,
                          int tones,
@@ -133,11 +106,7 @@ void bind_blocks(py::module& m)
              py::arg("layers"),
              py::arg("tones"),
              py::arg("pilots"),
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0,
+             BATCH_ARGUMENTS,
              py::arg("method") = "ls",
              py::arg("delay_spread") = 0.02,
              py::arg("first_delay") = 0.0,
@@ -172,7 +141,7 @@ void bind_blocks(py::module& m)
         "noise_input the noise variance is also set by tags 'noise_var' on y and "
         "messages "
         "on port noise_var. An unusable H gives x = 0, noise = inf and a tag "
-        "'singular'." COMMON_ARGUMENTS)
+        "'singular'." BATCH_ARGUMENTS_TEXT)
         .def(py::init(&mimo_equalizer::make),
              py::arg("receive_antennas"),
              py::arg("layers"),
@@ -182,11 +151,7 @@ void bind_blocks(py::module& m)
              py::arg("tones") = 1,
              py::arg("noise_input") = false,
              py::arg("noise_variance") = 0.01f,
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0,
+             BATCH_ARGUMENTS,
              py::arg("channel_from") = "port",
              py::arg("covariance_from") = "none",
              py::arg("route") = "solve")
@@ -209,7 +174,7 @@ void bind_blocks(py::module& m)
         "llr_positive (docs/conventions.md). "
         "constellation: one of constellation_names(). type: \"float\", or \"int8\" for "
         "steps "
-        "of 1 / llr_steps, saturated at 127 steps." COMMON_ARGUMENTS)
+        "of 1 / llr_steps, saturated at 127 steps." BATCH_ARGUMENTS_TEXT)
         .def(py::init(&soft_demapper::make),
              py::arg("constellation"),
              py::arg("vlen") = 1,
@@ -217,11 +182,7 @@ void bind_blocks(py::module& m)
              py::arg("llr_positive") = 0,
              py::arg("noise_input") = false,
              py::arg("noise_variance") = 0.01f,
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0,
+             BATCH_ARGUMENTS,
              py::arg("type") = "float",
              py::arg("llr_steps") = 12.0f)
         .def("set_noise_variance",

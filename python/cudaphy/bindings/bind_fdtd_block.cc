@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "block_arguments.h"
 #include <gnuradio/cudaphy/fdtd_channel.h>
 
 namespace gr::cudaphy::bindings {
@@ -22,8 +23,7 @@ fdtd_channel::sptr make_block(const kernels::fdtd_system<T>& system,
 
 void bind_fdtd_block(py::module& m)
 {
-    py::class_<fdtd_channel, gr::block, gr::basic_block, fdtd_channel::sptr>(
-        m, "_fdtd_channel", "A block that fdtd_channel() makes.")
+    block_class<fdtd_channel>(m, "_fdtd_channel", "A block that fdtd_channel() makes.")
         .def("reset",
              &fdtd_channel::reset,
              "Clears all fields before the next time step that is done.")

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "block_arguments.h"
 #include "ldpc_arguments.h"
 #include <gnuradio/cudaphy/ldpc_decoder.h>
 #include <gnuradio/cudaphy/ldpc_encoder.h>
 
 namespace gr::cudaphy::bindings {
 namespace {
-
-template <typename Block>
-using block_class = py::class_<Block, gr::block, gr::basic_block, std::shared_ptr<Block>>;
 
 } // namespace
 
@@ -46,17 +44,13 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
                  return ldpc_encoder::make(code, packed_input, packed_output, block);
              }),
              py::arg("code"),
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
+             BATCH_ARGUMENTS)
         .def("backend", &ldpc_encoder::backend, "The backend in use.")
         .def("refused_packets",
              &ldpc_encoder::refused_packets,
              "Packets passed over, of no known code or of a wrong length.");
 
-    block_class<ldpc_decoder>(m, "ldpc_decoder", R"(LDPC decoder.
+    block_class<ldpc_decoder> decoder(m, "ldpc_decoder", R"(LDPC decoder.
 
 ldpc_decoder(code, max_iterations=20, scale=0.0, early_stop=True, output="info", on_failure="mark", llr_positive=0, length_tag_key="", backend="auto", device=0, max_batch=0, max_latency=0.0, *, type="float", packed=False, soft_output=False, word_tags="all", algorithm="normalized_min_sum", offset=0.5, schedule="layered", arithmetic="auto", llr_steps=0.0, llr_scale=1.0, stop_crc="", codes=None, code_tag_key="ldpc_code")
 
@@ -75,7 +69,8 @@ codes: further codes, a dict name -> ldpc_code, or a list (each by its own name)
 backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU.
 max_batch: codewords in one launch at most, 0: automatic; max_latency: seconds that a word may wait for a fuller batch.
 
-Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
+Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)");
+    decoder
         .def(py::init([](code_ptr code,
                          int max_iterations,
                          float scale,
@@ -116,21 +111,13 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
              py::arg("output") = "info",
              py::arg("on_failure") = "mark",
              py::arg("llr_positive") = 0,
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
+             BATCH_ARGUMENTS)
         .def("backend", &ldpc_decoder::backend, "The backend in use.")
-        .def("frames", &ldpc_decoder::frames, "Codewords decoded.")
-        .def("frame_errors",
-             &ldpc_decoder::frame_errors,
-             "Of these, those that did not become codewords.")
-        .def("average_iterations", &ldpc_decoder::average_iterations)
         .def("nan_llrs", &ldpc_decoder::nan_llrs, "LLRs that were NaN, each an erasure.")
         .def("refused_packets",
              &ldpc_decoder::refused_packets,
              "Packets passed over, of no known code or of a wrong length.");
+    bind_word_counters(decoder);
 }
 
 } // namespace gr::cudaphy::bindings

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "block_arguments.h"
 #include "ldpc_arguments.h"
 #include <gnuradio/cudaphy/ldpc_decoder_def.h>
 #include <gnuradio/cudaphy/ldpc_encoder_def.h>
@@ -36,8 +37,8 @@ void bind_ldpc_fec(py::module& m)
 {
     py::class_<ldpc_decoder_def,
                gr::fec::generic_decoder,
-               std::shared_ptr<ldpc_decoder_def>>(
-        m, "ldpc_decoder_def", R"(LDPC decoder object for GNU Radio's FEC blocks.
+               std::shared_ptr<ldpc_decoder_def>>
+        decoder(m, "ldpc_decoder_def", R"(LDPC decoder object for GNU Radio's FEC blocks.
 
 For fec.extended_decoder, fec.decoder, fec.tagged_decoder and fec.async_decoder: n floats a codeword in, positive for bit 1 as everywhere in gr-fec; k bits out. One call decodes `batch` codewords (1 to 65536), or as many as the frame size holds that tagged and async decoder set.
 
@@ -45,7 +46,8 @@ ldpc_decoder_def.make(code, batch=1, backend="auto", device=0, *, max_iterations
 
 max_iterations to stop_crc: as of ldpc_decoder. info_bits: "code", the information bits stand where the code has them, or "last", where GNU Radio's own LDPC encoder puts them for the same alist file, the last columns if the others are independent.
 
-Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
+Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)");
+    decoder
         .def_static("make",
                     &make_decoder,
                     py::arg("code"),
@@ -53,14 +55,10 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
                     py::arg("backend") = "auto",
                     py::arg("device") = 0)
         .def("backend", &ldpc_decoder_def::backend, "The backend in use.")
-        .def("frames", &ldpc_decoder_def::frames, "Codewords decoded.")
-        .def("frame_errors",
-             &ldpc_decoder_def::frame_errors,
-             "Of these, those that did not become codewords.")
-        .def("average_iterations", &ldpc_decoder_def::average_iterations)
         .def("nan_llrs",
              &ldpc_decoder_def::nan_llrs,
              "LLRs that were NaN, each an erasure.");
+    bind_word_counters(decoder);
 
     py::class_<ldpc_encoder_def,
                gr::fec::generic_encoder,

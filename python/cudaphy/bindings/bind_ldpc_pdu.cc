@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "block_arguments.h"
 #include "ldpc_arguments.h"
 #include <gnuradio/cudaphy/ldpc_decoder_pdu.h>
 #include <gnuradio/cudaphy/ldpc_encoder_pdu.h>
 
 namespace gr::cudaphy::bindings {
 namespace {
-
-template <typename Block>
-using block_class = py::class_<Block, gr::block, gr::basic_block, std::shared_ptr<Block>>;
 
 void take_where(keywords& left, ldpc_block_options& block)
 {
@@ -47,7 +45,7 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
              &ldpc_encoder_pdu::refused_packets,
              "PDUs that could not be encoded.");
 
-    block_class<ldpc_decoder_pdu>(m, "ldpc_decoder_pdu", R"(LDPC decoder of PDUs.
+    block_class<ldpc_decoder_pdu> decoder(m, "ldpc_decoder_pdu", R"(LDPC decoder of PDUs.
 
 ldpc_decoder_pdu(code, *, max_iterations=20, scale=0.0, early_stop=True, output="info", llr_positive=0, algorithm="normalized_min_sum", offset=0.5, schedule="layered", arithmetic="auto", llr_steps=0.0, llr_scale=1.0, packed=False, stop_crc="", soft_output=False, backend="auto", device=0, max_batch=0, codes=None, code_tag_key="ldpc_code")
 
@@ -55,7 +53,8 @@ Message port pdus in: vectors of n LLRs a codeword (docs/conventions.md), f32, o
 
 max_iterations to stop_crc: as of ldpc_decoder. backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU; max_batch: codewords in one launch at most, 0: automatic. codes: further codes, a dict name -> ldpc_code, or a list; the metadata names the PDU's code under code_tag_key: a symbol, or a number, 0 for `code`, 1 for the first of codes.
 
-Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
+Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)");
+    decoder
         .def(py::init([](code_ptr code, const py::kwargs& options) {
                  ldpc_decoder_options decoding;
                  ldpc_block_options block;
@@ -69,17 +68,13 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
              }),
              py::arg("code"))
         .def("backend", &ldpc_decoder_pdu::backend, "The backend in use.")
-        .def("frames", &ldpc_decoder_pdu::frames, "Codewords decoded.")
-        .def("frame_errors",
-             &ldpc_decoder_pdu::frame_errors,
-             "Of these, those that did not become codewords.")
-        .def("average_iterations", &ldpc_decoder_pdu::average_iterations)
         .def("nan_llrs",
              &ldpc_decoder_pdu::nan_llrs,
              "LLRs that were NaN, each an erasure.")
         .def("refused_packets",
              &ldpc_decoder_pdu::refused_packets,
              "PDUs that could not be decoded.");
+    bind_word_counters(decoder);
 }
 
 } // namespace gr::cudaphy::bindings

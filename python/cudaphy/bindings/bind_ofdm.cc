@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "block_arguments.h"
 #include <gnuradio/cudaphy/ofdm_synchronizer.h>
 
 namespace gr::cudaphy::bindings {
 
 void bind_ofdm(py::module& m)
 {
-    py::class_<ofdm_synchronizer,
-               gr::block,
-               gr::basic_block,
-               std::shared_ptr<ofdm_synchronizer>>(
+    block_class<ofdm_synchronizer>(
         m,
         "ofdm_synchronizer",
         "Finds OFDM frames in the samples of several receive antennas by a preamble "

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "block_arguments.h"
 #include <gnuradio/cudaphy/packet_resync.h>
 
 namespace gr::cudaphy::bindings {
 
 void bind_packets(py::module& m)
 {
-    py::class_<packet_resync, gr::block, gr::basic_block, std::shared_ptr<packet_resync>>(
+    block_class<packet_resync>(
         m,
         "packet_resync",
         "Lets whole packets pass and drops those that a radio's overflow has torn, which "

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "block_arguments.h"
 #include "estimator_arguments.h"
 #include "interruptible.h"
 #include "ldpc_arguments.h"
@@ -158,7 +159,7 @@ void bind_receiver(py::module& m)
     m.def("_receive_slots", &receive);
 
     using block = gr::cudaphy::mimo_receiver;
-    py::class_<block, gr::block, gr::basic_block, std::shared_ptr<block>>(
+    block_class<block> receiver(
         m, "mimo_receiver", R"(MIMO receiver: tones in, bits out, on one device.
 
 mimo_receiver(receive_antennas, layers, tones, symbols, pilots, pilot_symbols, constellation, code, length_tag_key="", backend="auto", device=0, max_batch=0, max_latency=0.0, *, put_channel=False, put_layers=False, put_noise=False, word_tags="all", data_beside_pilots=True, estimate="ls", delay_spread=0.02, first_delay=0.0, snr_db=20.0, window=64, times=(), doppler=0.0, tone_numbers=(), group_symbols=0, errors_as_noise=True, method="mmse", route="solve", unbiased=True, max_log=True, llr_type="int8", llr_steps=0.0, max_iterations=20, scale=0.0, early_stop=True, output="info", algorithm="normalized_min_sum", offset=0.5, schedule="layered", arithmetic="auto", packed=False, stop_crc="")
@@ -177,7 +178,8 @@ length_tag_key: names the tag with a packet's length in items of input 0; empty:
 backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU.
 max_batch: slots in one launch at most, 0: automatic; max_latency: seconds that a slot may wait for a fuller batch.
 
-Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)")
+Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)");
+    receiver
         .def(py::init([](int receive_antennas,
                          int layers,
                          int tones,
@@ -219,18 +221,10 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
              py::arg("pilot_symbols"),
              py::arg("constellation"),
              py::arg("code"),
-             py::arg("length_tag_key") = "",
-             py::arg("backend") = "auto",
-             py::arg("device") = 0,
-             py::arg("max_batch") = 0,
-             py::arg("max_latency") = 0.0)
+             BATCH_ARGUMENTS)
         .def("backend", &block::backend, "The backend in use.")
-        .def("words", &block::words, "Codewords of a slot.")
-        .def("frames", &block::frames, "Codewords decoded.")
-        .def("frame_errors",
-             &block::frame_errors,
-             "Of these, those that did not become codewords.")
-        .def("average_iterations", &block::average_iterations);
+        .def("words", &block::words, "Codewords of a slot.");
+    bind_word_counters(receiver);
 }
 
 } // namespace gr::cudaphy::bindings

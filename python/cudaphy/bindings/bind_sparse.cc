@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "block_arguments.h"
 #include "interruptible.h"
 #include <gnuradio/cudaphy/kernels/sparse_product.h>
 #include <gnuradio/cudaphy/sparse_matvec.h>
@@ -131,8 +132,7 @@ void bind_sparse(py::module& m)
     bind_product<float>(m, "_sparse_product_float32");
     bind_product<double>(m, "_sparse_product_float64");
     bind_product<complex64>(m, "_sparse_product_complex64");
-    py::class_<sparse_matvec, gr::block, gr::basic_block, sparse_matvec::sptr>(
-        m, "_sparse_matvec", "A block that sparse_matvec() makes.")
+    block_class<sparse_matvec>(m, "_sparse_matvec", "A block that sparse_matvec() makes.")
         .def("backend", &sparse_matvec::backend, "The backend in use.")
         .def("matrix_bytes",
              &sparse_matvec::matrix_bytes,

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
+#include "block_arguments.h"
 #include <gnuradio/cudaphy/symmetric_inverse.h>
 
 namespace gr::cudaphy::bindings {
 
 void bind_symmetric_block(py::module& m)
 {
-    // The numpy function has the plain name.
-    py::class_<symmetric_inverse,
-               gr::block,
-               gr::basic_block,
-               std::shared_ptr<symmetric_inverse>>(
+    block_class<symmetric_inverse>(
         m,
         "symmetric_matrix_inverse",
         R"(Inverts large symmetric (complex: Hermitian) matrices, definite or not.
