@@ -44,7 +44,7 @@ def make(a, **options):
     )
 
 
-class qa_symmetric_inverse_block(FlowgraphCase):
+class qa_symmetric_matrix_inverse(FlowgraphCase):
     def inverses(self, a, tags=(), seconds=60, **options):
         """The sink that a's inverses came to."""
         block = make(a, **options)

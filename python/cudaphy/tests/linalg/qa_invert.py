@@ -28,7 +28,7 @@ def turned(a):
     return np.moveaxis(a, (-2, -1), (0, 1))
 
 
-class qa_inverse(unittest.TestCase):
+class qa_invert(unittest.TestCase):
     def assert_inverse(self, x, a):
         """The residual, of either side, is rounding."""
         eye = np.broadcast_to(np.eye(a.shape[-1]), a.shape)

@@ -19,7 +19,7 @@ def matrices(shape, kind, definite=False):
     return (a + 4 * definite * np.eye(shape[-1])).astype(kind)
 
 
-class qa_symmetric_inverse(unittest.TestCase):
+class qa_invert_symmetric(unittest.TestCase):
     def assert_inverse(self, x, a):
         wide = "complex128" if x.dtype.kind == "c" else "float64"
         wide_x, wide_a = x.astype(wide), a.astype(wide)

@@ -21,7 +21,7 @@ def triangle(shape, kind="complex64", lower=True, beside=0):
     return np.where(inside, a, np.array(beside, kind)), np.where(inside, a, 0)
 
 
-class qa_triangular_inverse(unittest.TestCase):
+class qa_invert_triangular(unittest.TestCase):
     def assert_inverse(self, x, l):  # noqa: E741
         tolerance = 200 * np.finfo(x.dtype).eps
         np.testing.assert_allclose(

@@ -42,7 +42,7 @@ def make(order, **options):
     return cudaphy.triangular_matrix_inverse(order, **{"backend": BACKEND, **options})
 
 
-class qa_triangular_inverse_block(FlowgraphCase):
+class qa_triangular_matrix_inverse(FlowgraphCase):
     def inverses(self, a, tags=(), **options):
         """The sink that a's inverses came to."""
         dtype, width = a.dtype.name, a.shape[1] * a.shape[2]
