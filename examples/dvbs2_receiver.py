@@ -234,11 +234,8 @@ class link(gr.top_block):
                 )
             )
             self.connect(channel, receivers[-1])
-        self.disagreements = None
-        if len(receivers) == 2:
-            self.disagreements = link_tools.error_counter(
-                self, *receivers, how.code.n, PACKET, how.bch_corrects
-            )
+        sizes = how.code.n, PACKET, how.bch_corrects
+        self.difference = link_tools.difference_counter(self, receivers, *sizes)
 
 
 def points(how, arguments):
@@ -271,7 +268,7 @@ def measure(how, arguments, backends, bar):
             ("Mb/s", ".1f", 7),
         ],
     )
-    curve, wrong, fixed, differing, lost = [], 0, 0, 0, np.zeros(2, int)
+    curve, wrong, fixed, alike = [], 0, 0, link_tools.agreement(backends)
     for index, esn0 in enumerate(points(how, arguments)):
         bar.set_description(f"{how}, {esn0:.2f} dB")
         seed = arguments.seed + 2 * index  # other data and noise at each point
@@ -290,9 +287,7 @@ def measure(how, arguments, backends, bar):
             frames * code.k / seconds / 1e6,
         )
         curve.append((esn0, frames, fer, ber))
-        if top.disagreements:
-            differing += top.disagreements.frame_errors()
-            lost += [counter.frame_errors() for counter in top.counters]
+        alike.add(frames, top.counters, top.difference)
         if esn0 >= how.threshold + MARGIN - 1e-3:
             wrong += got.frame_errors()
             fixed += got.correctable_frames()
@@ -300,10 +295,7 @@ def measure(how, arguments, backends, bar):
     if wrong:
         text += f": {wrong} are not, {fixed} of which the BCH code would correct"
     good = link_tools.check(wrong == 0, text)
-    if arguments.compare:
-        received = frames * len(curve)
-        good &= link_tools.check_agreement(backends, received, lost, differing)
-    return curve, good
+    return curve, good & alike.holds()
 
 
 def frames_of(how, arguments):

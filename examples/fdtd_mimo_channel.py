@@ -194,7 +194,7 @@ def measure(taps, arguments, backends, bar):
             ("Mb/s", ".2f", 6),
         ],
     )
-    curve, good, differing, lost = [], True, 0, np.zeros(2, int)
+    curve, good, alike = [], True, link_tools.agreement(backends)
     for snr in arguments.snr:
         bar.set_description(f"{snr:.1f} dB")
         top = room_link(taps, snr, frames, arguments, backends)
@@ -212,18 +212,14 @@ def measure(taps, arguments, backends, bar):
             got.bits() / seconds / 1e6,
         )
         curve.append((snr, got.frame_error_rate(), rayleigh))
-        if top.disagreements:
-            differing += top.disagreements.frame_errors()
-            lost += [one.frame_errors() for one in top.counters]
+        alike.add(words, top.counters, top.difference)
     good &= link_tools.check(
         curve[-1][1] < 0.1, f"under a tenth lost in the room at {curve[-1][0]:.1f} dB"
     )
     good &= link_tools.check(
         top.frontend.frames() >= frames, "every frame is found there"
     )
-    if arguments.compare:
-        good &= link_tools.check_agreement(backends, words * len(curve), lost, differing)
-    return curve, good
+    return curve, good & alike.holds()
 
 
 def check_estimate(taps, arguments, backend):

@@ -97,6 +97,12 @@ def error_counter(top, got, expected, *sizes):
     return counter
 
 
+def difference_counter(top, decided, *sizes):
+    """A Frame Error Counter in the flowgraph top between the bits that two backends decided; None for one
+    backend."""
+    return error_counter(top, *decided, *sizes) if len(decided) == 2 else None
+
+
 def decided_bits(top, symbols, constellation):
     """Bits of a stream of QPSK symbols in the flowgraph top, each symbol decided alone."""
     bits = blocks.unpack_k_bits_bb(2)
@@ -202,6 +208,27 @@ def check_agreement(backends, frames, wrong, differing):
         differing == 0,
         f"{backends[0]} and {backends[1]} decide alike: {differing} of {frames} frames differ",
     )
+
+
+class agreement:
+    """How alike two backends decided at the points of a table; one backend agrees with itself."""
+
+    def __init__(self, backends):
+        self._backends = backends
+        self._frames, self._wrong, self._differing = 0, [0, 0], 0
+
+    def add(self, frames, counters, difference):
+        """A point with so many frames, of which the backends' counters and their
+        difference_counter have counted errors."""
+        if difference:
+            self._frames += frames
+            self._wrong = [n + c.frame_errors() for n, c in zip(self._wrong, counters)]
+            self._differing += difference.frame_errors()
+
+    def holds(self):
+        """Prints check_agreement() of all points, and whether it holds."""
+        sums = self._frames, self._wrong, self._differing
+        return len(self._backends) < 2 or check_agreement(self._backends, *sums)
 
 
 def styled_pyplot():

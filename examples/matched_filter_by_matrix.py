@@ -88,7 +88,7 @@ class receivers(gr.top_block):
 class link(receivers):
     """Transmitter, noise, a receiver on each backend, and GNU Radio's.
 
-    counters[backend's index] and `plain` count errors; with two backends, `disagreement` what they decided
+    counters[backend's index] and `plain` count errors; with two backends, `difference` what they decided
     differently. symbols() are those of the first backend and GNU Radio's, samples() what was received.
     """
 
@@ -118,9 +118,7 @@ class link(receivers):
         ]
         bits = [self._decided(one) for one in symbols]
         self.counters = [link_tools.error_counter(self, one, sent, FRAME) for one in bits]
-        self.disagreement = (
-            link_tools.error_counter(self, *bits, FRAME) if len(bits) == 2 else None
-        )
+        self.difference = link_tools.difference_counter(self, bits, FRAME)
         resampled = self.by_resampler(samples)
         self.plain = link_tools.error_counter(self, self._decided(resampled), sent, FRAME)
         if keep:
@@ -180,7 +178,7 @@ def measure(arguments, backends, frames, bar):
             ("rational resampler", ".2e", 18),
         ],
     )
-    curve, good, lost, differing = [], True, [0, 0], 0
+    curve, good, alike = [], True, link_tools.agreement(backends)
     for es_n0 in arguments.snr:
         top = link(es_n0, frames, arguments, backends)
         counter = top.counters[0]
@@ -193,13 +191,8 @@ def measure(arguments, backends, frames, bar):
             abs(rate - theory) < 5 * deviation,
             f"{es_n0:.1f} dB: the bit error rate is that of theory within {5 * deviation:.1e}",
         )
-        if top.disagreement:
-            differing += top.disagreement.frame_errors()
-            lost = [a + c.frame_errors() for a, c in zip(lost, top.counters)]
-    if arguments.compare:
-        total = frames * len(arguments.snr)
-        good &= link_tools.check_agreement(backends, total, lost, differing)
-    return curve, good
+        alike.add(frames, top.counters, top.difference)
+    return curve, good & alike.holds()
 
 
 def check_symbols(top):

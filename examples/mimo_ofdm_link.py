@@ -47,7 +47,7 @@ class numerology:
 class link(gr.top_block):
     """Transmitter, channel, and a receiver for each backend.
 
-    air are the samples of each receive antenna; counters[backend's index] counts errors; disagreements what two backends decided differently. With
+    air are the samples of each receive antenna; counters[backend's index] counts errors; difference what two backends decided differently. With
     keep, symbols() and channel() are those of all frames.
     """
 
@@ -68,11 +68,7 @@ class link(gr.top_block):
         self.counters = [
             link_tools.error_counter(self, one, sent, self._code.k) for one in decoded
         ]
-        self.disagreements = (
-            link_tools.error_counter(self, *decoded, self._code.k)
-            if len(decoded) == 2
-            else None
-        )
+        self.difference = link_tools.difference_counter(self, decoded, self._code.k)
 
     def _bits(self, count):
         bits = blocks.head(gr.sizeof_char, count)
@@ -258,7 +254,7 @@ def measure(layers, arguments, backends, bar):
             ("Mb/s", ".2f", 6),
         ],
     )
-    curve, good, differing, lost = [], True, 0, np.zeros(2, int)
+    curve, good, alike = [], True, link_tools.agreement(backends)
     for snr in points(layers, arguments):
         bar.set_description(f"{layers}x{layers}, {snr:.1f} dB")
         top = link(layers, snr, frames_of(arguments), arguments, backends)
@@ -275,9 +271,7 @@ def measure(layers, arguments, backends, bar):
             abs(top.frontend.carrier_offset() - arguments.offset),
             got.bits() / seconds / 1e6,
         )
-        if top.disagreements:
-            differing += top.disagreements.frame_errors()
-            lost += [one.frame_errors() for one in top.counters]
+        alike.add(frames, top.counters, top.difference)
     if not arguments.snr:
         good &= link_tools.check(
             curve[-1][2] < 0.1,
@@ -287,10 +281,7 @@ def measure(layers, arguments, backends, bar):
             top.frontend.frames() >= frames_of(arguments),
             f"{layers}x{layers}: every frame found there",
         )
-    if arguments.compare:
-        total = sum(point[1] for point in curve)
-        good &= link_tools.check_agreement(backends, total, lost, differing)
-    return curve, good
+    return curve, good & alike.holds()
 
 
 def draw(results, shown, arguments, backends):

@@ -122,7 +122,7 @@ class link(receivers):
     """Transmitter, channel, a receiver in one block on each backend, and one block by block on the first.
 
     counters[backend's index] and `plain` count errors; `differing` what the two receivers on the first
-    backend decided differently, `disagreement` what two backends did. With keep, `kept` has what passes
+    backend decided differently, `difference` what two backends did. With keep, `kept` has what passes
     within the receivers: name -> (in one block, block by block), and `received` the samples.
     """
 
@@ -157,11 +157,8 @@ class link(receivers):
         self.differing = link_tools.error_counter(
             self, (self.receivers[0], 0), decoder, CODE.k
         )
-        self.disagreement = None
-        if len(backends) == 2:
-            self.disagreement = link_tools.error_counter(
-                self, *((one, 0) for one in self.receivers), CODE.k
-            )
+        decided = [(one, 0) for one in self.receivers]
+        self.difference = link_tools.difference_counter(self, decided, CODE.k)
         if keep:
             one = self.receivers[0]
             self._kept = {
@@ -250,8 +247,8 @@ def measure(arguments, backends, bar):
             ("iter.", ".1f", 5),
         ],
     )
-    curve, differing, lost, total, told = [], 0, [0, 0], 0, True
-    apart = 0
+    curve, differing, total, told = [], 0, 0, True
+    alike = link_tools.agreement(backends)
     for snr in points(arguments):
         bar.set_description(f"{snr:.1f} dB")
         top = link(snr, slots_of(arguments), arguments, backends)
@@ -269,9 +266,7 @@ def measure(arguments, backends, bar):
         total += words
         differing += top.differing.frame_errors()
         told &= top.receivers[0].frame_errors() == counter.decoder_failures()
-        if top.disagreement:
-            apart += top.disagreement.frame_errors()
-            lost = [a + c.frame_errors() for a, c in zip(lost, top.counters)]
+        alike.add(words, top.counters, top.difference)
     good = link_tools.check(
         differing == 0,
         f"in one block as block by block: {differing} of {total} codewords decided differently",
@@ -280,9 +275,7 @@ def measure(arguments, backends, bar):
     if not arguments.snr:
         snr, bler, _ = curve[-1]
         good &= link_tools.check(bler < 0.1, f"under a tenth lost at {snr:.1f} dB")
-    if arguments.compare:
-        good &= link_tools.check_agreement(backends, total, lost, apart)
-    return curve, good
+    return curve, good & alike.holds()
 
 
 def check_ports(top):

@@ -137,11 +137,7 @@ class receiver(gr.top_block):
                 self._beam = blocks.vector_sink_c()
                 self.connect(weights, self._weights)
                 self.connect(beam, self._beam)
-        self.disagreement = (
-            link_tools.error_counter(self, *decided, 2 * SYMBOLS)
-            if len(decided) == 2
-            else None
-        )
+        self.difference = link_tools.difference_counter(self, decided, 2 * SYMBOLS)
         self._elements, self._amplitude = n, where.amplitude
 
     def _station(self, source, steering, port):
@@ -189,7 +185,7 @@ def measure(where, arguments, backends, frames, counts, bar):
             ("frames/s", ".0f", 8),
         ],
     )
-    out, good, lost, differing = [], True, [0, 0], 0
+    out, good, alike = [], True, link_tools.agreement(backends)
     for snapshots in counts:
         top = receiver(where, snapshots, frames, arguments, backends)
         counter = top.counters[0]
@@ -213,9 +209,7 @@ def measure(where, arguments, backends, frames, counts, bar):
             frames / seconds,
         )
         out.append((snapshots, w))
-        if top.disagreement:
-            differing += top.disagreement.frame_errors()
-            lost = [x + c.frame_errors() for x, c in zip(lost, top.counters)]
+        alike.add(frames, top.counters, top.difference)
         off = (reached.mean() - mean) / (deviation / math.sqrt(frames))
         good &= link_tools.check(
             abs(off) < 5 and sum(i.failures() for i in top.inverses) == 0,
@@ -245,11 +239,7 @@ def measure(where, arguments, backends, frames, counts, bar):
         f"the beam that only looks at the station has {top.plain.bit_errors()} wrong bits, "
         f"this one {counter.bit_errors()}",
     )
-    if arguments.compare:
-        good &= link_tools.check_agreement(
-            backends, frames * len(counts), lost, differing
-        )
-    return out, good
+    return out, good & alike.holds()
 
 
 def beta_quantiles(a, b, parts):

@@ -41,7 +41,7 @@ class link(gr.top_block):
     """Transmitter, channel, and for each backend a receiver and its frame error counter; `added`
     counts the errors of the one that does not whiten.
 
-    With two backends, `disagreement` counts what they decided differently."""
+    With two backends, `difference` counts what they decided differently."""
 
     def __init__(self, snr_db, frames, arguments, backends):
         gr.top_block.__init__(self, "noise whitening", catch_exceptions=True)
@@ -99,9 +99,7 @@ class link(gr.top_block):
             self.inverses.append(inverse)
             self.counters.append(link_tools.error_counter(self, bits, sent, FRAME))
             decided.append(bits)
-        self.disagreement = (
-            link_tools.error_counter(self, *decided, FRAME) if len(decided) == 2 else None
-        )
+        self.difference = link_tools.difference_counter(self, decided, FRAME)
 
 
 def measure(arguments, backends, frames, bar):
@@ -117,7 +115,7 @@ def measure(arguments, backends, frames, bar):
             ("M matrices/s", ".2f", 12),
         ],
     )
-    curve, good, lost, differing = [], True, [0, 0], 0
+    curve, good, alike = [], True, link_tools.agreement(backends)
     for snr_db in arguments.snr:
         top = link(snr_db, frames, arguments, backends)
         counter = top.counters[0]
@@ -143,13 +141,8 @@ def measure(arguments, backends, frames, bar):
                 f"{snr_db:.1f} dB, {name}: the bit error rate is that of theory within "
                 f"{5 * deviation:.1e}",
             )
-        if top.disagreement:
-            differing += top.disagreement.frame_errors()
-            lost = [a + c.frame_errors() for a, c in zip(lost, top.counters)]
-    if arguments.compare:
-        total = frames * len(arguments.snr)
-        good &= link_tools.check_agreement(backends, total, lost, differing)
-    return curve, good
+        alike.add(frames, top.counters, top.difference)
+    return curve, good & alike.holds()
 
 
 def draw(curve, arguments, backend):
