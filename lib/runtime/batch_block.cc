@@ -3,9 +3,6 @@
 #include "runtime/batch_slot.h"
 #include "runtime/ring_size.h"
 #include <algorithm>
-#include <gnuradio/block_detail.h>
-#include <gnuradio/buffer.h>
-#include <gnuradio/buffer_reader.h>
 #include <gnuradio/prefs.h>
 
 namespace gr::cudaphy {
@@ -244,7 +241,7 @@ bool batch_block::start()
     d_given_up = 0;
     d_packets.reset();
     d_last_seen.clear();
-    d_used_outputs = static_cast<size_t>(detail()->noutputs());
+    d_used_outputs = static_cast<size_t>(d_port.outputs());
     d_length_key = pmt::intern(d_options.length_tag_key);
     d_source = alias_pmt();
     d_tag_writers = std::vector<tag_writer>(d_outputs.size());
@@ -253,9 +250,8 @@ bool batch_block::start()
         for (const auto& kind : d_kinds) {
             items.push_back(kind.in[0]);
         }
-        d_packets.emplace(d_options.length_tag_key,
-                          items,
-                          detail()->input(0)->buffer()->link()->alias());
+        d_packets.emplace(
+            d_options.length_tag_key, items, d_port.block_before(0)->alias());
     }
     d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
     d_reaches_rings = false;
@@ -327,22 +323,19 @@ void batch_block::lock_rings()
     const auto lock = [&](const gr::buffer_sptr& ring) {
         // Of a double-mapped ring both halves in one range: apart, copies across the wrap
         // bring garbage.
-        const bool doubled =
-            ring->get_mapping_type() == buffer_mapping_type::double_mapped;
-        auto locked = lock_pages(ring->base(),
-                                 (doubled ? 2 : 1) * size_t{ ring->bufsize() } *
-                                     ring->get_sizeof_item());
+        const auto memory = scheduler_port::memory_of(ring);
+        auto locked = lock_pages(memory.base, memory.bytes);
         all_locked = all_locked && locked;
         d_locks.push_back(std::move(locked));
     };
     for (size_t p = 0; p < d_inputs.size(); ++p) {
         if (!d_edges_in[p]) {
-            lock(detail()->input(p)->buffer());
+            lock(d_port.input_ring(p));
         }
     }
     for (size_t p = 0; p < d_outputs.size(); ++p) {
         if (d_host_reads[p]) {
-            lock(detail()->output(p));
+            lock(d_port.output_ring(p));
         }
     }
     if (!all_locked) {
@@ -392,8 +385,9 @@ void batch_block::find_edges()
             ring, [&] { return queue::make(d_backend.where, d_backend.device); });
     };
     for (size_t p = 0; p < d_inputs.size(); ++p) {
-        const auto ring = detail()->input(p)->buffer();
-        const auto before = std::dynamic_pointer_cast<batch_block>(ring->link());
+        const auto ring = d_port.input_ring(p);
+        const auto before =
+            std::dynamic_pointer_cast<batch_block>(d_port.block_before(p));
         if (stays(before.get(), this)) {
             d_edges_in[p] = along(ring);
             d_logger->info("input {} from {} {} on the GPU",
@@ -410,15 +404,14 @@ void batch_block::find_edges()
     }
     d_publishes_early = d_kinds.size() == 1;
     for (size_t p = 0; p < d_used_outputs; ++p) {
-        const auto ring = detail()->output(p);
-        bool host = ring->nreaders() == 0, device = false;
-        for (size_t r = 0; r < ring->nreaders(); ++r) {
-            const auto reader =
-                std::dynamic_pointer_cast<batch_block>(ring->reader(r)->link());
+        const auto readers = d_port.readers_of(p);
+        bool host = readers.empty(), device = false;
+        for (const auto& each : readers) {
+            const auto reader = std::dynamic_pointer_cast<batch_block>(each);
             (stays(this, reader.get()) ? device : host) = true;
         }
         if (device) {
-            d_edges_out[p] = along(ring);
+            d_edges_out[p] = along(d_port.output_ring(p));
         }
         if (d_edges_out[p]) {
             d_edges_out[p]->begin();
@@ -445,7 +438,7 @@ void batch_block::forecast(int, gr_vector_int& required)
     const bool announced = d_in_flight.empty() && is_announced();
     for (size_t p = 0; p < required.size(); ++p) {
         if (sleeps) {
-            required[p] = detail()->input(p)->max_possible_items_available();
+            required[p] = d_port.most_available(p);
         } else if (!d_in_flight.empty()) {
             required[p] = static_cast<int>(d_ahead.in[p] - d_behind.in[p]);
         } else if (announced || d_next_is_busy) {

@@ -6,6 +6,7 @@
 #include "runtime/device_edge.h"
 #include "runtime/packet_cutter.h"
 #include "runtime/page_lock.h"
+#include "runtime/scheduler_port.h"
 #include "runtime/tag_writer.h"
 #include <atomic>
 #include <chrono>
@@ -237,14 +238,8 @@ private:
         place behind;
     };
 
-    //! What GNU Radio would hand to general_work now.
-    struct call {
-        gr_vector_int items;
-        gr_vector_const_void_star in;
-        gr_vector_void_star out;
-    };
     using turn = std::unique_lock<std::mutex>;
-    using moment = std::chrono::steady_clock::time_point;
+    using moment = clock_moment;
 
     //! Items, a batch or room is to be waited for.
     struct pause {
@@ -259,7 +254,6 @@ private:
     void fail(const std::exception& problem);
     void find_chain();
     std::shared_ptr<batch_block> only_reader() const;
-    call look() const;
     bool advance(queue* line);
     bool advance_next(queue* line = nullptr);
     void lead_or_not(const load& batch);
@@ -323,6 +317,7 @@ private:
     std::vector<batch_kind> d_kinds;
     load d_most; //!< that the slots have room for
     block_counters d_counters;
+    scheduler_port d_port{ *this };
 
     std::vector<std::unique_ptr<slot>> d_slots;
     std::deque<flight> d_in_flight;

@@ -4,31 +4,13 @@
 // are small.
 
 #include "runtime/batch_slot.h"
-#include <gnuradio/block_detail.h>
-#include <gnuradio/buffer.h>
-#include <gnuradio/buffer_reader.h>
 
 namespace gr::cudaphy {
 
 //! The one block that reads all outputs, and nothing else, if there is one.
 std::shared_ptr<batch_block> batch_block::only_reader() const
 {
-    std::shared_ptr<batch_block> found;
-    for (int p = 0; p < detail()->noutputs(); ++p) {
-        const auto ring = detail()->output(p);
-        const auto reader = ring->nreaders() == 1 ? ring->reader(0)->link() : nullptr;
-        auto block = std::dynamic_pointer_cast<batch_block>(reader);
-        if (!block || (found && block != found)) {
-            return nullptr;
-        }
-        found = std::move(block);
-    }
-    for (int p = 0; found && p < found->detail()->ninputs(); ++p) {
-        if (found->detail()->input(p)->buffer()->link().get() != this) {
-            return nullptr;
-        }
-    }
-    return found;
+    return std::dynamic_pointer_cast<batch_block>(d_port.only_reader());
 }
 
 //! Whether this block's thread works for the one behind too, from this batch on. Not
@@ -64,32 +46,19 @@ void batch_block::find_chain()
                block.d_options.max_latency <= 0 && !block.needs_own_thread();
     };
     const turn mine(d_turn);
-    d_next = d_publishes_early && d_options.max_latency <= 0 ? only_reader() : nullptr;
+    d_next = scheduler_port::works_across_threads() && d_publishes_early &&
+                     d_options.max_latency <= 0
+                 ? only_reader()
+                 : nullptr;
     if (d_next && !follows(*d_next)) {
         d_next.reset();
     }
-    const auto before =
-        std::dynamic_pointer_cast<batch_block>(detail()->input(0)->buffer()->link());
-    d_is_led = follows(*this) && before && before->d_options.max_latency <= 0 &&
-               before->only_reader().get() == this;
+    const auto before = std::dynamic_pointer_cast<batch_block>(d_port.block_before(0));
+    d_is_led = scheduler_port::works_across_threads() && follows(*this) && before &&
+               before->d_options.max_latency <= 0 && before->only_reader().get() == this;
     d_leads = d_is_visited = d_next_is_busy = d_is_watched = false;
     d_last_large.reset();
     d_runs = true;
-}
-
-batch_block::call batch_block::look() const
-{
-    call now;
-    for (size_t p = 0; p < d_inputs.size(); ++p) {
-        const auto reader = detail()->input(p);
-        gr::thread::scoped_lock guard(*reader->mutex());
-        now.items.push_back(reader->items_available());
-        now.in.push_back(reader->read_pointer());
-    }
-    for (size_t p = 0; p < d_used_outputs; ++p) {
-        now.out.push_back(detail()->output(p)->write_pointer());
-    }
-    return now;
 }
 
 //! Collects and submits what can be, from the thread of a block before, whose queue it
@@ -105,15 +74,15 @@ bool batch_block::advance(queue* line)
     int waiting = 0;
     d_is_visited = true;
     try {
-        auto now = look();
+        auto now = d_port.now();
         if (is_oldest_done()) {
             collect_done({ now.in, now.out, d_behind });
-            now = look();
+            now = d_port.now();
         }
         if (!submit_waiting(now.items, { now.in, now.out, d_behind })) {
             advance_next();
         }
-        waiting = frames_waiting(look().items);
+        waiting = frames_waiting(d_port.now().items);
     } catch (const std::exception& problem) {
         fail(problem);
     }
@@ -122,7 +91,7 @@ bool batch_block::advance(queue* line)
     const bool busy = is_busy();
     d_is_watched = busy || (waiting <= 0 && d_problem.empty());
     if (!d_is_watched) {
-        detail()->d_tpb.notify_msg(); // its own thread is to see to it
+        d_port.wake_own_thread(); // its own thread is to see to it
     }
     return busy;
 }
@@ -139,7 +108,7 @@ void batch_block::release()
         const turn mine(d_turn);
         d_is_watched = false;
     }
-    detail()->d_tpb.notify_msg();
+    d_port.wake_own_thread();
 }
 
 //! Whether a thread before works for this block, so that its own sleeps: not in
@@ -149,18 +118,14 @@ bool batch_block::sleeps_on() const
     if (!d_is_watched) {
         return false;
     }
-    const auto reader = detail()->input(0);
-    gr::thread::scoped_lock guard(*reader->mutex());
-    return !reader->done();
+    return !d_port.has_ended(0);
 }
 
 //! Whether GNU Radio calls general_work again as far as room in the rings goes.
 bool batch_block::is_called_again() const
 {
     for (size_t p = 0; p < d_used_outputs; ++p) {
-        const auto ring = detail()->output(p);
-        gr::thread::scoped_lock guard(*ring->mutex());
-        if (ring->space_available() < output_multiple()) {
+        if (d_port.space(p) < output_multiple()) {
             return false;
         }
     }

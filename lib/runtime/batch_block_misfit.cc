@@ -5,41 +5,12 @@
 
 #include "runtime/batch_slot.h"
 #include <algorithm>
-#include <gnuradio/block_detail.h>
-#include <gnuradio/buffer.h>
-#include <gnuradio/buffer_reader.h>
-#include <set>
 #include <utility>
 
 namespace gr::cudaphy {
 namespace {
 
 using namespace std::chrono_literals;
-
-//! The block that feeds an input, and all that feed it in turn.
-void add_blocks_before(const gr::block& block, int port, std::set<const gr::block*>& all)
-{
-    const auto before = block.detail()->input(port)->buffer()->link();
-    if (!before || !all.insert(before.get()).second) {
-        return;
-    }
-    for (int p = 0; p < before->detail()->ninputs(); ++p) {
-        add_blocks_before(*before, p, all);
-    }
-}
-
-bool share_a_source(const gr::block& block, int a, int b)
-{
-    std::set<const gr::block*> before_a, before_b;
-    add_blocks_before(block, a, before_a);
-    add_blocks_before(block, b, before_b);
-    for (const auto* each : before_a) {
-        if (before_b.count(each)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 std::string times(uint64_t count, const std::string& what)
 {
@@ -84,19 +55,15 @@ bool batch_block::is_stuck()
     std::vector<uint64_t> seen;
     std::vector<int> there;
     for (size_t p = 0; p < d_inputs.size(); ++p) {
-        const auto reader = detail()->input(p);
-        gr::thread::scoped_lock guard(*reader->mutex());
-        there.push_back(reader->items_available());
-        seen.push_back(reader->nitems_read() + there[p]);
+        seen.push_back(d_port.items_come(p));
+        there.push_back(static_cast<int>(seen[p] - nitems_read(p)));
         if (there[p] < kind.in[p]) {
             lacking = p;
         }
     }
     for (size_t p = 0; lacking && p < d_inputs.size(); ++p) {
-        const auto reader = detail()->input(p);
-        const int room = reader->max_possible_items_available() - there[p];
-        if (there[p] >= kind.in[p] &&
-            room < reader->buffer()->link()->output_multiple()) {
+        const int room = d_port.most_available(p) - there[p];
+        if (there[p] >= kind.in[p] && room < d_port.block_before(p)->output_multiple()) {
             full = p;
         }
     }
@@ -111,8 +78,7 @@ bool batch_block::is_stuck()
     } else {
         d_stuck_for += std::min<std::chrono::nanoseconds>(since, 500ms);
     }
-    if (d_stuck_for < d_stuck_patience ||
-        !share_a_source(*this, static_cast<int>(*full), static_cast<int>(*lacking))) {
+    if (d_stuck_for < d_stuck_patience || !d_port.share_a_source(*full, *lacking)) {
         return false;
     }
     d_problem = misfit_of(*full, *lacking);

@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <boost/thread/thread.hpp>
 #include <cmath>
-#include <gnuradio/block_detail.h>
-#include <gnuradio/buffer.h>
-#include <gnuradio/buffer_reader.h>
 #include <thread>
 #include <utility>
 
@@ -31,10 +28,7 @@ int batch_block::frames_that_fit() const
     int frames = 1 << 30;
     for (size_t p = 0; p < d_used_outputs; ++p) {
         const auto in_flight = static_cast<int>(d_ahead.out[p] - d_behind.out[p]);
-        const auto ring = detail()->output(p);
-        // What readers have read before they gave room free must have been read.
-        gr::thread::scoped_lock guard(*ring->mutex());
-        frames = std::min(frames, (ring->space_available() - in_flight) / items[p]);
+        frames = std::min(frames, (d_port.space(p) - in_flight) / items[p]);
     }
     return frames;
 }
@@ -45,11 +39,9 @@ bool batch_block::holds_back(int waiting)
     if (d_options.max_latency <= 0 || waiting <= 0 || !d_in_flight.empty()) {
         return false;
     }
-    const auto reader = detail()->input(0);
     const auto& kind = d_kinds[next_kind()];
-    const int full =
-        std::min(kind.max_batch, reader->max_possible_items_available() / kind.in[0]);
-    if (waiting >= full || reader->done()) {
+    const int full = std::min(kind.max_batch, d_port.most_available(0) / kind.in[0]);
+    if (waiting >= full || d_port.has_ended(0)) {
         return false;
     }
     const auto now = std::chrono::steady_clock::now();
@@ -68,24 +60,8 @@ bool batch_block::holds_back(int waiting)
 //! Until items come, the stream ends, or what waits has waited for as long as it may.
 void batch_block::wait_for_more(turn& mine, moment end)
 {
-    auto& threads = detail()->d_tpb;
-    const auto reader = detail()->input(0);
     mine.unlock();
-    bool ends = false;
-    {
-        gr::thread::scoped_lock guard(*reader->mutex());
-        ends = reader->done();
-    }
-    if (!ends) {
-        using std::chrono::microseconds;
-        gr::thread::scoped_lock guard(threads.mutex);
-        const auto left = std::chrono::duration_cast<microseconds>(
-            end - std::chrono::steady_clock::now());
-        if (!threads.input_changed) {
-            threads.input_cond.timed_wait(
-                guard, boost::posix_time::microseconds(left.count() + 1));
-        }
-    }
+    d_port.wait_for_input(end);
     mine.lock();
 }
 
@@ -106,7 +82,7 @@ int batch_block::frames_to_submit(const gr_vector_int& ninput_items)
     // that does not would wait forever without the time limit.
     int third_of_ring = 1 << 30;
     for (size_t p = 0; p < d_used_outputs; ++p) {
-        const auto ring = static_cast<int>(detail()->output(p)->bufsize());
+        const auto ring = static_cast<int>(d_port.ring_items(p));
         third_of_ring = std::min(third_of_ring, std::max(1, ring / 3 / kind.out[p]));
     }
     d_room = frames_that_fit();
@@ -121,15 +97,8 @@ int batch_block::frames_to_submit(const gr_vector_int& ninput_items)
 //! Until a reader has read, and made room, or patience ends.
 void batch_block::wait_for_room(turn& mine)
 {
-    auto& threads = detail()->d_tpb;
     mine.unlock();
-    bool has_come = true;
-    {
-        gr::thread::scoped_lock guard(threads.mutex);
-        has_come = threads.output_changed ||
-                   threads.output_cond.timed_wait(
-                       guard, boost::posix_time::microseconds(d_room_patience.count()));
-    }
+    const bool has_come = d_port.wait_for_space(d_room_patience);
     mine.lock();
     d_takes_any_room = !has_come;
 }
@@ -140,7 +109,6 @@ bool batch_block::wait_for_one(turn& mine)
 {
     using std::chrono::steady_clock, std::chrono::microseconds;
     const auto begin = steady_clock::now();
-    auto& threads = detail()->d_tpb;
     while (is_busy()) {
         const auto looked = steady_clock::now();
         const auto so_far = std::chrono::duration_cast<microseconds>(looked - begin);
@@ -153,22 +121,14 @@ bool batch_block::wait_for_one(turn& mine)
         const bool wants_room = d_short_of_room;
         mine.unlock();
         boost::this_thread::interruption_point();
-        {
-            gr::thread::scoped_lock guard(threads.mutex);
-            if (may_submit &&
-                (threads.input_changed || (wants_room && threads.output_changed))) {
-                guard.unlock();
-                mine.lock();
-                return false;
-            }
-            // It may be noticed a little late, to spare the processor.
-            if (takes_long) {
-                const auto nap = std::min<int64_t>(so_far.count() / 16, 100000);
-                threads.input_cond.timed_wait(guard,
-                                              boost::posix_time::microseconds(nap));
-            }
-        }
+        // It may be noticed a little late, to spare the processor.
+        const microseconds nap(takes_long ? std::min<int64_t>(so_far.count() / 16, 100000)
+                                          : 0);
+        const bool has_news = d_port.has_news(may_submit, may_submit && wants_room, nap);
         mine.lock();
+        if (has_news) {
+            return false;
+        }
         // Others take the mutex to notify, and sleep if they find it taken.
         while (!takes_long && !is_one_done(false) &&
                steady_clock::now() - looked < microseconds(4)) {
@@ -198,7 +158,7 @@ void batch_block::wait_before_work(turn& mine)
         }
         return;
     }
-    if (d_problem.empty() && frames_waiting(look().items) > begun->waiting) {
+    if (d_problem.empty() && frames_waiting(d_port.now().items) > begun->waiting) {
         return;
     }
     if (begun->held_until) {
@@ -254,10 +214,7 @@ bool batch_block::is_announced()
     if (d_edges_in.empty() || !d_edges_in[0]) {
         return false;
     }
-    const auto reader = detail()->input(0);
-    gr::thread::scoped_lock guard(*reader->mutex());
-    const auto there = reader->nitems_read() + reader->items_available();
-    return d_edges_in[0]->announced() > std::max<uint64_t>(there, d_given_up);
+    return d_edges_in[0]->announced() > std::max(d_port.items_come(0), d_given_up);
 }
 
 //! Awaits announced items for a while, without sleeping. The blocks behind are told
@@ -294,7 +251,7 @@ void batch_block::announce()
         wake = d_edges_out[p]->announce(nitems_written(p)) || wake;
     }
     if (wake) {
-        detail()->d_tpb.notify_downstream(detail().get());
+        d_port.wake_readers();
     }
 }
 

@@ -3,9 +3,6 @@
 #include "runtime/length_tag.h"
 #include <algorithm>
 #include <cstring>
-#include <gnuradio/block_detail.h>
-#include <gnuradio/buffer.h>
-#include <gnuradio/buffer_reader.h>
 #include <thread>
 
 namespace gr::cudaphy {
@@ -16,6 +13,7 @@ int batch_block::general_work(int,
                               gr_vector_void_star& output_items)
 {
     turn mine(d_turn);
+    d_port.call_begins();
     if (d_is_lost) {
         return WORK_DONE;
     }
@@ -27,7 +25,7 @@ int batch_block::general_work(int,
             std::this_thread::yield();
             return 0;
         }
-        const auto now = look(); // a thread before may have been at work meanwhile
+        const auto now = d_port.now(); // a thread before may have been at work meanwhile
         return work(mine, now.items, { now.in, now.out, d_behind });
     } catch (const std::exception& problem) {
         // Thrown on, it would end this block's thread and leave the others waiting.
@@ -69,7 +67,7 @@ int batch_block::work(turn& mine, const gr_vector_int& ninput_items, const rings
             }
             done = false;
             if (d_is_led) {
-                const auto now = look();
+                const auto now = d_port.now();
                 collect_done({ now.in, now.out, d_behind });
             } else {
                 collect_done(rings);
@@ -304,7 +302,7 @@ void batch_block::submit(const rings& rings, gathered found)
     }
     parts.back().batch_frames = frames;
     if (d_publishes_early && !d_leads) {
-        detail()->d_tpb.notify_downstream(detail().get());
+        d_port.wake_readers();
     }
     for (auto& part : parts) {
         d_in_flight.push_back(std::move(part));
@@ -328,10 +326,9 @@ void batch_block::collect_done(const rings& rings)
         collect(rings);
     } while (is_oldest_done());
     if (d_is_visited) { // GNU Radio does it after general_work only
-        auto& threads = detail()->d_tpb;
-        threads.notify_upstream(detail().get());
+        d_port.wake_writers();
         if (!d_leads) {
-            threads.notify_downstream(detail().get());
+            d_port.wake_readers();
         }
     }
 }
@@ -339,21 +336,13 @@ void batch_block::collect_done(const rings& rings)
 //! As consume(), from any thread.
 void batch_block::take_in(size_t port, int items)
 {
-    if (d_is_visited) {
-        detail()->input(port)->update_read_pointer(items);
-    } else {
-        consume(port, items);
-    }
+    d_port.consume(port, items, d_is_visited);
 }
 
 //! As produce(), from any thread, and GNU Radio wakes no reader up for it.
 void batch_block::put_out(size_t port, int items)
 {
-    if (d_is_visited || d_leads) {
-        detail()->output(port)->update_write_pointer(items);
-    } else {
-        produce(port, items);
-    }
+    d_port.produce(port, items, d_is_visited || d_leads);
 }
 
 //! Takes back the oldest frames of one kind under way, whose batch is done.
@@ -482,7 +471,7 @@ void batch_block::close_gaps(const flight& done,
 
 void batch_block::write_tags(size_t port)
 {
-    d_tag_writers[port].write(*detail()->output(static_cast<int>(port)));
+    d_tag_writers[port].write(*d_port.output_ring(port));
 }
 
 void batch_block::copy_tags(const flight& done, const kept_frames& kept_before)

@@ -5,7 +5,9 @@
 // to watch.
 
 #include "kernels/common/testing.h"
+#include "runtime/scheduler_port.h"
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <gnuradio/cudaphy/kernels/queue.h>
 #ifdef CUDAPHY_HAVE_CUDA
 #include <cuda_runtime_api.h>
@@ -58,6 +60,16 @@ inline void copy_ints(queue& q, void* to, const void* from, size_t items)
 #endif
     (void)q;
     std::copy_n(static_cast<const int*>(from), items, static_cast<int*>(to));
+}
+
+//! Enables a test of a row of blocks that share a thread. Without GNU Radio's inner parts
+//! each block's own thread works, and the test is skipped.
+inline boost::test_tools::assertion_result
+if_threads_are_shared(boost::unit_test::test_unit_id)
+{
+    boost::test_tools::assertion_result shared(scheduler_port::works_across_threads());
+    shared.message() << "built with ENABLE_SCHEDULER_INTERNALS=OFF: no thread is shared";
+    return shared;
 }
 
 //! Does what a queue of the tested backend does; a test overrides what it watches.

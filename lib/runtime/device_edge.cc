@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runtime/device_edge.h"
+#include "runtime/scheduler_port.h"
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -102,8 +103,9 @@ device_edge::along(const gr::buffer_sptr& buffer,
         return nullptr;
     }
     try {
-        auto made = std::make_shared<device_edge>(
-            make_queue(), buffer->get_sizeof_item(), buffer->bufsize());
+        const auto memory = scheduler_port::memory_of(buffer);
+        auto made =
+            std::make_shared<device_edge>(make_queue(), memory.item_bytes, memory.items);
         known.edge = made;
         return made;
     } catch (const std::bad_alloc&) {

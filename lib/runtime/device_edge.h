@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <functional>
-#include <gnuradio/buffer.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
+#include <gnuradio/runtime_types.h>
 #include <mutex>
 #include <vector>
 

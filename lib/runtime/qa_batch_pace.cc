@@ -484,7 +484,8 @@ BOOST_AUTO_TEST_CASE(readers_side_by_side_wake_up_while_the_block_before_submits
     BOOST_TEST(other_sink->data() == counted(16));
 }
 
-BOOST_AUTO_TEST_CASE(one_thread_works_for_blocks_in_a_row_but_for_such_as_need_their_own)
+BOOST_AUTO_TEST_CASE(one_thread_works_for_blocks_in_a_row_but_for_such_as_need_their_own,
+                     *boost::unit_test::precondition(if_threads_are_shared))
 {
     for (const bool own : { false, true }) {
         const std::vector<paced_sptr> row{ new_paced(16), new_paced(16), new_paced(16) };

@@ -265,7 +265,8 @@ void run_bursts(const std::vector<int>& bursts,
 } // namespace
 
 BOOST_AUTO_TEST_CASE(
-    a_row_shares_a_thread_until_batches_are_large_and_some_time_after_them)
+    a_row_shares_a_thread_until_batches_are_large_and_some_time_after_them,
+    *boost::unit_test::precondition(if_threads_are_shared))
 {
     constexpr int small = 256, large = 1024, each = 30;
     std::vector<int> bursts(each, small);

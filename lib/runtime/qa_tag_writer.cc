@@ -28,6 +28,20 @@ gr::tag_t any_tag(uint64_t offset)
     return made;
 }
 
+constexpr long block_id = 7;
+
+void get_tags(gr::buffer_reader& reader,
+              std::vector<gr::tag_t>& found,
+              uint64_t first,
+              uint64_t last)
+{
+#if CUDAPHY_GNURADIO_VERSION < 31100
+    reader.get_tags_in_range(found, first, last, block_id);
+#else
+    reader.get_tags_in_range(found, first, last);
+#endif
+}
+
 void check(const std::vector<gr::tag_t>& found,
            const std::multimap<uint64_t, gr::tag_t>& written)
 {
@@ -38,7 +52,9 @@ void check(const std::vector<gr::tag_t>& found,
         BOOST_TEST(pmt::eqv(tag.key, expected->second.key));
         BOOST_TEST(pmt::eqv(tag.value, expected->second.value));
         BOOST_TEST(pmt::eqv(tag.srcid, expected->second.srcid));
+#if CUDAPHY_GNURADIO_VERSION < 31100
         BOOST_TEST(tag.marked_deleted.empty());
+#endif
         ++expected;
     }
 }
@@ -51,7 +67,6 @@ void check(const std::vector<gr::tag_t>& found,
 BOOST_AUTO_TEST_CASE(readers_see_every_tag_as_it_was_written)
 {
     constexpr unsigned delay = 700;
-    constexpr long id = 7;
     const auto ring = gr::make_buffer(4096, sizeof(float), 1, 1, nullptr, nullptr);
     const std::array readers{ gr::buffer_add_reader(ring, 0, nullptr, 0),
                               gr::buffer_add_reader(ring, 0, nullptr, delay) };
@@ -87,7 +102,7 @@ BOOST_AUTO_TEST_CASE(readers_see_every_tag_as_it_was_written)
             const uint64_t shift = reader->sample_delay();
             const int count = any_of(0, reader->items_available());
             const auto back = std::min<uint64_t>(read, ring->bufsize());
-            reader->get_tags_in_range(found, read - back, read + count, id);
+            get_tags(*reader, found, read - back, read + count);
             for (auto& tag : found) {
                 tag.offset -= shift;
             }
@@ -96,14 +111,16 @@ BOOST_AUTO_TEST_CASE(readers_see_every_tag_as_it_was_written)
             };
             check(found, between(shifted(read - back), shifted(read + count)));
             seen += found.size();
+#if CUDAPHY_GNURADIO_VERSION < 31100 // later no block can delete a tag
             if (!found.empty()) {
                 const auto gone = found[any_of(0, static_cast<int>(found.size()) - 1)];
-                ring->remove_item_tag(gone, id);
+                ring->remove_item_tag(gone, block_id);
                 for (auto at = written.lower_bound(gone.offset);
                      at != written.upper_bound(gone.offset);) {
                     at = at->second == gone ? written.erase(at) : std::next(at);
                 }
             }
+#endif
             reader->update_read_pointer(count);
         }
         const auto least = std::min(readers[0]->nitems_read(), readers[1]->nitems_read());

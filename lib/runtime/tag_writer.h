@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <gnuradio/buffer.h>
-#include <gnuradio/tags.h>
-#include <map>
+#include "runtime/scheduler_port.h"
 #include <utility>
 #include <vector>
 
@@ -37,47 +35,19 @@ public:
         set(here.key, tag.key);
         set(here.value, tag.value);
         set(here.srcid, tag.srcid);
-        here.marked_deleted = tag.marked_deleted;
+        copy_deletions(tag, here);
     }
 
     //! Puts all tags that were added since the last time onto the port.
     void write(gr::buffer& port)
     {
-        if (d_waiting.empty()) {
-            return;
+        if (!d_waiting.empty()) {
+            move_tags(port, d_waiting, d_passed);
         }
-        const gr::thread::scoped_lock guard(*port.mutex());
-        auto& tags = port.*access::tags();
-        for (auto& node : d_waiting) {
-            tags.insert(tags.end(), std::move(node));
-        }
-        // No more than have been written: the lock is not held for long.
-        const auto kept = port.*access::delay() + uint64_t{ port.bufsize() };
-        while (d_passed.size() < d_waiting.size() &&
-               tags.begin()->first + kept < port.*access::read()) {
-            d_passed.push_back(tags.extract(tags.begin()));
-        }
-        d_waiting.clear();
     }
 
 private:
-    using tag_map = std::multimap<uint64_t, tag_t>;
     using node_type = tag_map::node_type;
-
-    //! What is for classes derived from the buffer.
-    struct access : gr::buffer {
-        static constexpr tag_map gr::buffer::*tags() { return &access::d_item_tags; }
-        //! GNU Radio keeps tags for so many items, and as many as the ring holds, behind
-        //! those that all readers have read.
-        static constexpr unsigned gr::buffer::*delay()
-        {
-            return &access::d_max_reader_delay;
-        }
-        static constexpr uint64_t gr::buffer::*read()
-        {
-            return &access::d_last_min_items_read;
-        }
-    };
 
     static node_type new_node(const tag_t& tag)
     {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/fdtd/fdtd_channel_impl.h"
 #include "runtime/page_lock.h"
+#include "runtime/scheduler_port.h"
 #include <algorithm>
 #include <cmath>
-#include <gnuradio/block_detail.h>
-#include <gnuradio/buffer.h>
 #include <gnuradio/io_signature.h>
 #include <limits>
 #include <sstream>
@@ -205,7 +204,7 @@ size_t fdtd_channel_impl<T>::steps_that_fit(const gr_vector_int& ninput_items)
         steps = std::min<size_t>(steps, std::max(items, 0));
     }
     const auto room = [this](size_t port) {
-        return size_t(std::max(detail()->output(port)->space_available(), 0));
+        return size_t(std::max(scheduler_port(*this).space(port), 0));
     };
     for (size_t p = 0; p < d_probes; ++p) {
         steps = std::min(steps, room(p));

@@ -4,11 +4,9 @@
 #include "kernels/common/sizes.h"
 #include "runtime/length_tag.h"
 #include "runtime/page_lock.h"
+#include "runtime/scheduler_port.h"
 #include <algorithm>
 #include <cmath>
-#include <gnuradio/block_detail.h>
-#include <gnuradio/buffer.h>
-#include <gnuradio/buffer_reader.h>
 #include <gnuradio/cudaphy/kernels/symmetry.h>
 #include <gnuradio/io_signature.h>
 #include <iterator>
@@ -108,7 +106,7 @@ bool symmetric_inverse_impl<T>::start()
     if (!d_key.empty()) {
         d_packets.emplace(d_key,
                           std::vector<int>{ static_cast<int>(d_order) },
-                          detail()->input(0)->buffer()->link()->alias());
+                          scheduler_port(*this).block_before(0)->alias());
     }
     d_logger->info("runs on {}: {}", name_of(d_backend.where), d_backend.reason);
     return block::start();
