@@ -41,6 +41,26 @@ kind_sorter::kind_sorter(queue& owner,
     }
 }
 
+std::vector<batch_part> kind_sorter::cut(const batch& whole,
+                                         const std::vector<kind_frames>& parts) const
+{
+    std::vector<batch_part> made;
+    auto rest = whole;
+    for (const auto& part : parts) {
+        const auto& frame = d_kinds[part.kind];
+        rest.frames = part.frames;
+        made.push_back({ part.kind, rest });
+        for (size_t p = 0; p < rest.in.size(); ++p) {
+            rest.in[p] = static_cast<const char*>(rest.in[p]) + part.frames * frame.in[p];
+        }
+        for (size_t p = 0; p < rest.out.size(); ++p) {
+            rest.out[p] = static_cast<char*>(rest.out[p]) + part.frames * frame.out[p];
+        }
+        rest.status += size_t(part.frames) * d_status_words;
+    }
+    return made;
+}
+
 void kind_sorter::run(mixed_batch_job& job,
                       const std::vector<batch_part>& parts,
                       queue& line)

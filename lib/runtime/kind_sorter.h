@@ -40,6 +40,14 @@ public:
                 int frames,
                 int status_words);
 
+    //! Frames of one kind that lie side by side in a batch.
+    struct kind_frames {
+        int kind, frames;
+    };
+    //! The parts of a batch in which these follow each other.
+    std::vector<batch_part> cut(const batch& whole,
+                                const std::vector<kind_frames>& parts) const;
+
     //! Has a job run on a batch of any parts, most_parts at most. To be called again when
     //! the batch before is done.
     void run(mixed_batch_job& job, const std::vector<batch_part>& parts, queue& line);

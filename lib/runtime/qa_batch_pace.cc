@@ -3,6 +3,7 @@
 #include "runtime/batch_block.h"
 #include "runtime/batch_end.h"
 #include "runtime/batch_testing.h"
+#include "runtime/device_edge.h"
 #include <algorithm>
 #include <atomic>
 #include <gnuradio/blocks/vector_sink.h>

@@ -132,6 +132,28 @@ int scheduler_port::space(size_t output) const
     return ring->space_available();
 }
 
+bool scheduler_port::has_room_for_a_call() const
+{
+    for (int p = 0; p < outputs(); ++p) {
+        if (space(p) < d_block.output_multiple()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::vector<tag_t> scheduler_port::tags(size_t input, uint64_t first, uint64_t end) const
+{
+    std::vector<tag_t> found;
+    const auto which = static_cast<unsigned>(input);
+#if CUDAPHY_GNURADIO_VERSION < 31100
+    d_block.detail()->get_tags_in_range(found, which, first, end, d_block.unique_id());
+#else
+    d_block.detail()->get_tags_in_range(found, which, first, end);
+#endif
+    return found;
+}
+
 size_t scheduler_port::ring_items(size_t output) const
 {
     return output_ring(output)->bufsize();

@@ -67,6 +67,8 @@ public:
     // What is in the rings.
 
     work_call now() const;
+    uint64_t items_read(size_t input) const { return d_block.nitems_read(input); }
+    uint64_t items_written(size_t output) const { return d_block.nitems_written(output); }
     //! Items since the start that have come, read or not.
     uint64_t items_come(size_t input) const;
     //! The most that an input's ring ever has for this block.
@@ -75,6 +77,11 @@ public:
     bool has_ended(size_t input) const;
     //! Items that an output's ring has room for.
     int space(size_t output) const;
+    //! Whether every output has room for the block's output multiple, so that GNU Radio
+    //! calls the block again.
+    bool has_room_for_a_call() const;
+    //! The tags on items from `first` to before `end` of an input.
+    std::vector<tag_t> tags(size_t input, uint64_t first, uint64_t end) const;
     size_t ring_items(size_t output) const;
 
     // Moving items. `across_threads`: the caller may be another block's thread, and GNU
