@@ -7,7 +7,8 @@
 
 Kernel folders may use each other, but not in a circle. lib/kernels and the kernels' public
 headers may not include GNU Radio or pmt. Only these may include CUDA's headers and *.cuh:
-*.cu, *.cuh, the CUDA files of lib/kernels/common, lib/runtime, bench/streams, examples/cpp.
+*.cu, *.cuh, the CUDA files of lib/kernels/common, lib/runtime, bench/streams, examples/cpp. In
+lib/ only scheduler_port.cc and tests may include GNU Radio's scheduler and its rings.
 """
 
 import ast
@@ -23,6 +24,7 @@ CUDA = re.compile(
     r"|cooperative_groups|device_launch_parameters|vector_types|mma\.h|sm_\d)"
 )
 GNU_RADIO = re.compile(r"^(gnuradio|pmt)/")
+SCHEDULER = re.compile(r"^gnuradio/(block_detail|tpb_detail|buffer\w*)\.h$")
 PUBLIC = "include/gnuradio/cudaphy/"
 RANKS = {"common": 0, "kernels": 1, "runtime": 2, "blocks": 3, "python": 4, "programs": 5}
 
@@ -81,6 +83,14 @@ def may_see_cuda(path):
     )
 
 
+def may_see_scheduler(path):
+    return (
+        path.parts[0] != "lib"
+        or path.name.startswith("qa_")
+        or path.as_posix() == "lib/runtime/scheduler_port.cc"
+    )
+
+
 def problems_of_includes(repository, path, uses):
     layer, folder = repository.room(path)
     for target in INCLUDE.findall((repository.root / path).read_text(errors="replace")):
@@ -93,6 +103,8 @@ def problems_of_includes(repository, path, uses):
             yield f"{path}: includes CUDA's {target}"
         elif found is None and GNU_RADIO.match(target) and layer in ("common", "kernels"):
             yield f"{path}: a kernel includes GNU Radio's {target}"
+        elif SCHEDULER.match(target) and not may_see_scheduler(path):
+            yield f"{path}: includes {target}, which only scheduler_port.cc may"
         elif found is not None:
             other, other_folder = repository.room(found)
             if RANKS[other] > RANKS[layer]:

@@ -32,8 +32,12 @@ GOOD = {
     ),
     "lib/kernels/mimo/wiener.h": "",
     "lib/runtime/ring.cc": (
-        "#include <cuda_runtime.h>\n#include <gnuradio/buffer.h>\n"
+        "#include <cuda_runtime.h>\n#include <gnuradio/block.h>\n"
         "#include <gnuradio/cudaphy/kernels/queue.h>\n"
+    ),
+    "lib/runtime/qa_ring.cc": "#include <gnuradio/buffer_reader.h>\n",
+    "lib/runtime/scheduler_port.cc": (
+        "#include <gnuradio/block_detail.h>\n#include <gnuradio/buffer.h>\n"
     ),
     "lib/runtime/ring.h": "",
     "lib/blocks/mimo/equalizer_impl.cc": (
@@ -99,6 +103,11 @@ class qa_layers(unittest.TestCase):
                 "include/gnuradio/cudaphy/kernels/queue.h",
             ):
                 self.finds(name, f"#include <{header}>\n")
+
+    def test_the_scheduler_outside_its_port(self):
+        for header in ("block_detail", "tpb_detail", "buffer", "buffer_reader"):
+            for name in ("lib/runtime/ring.cc", "lib/blocks/mimo/equalizer_impl.h"):
+                self.finds(name, f"#include <gnuradio/{header}.h>\n")
 
     def test_cuda_outside_its_files(self):
         for header in (
