@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/ldpc/decoder/makers.h"
+#include "kernels/ldpc/decoder/reference_steps.h"
 #include "kernels/ldpc/decoder_cuda_int8/row_pairs.h"
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
 namespace gr::cudaphy::kernels {
@@ -37,8 +36,11 @@ public:
         for (size_t word = 0; word < words; ++word) {
             load(llr, word);
             to.iterations[word] = decode();
-            to.ok[word] = is_done();
-            put(to, word);
+            to.ok[word] = is_decoded(d_decoding, d_l);
+            const auto& p = d_decoding.parameters;
+            const float steps = p.llr == number::int8 ? 1.0f : p.llr_steps;
+            put_word(
+                d_decoding, d_positions, d_l, to, word, [&](int l) { return l / steps; });
         }
     }
 
@@ -76,14 +78,14 @@ private:
                 even &= update(group, d_messages[iteration]);
             }
             const bool counts = d_limits.watches_visits && p.stop_crc.bits == 0;
-            if (p.early_stop && (even || !counts) && is_done()) {
+            if (p.early_stop && (even || !counts) && is_decoded(d_decoding, d_l)) {
                 return iteration + 1;
             }
         }
         return p.max_iterations;
     }
 
-    //! A group's turn; whether each of its checks left its bits with even parity.
+    //! Updates the checks of a group. True if each of them then had even parity.
     bool update(size_t group, const std::vector<int8_t>& messages)
     {
         const int first = d_schedule.group_start[group];
@@ -96,7 +98,7 @@ private:
             q[e - base] = d_l[d_schedule.edges[e].column] - d_r[e];
         }
         for (int c = first; c < last; ++c) {
-            give_messages(c, q.data() - base, messages);
+            give_messages(c, q.data() + (d_schedule.check_start[c] - base), messages);
         }
         std::vector<char> odd(last - first);
         for (int turn = 0; turn < d_schedule.turns; ++turn) {
@@ -119,54 +121,16 @@ private:
         return std::none_of(odd.begin(), odd.end(), [](char x) { return x; });
     }
 
-    //! `q` is indexed by the edge.
+    //! \param q  of the check's edges
     void give_messages(int check, const int* q, const std::vector<int8_t>& messages)
     {
         const int begin = d_schedule.check_start[check];
         const int end = d_schedule.check_start[check + 1];
+        const auto others = min_sum_of_others(std::vector<int>(q, q + (end - begin)),
+                                              int{ ldpc_fixed_greatest_message });
         for (int e = begin; e < end; ++e) {
-            int least = ldpc_fixed_greatest_message;
-            bool negative = false;
-            for (int other = begin; other < end; ++other) {
-                if (other != e) {
-                    least = std::min(least, std::abs(q[other]));
-                    negative ^= q[other] < 0;
-                }
-            }
+            const auto& [least, negative] = others[e - begin];
             d_r[e] = negative ? -messages[least] : messages[least];
-        }
-    }
-
-    bool is_done() const
-    {
-        int least = d_l[d_code.info_positions()[0]];
-        for (const int column : d_code.info_positions()) {
-            least = std::min(least, d_l[column]);
-        }
-        std::vector<uint8_t> hard(d_l.size());
-        std::transform(d_l.begin(), d_l.end(), hard.begin(), [](int l) { return l < 0; });
-        const auto& crc = d_decoding.parameters.stop_crc;
-        return least != 0 && (crc.bits > 0 ? passes(crc, d_code, hard.data())
-                                           : d_code.is_decoded(hard.data()));
-    }
-
-    void put(const results& to, size_t word) const
-    {
-        const auto& p = d_decoding.parameters;
-        const int count = d_decoding.output_bits();
-        const size_t bytes = d_decoding.output_bytes();
-        std::fill_n(&to.bits[word * bytes], bytes, uint8_t{ 0 });
-        for (int i = 0; i < count; ++i) {
-            const int l = d_l[d_positions.empty() ? i : d_positions[i]];
-            if (p.packed) {
-                to.bits[word * bytes + i / 8] |= (l < 0) << (7 - i % 8);
-            } else {
-                to.bits[word * bytes + i] = l < 0;
-            }
-            if (!to.soft.empty()) {
-                const float steps = p.llr == number::int8 ? 1.0f : p.llr_steps;
-                to.soft[word * count + i] = (p.llr_positive == 1 ? -l : l) / steps;
-            }
         }
     }
 

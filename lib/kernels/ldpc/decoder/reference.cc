@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/ldpc/decoder/makers.h"
+#include "kernels/ldpc/decoder/reference_steps.h"
 #include <algorithm>
 #include <cmath>
 
@@ -8,8 +8,9 @@ namespace {
 
 constexpr double limit = ldpc_decoding::clamp;
 
-//! What a check of three bits says of one if the two others are known by a and b: 2
-//! artanh(tanh(a / 2) tanh(b / 2)), also where tanh is 1 in double precision.
+//! The message of a check of three bits to one of them, from the LLRs a and b of the
+//! others: 2 artanh(tanh(a / 2) tanh(b / 2)). Right also where tanh is 1 in double
+//! precision.
 double box_plus(double a, double b)
 {
     const double sign = (a < 0) == (b < 0) ? 1 : -1;
@@ -34,8 +35,10 @@ public:
         for (size_t word = 0; word < words; ++word) {
             load(llr, word);
             to.iterations[word] = decode();
-            to.ok[word] = is_done();
-            put(to, word);
+            to.ok[word] = is_decoded(d_decoding, d_l);
+            put_word(d_decoding, d_positions, d_l, to, word, [&](double l) {
+                return static_cast<float>(l / d_decoding.parameters.llr_scale);
+            });
         }
     }
 
@@ -76,7 +79,7 @@ private:
     {
         const auto& p = d_decoding.parameters;
         for (int iteration = 0; iteration < p.max_iterations; ++iteration) {
-            if (p.early_stop && is_done()) {
+            if (p.early_stop && is_decoded(d_decoding, d_l)) {
                 return iteration;
             }
             auto sums = d_received;
@@ -91,8 +94,8 @@ private:
         return p.max_iterations;
     }
 
-    //! A check's turn. `to` is where its messages go: L itself, or with flooding what L
-    //! becomes in the end.
+    //! Updates the messages of one check. `to` takes their sums: L itself, or with
+    //! flooding the L of the next iteration.
     void update(int check, double scale, std::vector<double>& to)
     {
         const int first = d_code.row_start()[check];
@@ -104,23 +107,21 @@ private:
         for (int i = 0; i < degree; ++i) {
             q[i] = d_l[bit[i]] - r[i];
         }
-        for (int i = 0; i < degree; ++i) {
-            r[i] = d_decoding.sum_product() ? sum_product(q, i) : min_sum(q, i, scale);
-            to[bit[i]] = (d_decoding.flooding() ? to[bit[i]] : q[i]) + r[i];
-        }
-    }
-
-    double min_sum(const std::vector<double>& q, int i, double scale) const
-    {
-        double sign = 1;
-        double least = limit;
-        for (int other = 0; other < static_cast<int>(q.size()); ++other) {
-            if (other != i) {
-                sign *= q[other] < 0 ? -1 : 1;
-                least = std::min(least, std::abs(q[other]));
+        if (d_decoding.sum_product()) {
+            for (int i = 0; i < degree; ++i) {
+                r[i] = sum_product(q, i);
+            }
+        } else {
+            const auto messages = min_sum_of_others(q, limit);
+            for (int i = 0; i < degree; ++i) {
+                const auto& [least, negative] = messages[i];
+                const double size = std::max(0.0, scale * least - d_decoding.offset());
+                r[i] = (negative ? -1 : 1) * size;
             }
         }
-        return sign * std::max(0.0, scale * least - d_decoding.offset());
+        for (int i = 0; i < degree; ++i) {
+            to[bit[i]] = (d_decoding.flooding() ? to[bit[i]] : q[i]) + r[i];
+        }
     }
 
     static double sum_product(const std::vector<double>& q, int i)
@@ -132,40 +133,6 @@ private:
             }
         }
         return std::clamp(known, -limit, limit);
-    }
-
-    bool is_done() const
-    {
-        double least = d_l[d_code.info_positions()[0]];
-        for (const int column : d_code.info_positions()) {
-            least = std::min(least, d_l[column]);
-        }
-        std::vector<uint8_t> hard(d_l.size());
-        std::transform(
-            d_l.begin(), d_l.end(), hard.begin(), [](double l) { return l < 0; });
-        const auto& crc = d_decoding.parameters.stop_crc;
-        return least != 0 && (crc.bits > 0 ? passes(crc, d_code, hard.data())
-                                           : d_code.is_decoded(hard.data()));
-    }
-
-    void put(const results& to, size_t word) const
-    {
-        const auto& p = d_decoding.parameters;
-        const size_t count = d_decoding.output_bits();
-        const size_t bytes = d_decoding.output_bytes();
-        std::fill_n(&to.bits[word * bytes], bytes, uint8_t{ 0 });
-        for (size_t i = 0; i < count; ++i) {
-            const double l = d_l[d_positions.empty() ? i : d_positions[i]];
-            if (p.packed) {
-                to.bits[word * bytes + i / 8] |= (l < 0) << (7 - i % 8);
-            } else {
-                to.bits[word * bytes + i] = l < 0;
-            }
-            if (!to.soft.empty()) {
-                to.soft[word * count + i] =
-                    static_cast<float>((p.llr_positive == 1 ? -l : l) / p.llr_scale);
-            }
-        }
     }
 
     const ldpc_decoding d_decoding;

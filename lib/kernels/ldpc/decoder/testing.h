@@ -162,9 +162,10 @@ private:
                 for (size_t i = 0; i < q.size(); ++i) {
                     q[i] = d_l[d_code.columns()[first + i]] - d_r[first + i];
                 }
+                const auto messages = messages_of(q, scale);
                 for (size_t i = 0; i < q.size(); ++i) {
                     const int bit = d_code.columns()[first + i];
-                    d_r[first + i] = message(q, i, scale);
+                    d_r[first + i] = messages[i];
                     if (flooding) {
                         sums[bit] += d_r[first + i];
                     } else {
@@ -178,25 +179,48 @@ private:
         }
     }
 
-    Real message(const std::vector<Real>& q, size_t to, Real scale) const
-    {
-        Real least = 1e4f;
-        Real product = 1;
+    //! What a check combines of some of its bits.
+    struct combined {
+        Real least = 1e4f, product = 1;
         bool negative = false;
-        for (size_t i = 0; i < q.size(); ++i) {
-            if (i != to) {
-                least = std::min(least, std::abs(q[i]));
-                if (d_p.rule == rules::sum_product) {
-                    product *= std::tanh(std::abs(q[i]) / 2);
-                }
-                negative ^= q[i] < 0;
-            }
+        void operator+=(const combined& other)
+        {
+            least = std::min(least, other.least);
+            product *= other.product;
+            negative ^= other.negative;
         }
-        const Real magnitude = d_p.rule == rules::normalized_min_sum ? scale * least
+    };
+
+    //! The check's message to each of its bits, from all bits before and behind it.
+    std::vector<Real> messages_of(const std::vector<Real>& q, Real scale) const
+    {
+        std::vector<combined> own, others;
+        combined before, behind;
+        for (const Real value : q) {
+            const bool tangents = d_p.rule == rules::sum_product;
+            own.push_back({ std::abs(value),
+                            tangents ? std::tanh(std::abs(value) / 2) : Real{ 1 },
+                            value < 0 });
+            others.push_back(before);
+            before += own.back();
+        }
+        std::vector<Real> out(q.size());
+        for (size_t i = q.size(); i-- > 0;) {
+            others[i] += behind;
+            behind += own[i];
+            out[i] = message(others[i], scale);
+        }
+        return out;
+    }
+
+    Real message(const combined& others, Real scale) const
+    {
+        const Real magnitude = d_p.rule == rules::normalized_min_sum
+                                   ? scale * others.least
                                : d_p.rule == rules::offset_min_sum
-                                   ? std::max<Real>(0, least - Real(d_p.offset))
-                                   : std::min<Real>(1e4f, 2 * std::atanh(product));
-        return negative ? -magnitude : magnitude;
+                                   ? std::max<Real>(0, others.least - Real(d_p.offset))
+                                   : std::min<Real>(1e4f, 2 * std::atanh(others.product));
+        return others.negative ? -magnitude : magnitude;
     }
 
     bool fulfils_telling_checks(const std::vector<uint8_t>& hard) const

@@ -9,9 +9,14 @@ namespace {
 constexpr double most_coefficients = 2147483648.0; // 256 MiB
 
 /*!
- * The definition, word by word: a check with one unknown bit gives that bit, as long as
- * there is one (all of DVB-S2); the unknown bits that are left are the solution of the
- * linear equations that are left, with their matrix inverted beforehand.
+ * Solves H c = 0 word by word, in three parts that the constructor prepares.
+ *
+ * 1. A check with a single unknown bit gives that bit, and this is repeated until no such
+ *    check is left. In DVB-S2 this part gives every parity bit.
+ * 2. The inverse of a dense matrix gives the unknown bits that several checks share.
+ * 3. A bit that only one of the remaining checks has is given by that check at the end,
+ *    because all its other bits are then known. In 5G NR this part gives the parity bits
+ *    behind the core.
  */
 class ldpc_encoder_reference : public ldpc_encoder
 {
@@ -27,44 +32,9 @@ public:
             known[column] = 1;
         }
         std::vector<char> used(d_code->checks());
-        for (bool found = true; found;) {
-            found = false;
-            for (int r = 0; r < d_code->checks(); ++r) {
-                const auto unknown = unknowns(r, known);
-                if (!used[r] && unknown.size() == 1) {
-                    d_given.push_back({ r, unknown[0] });
-                    known[unknown[0]] = 1;
-                    used[r] = 1;
-                    found = true;
-                }
-            }
-        }
-        std::vector<int> place(d_code->variables());
-        for (int c = 0; c < d_code->variables(); ++c) {
-            if (!known[c]) {
-                place[c] = static_cast<int>(d_solved.size());
-                d_solved.push_back(c);
-            }
-        }
-        if (static_cast<double>(d_code->checks()) * d_solved.size() > most_coefficients) {
-            throw std::invalid_argument("ldpc_encoder: " + d_code->name() +
-                                        " takes a dense matrix of " +
-                                        std::to_string(d_code->checks()) + " rows of " +
-                                        std::to_string(d_solved.size()) +
-                                        " bits here; at most 2^31 bits are allowed");
-        }
-        bit_matrix all(d_code->checks(), d_solved.size());
-        for (int r = 0; r < d_code->checks(); ++r) {
-            for (const int column : unknowns(r, known)) {
-                all.set(r, place[column]);
-            }
-        }
-        d_equations = independent_rows(all, d_solved.size());
-        bit_matrix square(d_solved.size(), d_solved.size());
-        for (size_t i = 0; i < d_equations.size(); ++i) {
-            square.add(i, all, d_equations[i]);
-        }
-        d_inverse = inverse_of(std::move(square));
+        find_first(known, used);
+        find_last(known, used);
+        invert_the_rest(known, used);
     }
 
     void run(view<const uint8_t> info, view<uint8_t> words, queue&) override
@@ -97,6 +67,99 @@ private:
         int row, column;
     };
 
+    //! Part 1 of the class's comment.
+    void find_first(std::vector<char>& known, std::vector<char>& used)
+    {
+        for (bool found = true; found;) {
+            found = false;
+            for (int r = 0; r < d_code->checks(); ++r) {
+                if (used[r]) {
+                    continue;
+                }
+                const auto unknown = unknowns(r, known);
+                if (unknown.size() == 1) {
+                    d_first.push_back({ r, unknown[0] });
+                    known[unknown[0]] = 1;
+                    used[r] = 1;
+                    found = true;
+                }
+            }
+        }
+    }
+
+    //! Part 3. Marks its bits as known, so that part 2 leaves them out. A bit that is
+    //! found later is needed by the checks that were found before, so the order is
+    //! reversed.
+    void find_last(std::vector<char>& known, std::vector<char>& used)
+    {
+        std::vector<int> checks_of(d_code->variables()); // unused checks of each column
+        for (int r = 0; r < d_code->checks(); ++r) {
+            for (const int column : unknowns(r, known)) {
+                ++checks_of[column];
+            }
+        }
+        for (bool found = true; found;) {
+            found = false;
+            for (int r = 0; r < d_code->checks(); ++r) {
+                if (used[r]) {
+                    continue;
+                }
+                const auto unknown = unknowns(r, known);
+                const auto alone =
+                    std::find_if(unknown.begin(), unknown.end(), [&](int column) {
+                        return checks_of[column] == 1;
+                    });
+                if (alone != unknown.end()) {
+                    d_last.push_back({ r, *alone });
+                    known[*alone] = 1;
+                    used[r] = 1;
+                    found = true;
+                    for (const int column : unknown) {
+                        --checks_of[column];
+                    }
+                }
+            }
+        }
+        std::reverse(d_last.begin(), d_last.end());
+    }
+
+    //! Part 2.
+    void invert_the_rest(const std::vector<char>& known, const std::vector<char>& used)
+    {
+        std::vector<int> place(d_code->variables());
+        for (int c = 0; c < d_code->variables(); ++c) {
+            if (!known[c]) {
+                place[c] = static_cast<int>(d_solved.size());
+                d_solved.push_back(c);
+            }
+        }
+        std::vector<int> rest;
+        for (int r = 0; r < d_code->checks(); ++r) {
+            if (!used[r]) {
+                rest.push_back(r);
+            }
+        }
+        if (static_cast<double>(rest.size()) * d_solved.size() > most_coefficients) {
+            throw std::invalid_argument(
+                "ldpc_encoder: " + d_code->name() + " takes a dense matrix of " +
+                std::to_string(rest.size()) + " rows of " +
+                std::to_string(d_solved.size()) +
+                " bits on the reference backend; at most 2^31 bits are allowed");
+        }
+        bit_matrix all(rest.size(), d_solved.size());
+        for (size_t i = 0; i < rest.size(); ++i) {
+            for (const int column : unknowns(rest[i], known)) {
+                all.set(i, place[column]);
+            }
+        }
+        bit_matrix square(d_solved.size(), d_solved.size());
+        for (const int i : independent_rows(all, d_solved.size())) {
+            square.add(d_equations.size(), all, i);
+            d_equations.push_back(rest[i]);
+        }
+        d_inverse = inverse_of(std::move(square));
+    }
+
     std::vector<int> unknowns(int row, const std::vector<char>& known) const
     {
         std::vector<int> all;
@@ -117,13 +180,13 @@ private:
         return total;
     }
 
-    //! `word`: all columns of H, 0 before.
+    //! \param[in,out] word  a bit for each column of H; 0 before the call
     void encode(const uint8_t* info, uint8_t* word) const
     {
         for (int i = 0; i < d_code->k(); ++i) {
             word[d_code->info_positions()[i]] = info[i] & 1;
         }
-        for (const auto& step : d_given) {
+        for (const auto& step : d_first) {
             word[step.column] = sum(step.row, word);
         }
         bit_matrix right(1, d_equations.size());
@@ -135,12 +198,15 @@ private:
         for (size_t i = 0; i < d_solved.size(); ++i) {
             word[d_solved[i]] = d_inverse.product(i, right, 0);
         }
+        for (const auto& step : d_last) {
+            word[step.column] = sum(step.row, word);
+        }
     }
 
     ldpc_code::sptr d_code;
     parameters d_parameters;
     ldpc_encoder_bytes d_bytes;
-    std::vector<given> d_given;
+    std::vector<given> d_first, d_last;
     std::vector<int> d_solved, d_equations;
     bit_matrix d_inverse;
 };
