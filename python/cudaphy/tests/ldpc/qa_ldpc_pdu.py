@@ -38,12 +38,12 @@ def pdu(vector, **metadata):
 
 class qa_ldpc_pdu(FlowgraphCase):
     def run_messages(self, block, messages, ports, count=None):
-        """{port: [(metadata, vector)]} of what came out."""
+        """{port: [(metadata, vector)]} of the messages that the block puts out."""
         top = gr.top_block()
         sinks = {port: blocks.message_debug() for port in ports}
         for port, sink in sinks.items():
             top.msg_connect(block, port, sink, "store")
-        for message in messages:  # all wait when the block begins
+        for message in messages:  # before the start, so that all wait for the block
             block.to_basic_block()._post(pmt.intern("pdus"), message)
         top.start()
         count = len(messages) if count is None else count
@@ -103,7 +103,7 @@ class qa_ldpc_pdu(FlowgraphCase):
         }
         messages, sent = [], []
         for number in range(30):
-            name = list(codes)[number % 5]  # one of six has none
+            name = list(codes)[number % 5]  # no word of the sixth code
             info, words = made(codes[name], 1 + number % 3, number)
             messages.append(pdu(received(words, 0.2), number=number, ldpc_code=name))
             sent.append(info)
@@ -234,17 +234,22 @@ class qa_ldpc_pdu(FlowgraphCase):
                 self.assertEqual(block.refused_packets(), 2)
 
     def test_refusals_that_differ_do_not_fill_the_memory(self):
-        """PMT symbols are never freed: 20,000 texts of their own would be 4 MB."""
+        """GNU Radio never frees a PMT symbol: 20,000 different texts would take 4 MB."""
+        # Made once: for 48,000 messages they would take most of the test's time.
+        vectors = [pmt.init_u8vector(n, [1] * n) for n in range(1, 601)]
+        key, port_in = pmt.intern("ldpc_code"), pmt.intern("pdus")
 
         def resident():
             with open("/proc/self/statm") as file:
                 return int(file.read().split()[1]) * 4096
 
         def post(block, first, count):
+            receiver = block.to_basic_block()
             for number in range(first, first + count):
-                vector = np.ones(number % 600 + 1, "uint8")
-                message = pdu(vector, ldpc_code=number + 10 if number % 2 else 0)
-                block.to_basic_block()._post(pmt.intern("pdus"), message)
+                code = pmt.from_long(number + 10 if number % 2 else 0)
+                metadata = pmt.dict_add(pmt.make_dict(), key, code)
+                message = pmt.cons(metadata, vectors[number % 600])
+                receiver._post(port_in, message)
             ends = time.monotonic() + 60
             while block.refused_packets() < first + count and time.monotonic() < ends:
                 time.sleep(0.001)
