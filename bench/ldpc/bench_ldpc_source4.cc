@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "bench/ldpc/bench_ldpc_source4.h"
 #include "bench/benchmark.h"
-#include "bench/ldpc/bench_ldpc_source4_cpu.h"
 #include "bench/ldpc/bench_ldpc_words.h"
+#include "kernels/ldpc/decoder/as_published/source4.h"
+#include "kernels/ldpc/decoder/as_published/source4_cpu.h"
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -19,7 +19,7 @@
 // variable nodes (VNP) each on the CPU or the GPU, and speed against the threads in use.
 
 using namespace gr::cudaphy;
-using namespace gr::cudaphy::benchmarks::source4;
+using namespace gr::cudaphy::kernels::source4;
 using kernels::ldpc_code;
 using kernels::ldpc_decoder;
 

@@ -2,7 +2,7 @@
 #define BOOST_TEST_MODULE ldpc_code_files_limits
 #include "kernels/common/testing.h"
 #include "kernels/ldpc/algebra/dependent_columns.h"
-#include "kernels/ldpc/codes/ldpc_testing.h"
+#include "kernels/ldpc/codes/words_testing.h"
 #include <chrono>
 #include <filesystem>
 #include <functional>

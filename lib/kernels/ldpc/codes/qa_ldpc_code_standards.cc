@@ -2,9 +2,9 @@
 #define BOOST_TEST_MODULE ldpc_code_standards
 #include "kernels/common/testing.h"
 #include "kernels/ldpc/algebra/bit_matrix.h"
-#include "kernels/ldpc/codes/ldpc_testing.h"
 #include "kernels/ldpc/codes/tables.h"
 #include "kernels/ldpc/codes/testing.h"
+#include "kernels/ldpc/codes/words_testing.h"
 #include <functional>
 
 using namespace gr::cudaphy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE ldpc_error_rates
 #include "kernels/common/testing.h"
-#include "kernels/ldpc/codes/ldpc_testing.h"
+#include "kernels/ldpc/codes/words_testing.h"
 #include <numeric>
 
 // Frame error rates over BPSK and white Gaussian noise against figures of others.

@@ -2,7 +2,7 @@
 #define BOOST_TEST_MODULE ldpc_fixed_decoder
 #include "kernels/common/testing.h"
 #include "kernels/ldpc/codes/builder.h"
-#include "kernels/ldpc/codes/ldpc_testing.h"
+#include "kernels/ldpc/codes/words_testing.h"
 #include "kernels/ldpc/decoder/makers.h"
 #include <cmath>
 #include <limits>

@@ -4,7 +4,7 @@
 // What the tests of the decoder in float32 share: one call, and an oracle.
 
 #include "kernels/common/testing.h"
-#include "kernels/ldpc/codes/ldpc_testing.h"
+#include "kernels/ldpc/codes/words_testing.h"
 #include <limits>
 #include <type_traits>
 

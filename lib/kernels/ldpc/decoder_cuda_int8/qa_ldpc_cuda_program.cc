@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE ldpc_cuda_program
 #include "kernels/common/testing.h"
-#include "kernels/ldpc/codes/ldpc_testing.h"
+#include "kernels/ldpc/codes/words_testing.h"
 #include "kernels/ldpc/decoder/makers.h"
 #include "kernels/ldpc/decoder_cuda_int8/kernel.h"
 #include "kernels/ldpc/decoder_cuda_int8/ptx_machine_testing.h"

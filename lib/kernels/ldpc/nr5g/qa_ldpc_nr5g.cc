@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE ldpc_nr5g
 #include "kernels/common/testing.h"
-#include "kernels/ldpc/codes/ldpc_testing.h"
 #include "kernels/ldpc/codes/tables.h"
+#include "kernels/ldpc/codes/words_testing.h"
 #include <numeric>
 #include <set>
 

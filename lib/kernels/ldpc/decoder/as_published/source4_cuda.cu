@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "bench/ldpc/bench_ldpc_source4.h"
 #include "kernels/common/cuda_check.cuh"
+#include "kernels/ldpc/decoder/as_published/source4.h"
 #include <algorithm>
 #include <cuda_runtime_api.h>
 #include <stdexcept>
 
-namespace gr::cudaphy::benchmarks::source4 {
+namespace gr::cudaphy::kernels::source4 {
 namespace {
 
 __constant__ entry d_by_row[most_entries];
@@ -203,4 +203,4 @@ std::unique_ptr<gpu> gpu::make(const code& c, size_t frames, int threads, int bl
     return std::make_unique<gpu_impl>(c, frames, threads, blocks);
 }
 
-} // namespace gr::cudaphy::benchmarks::source4
+} // namespace gr::cudaphy::kernels::source4

@@ -20,7 +20,7 @@
 #define SOURCE4_BOTH
 #endif
 
-namespace gr::cudaphy::benchmarks::source4 {
+namespace gr::cudaphy::kernels::source4 {
 
 //! A circulant of H: 4 bytes in the GPU's constant memory. The source's fourth field
 //! marks zero blocks; here they are left out, and it tells the edge's place in its
@@ -127,4 +127,4 @@ public:
     virtual void get_hard(uint8_t* bits) = 0; //!< (bits, frames)
 };
 
-} // namespace gr::cudaphy::benchmarks::source4
+} // namespace gr::cudaphy::kernels::source4

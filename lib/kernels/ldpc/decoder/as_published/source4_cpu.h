@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "bench/ldpc/bench_ldpc_source4.h"
+#include "kernels/ldpc/decoder/as_published/source4.h"
 #include <algorithm>
 
-namespace gr::cudaphy::benchmarks::source4 {
+namespace gr::cudaphy::kernels::source4 {
 
 //! The serial program: the two halves on one core, on arrays as the header describes.
 class cpu
@@ -105,4 +105,4 @@ private:
         d_edge_of; //!< of each edge; of each bit, one after another
 };
 
-} // namespace gr::cudaphy::benchmarks::source4
+} // namespace gr::cudaphy::kernels::source4
