@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // Complex numbers of a lane: of a vector unit, or of a GPU's thread. Included inside a
-// namespace, and without include guard, by files that define before it CUDAPHY_LANE, what
-// stands before a function; real, a float or a vector of them; and fused(a, b, c) = c + a
-// b and fused_less(a, b, c) = c - a b, rounded once. Sums run in the order written here,
-// so that CPU and GPU give the same bits.
+// namespace, without include guard, by files that define before:
+//
+//   CUDAPHY_LANE           what stands before a function
+//   real                   a float, or a vector of floats
+//   fused(a, b, c)         c + a b, rounded once
+//   fused_less(a, b, c)    c - a b, rounded once
+//
+// Sums run in the order written here, so that CPU and GPU give the same bits.
 
 struct complex_lane {
     real re, im;

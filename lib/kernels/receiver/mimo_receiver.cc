@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// One chain of the kernels for all backends: what differs between them is how things are
-// moved in between, and how the whole is submitted (mimo_receiver_makers.h).
+// One chain of the kernels for all backends. Backends differ in how they move arrays
+// between the kernels, and in how they submit the whole (mimo_receiver_makers.h).
 #include "kernels/common/dispatch.h"
 #include "kernels/common/run_checks.h"
 #include "kernels/receiver/mimo_receiver_makers.h"
@@ -16,7 +16,7 @@ size_t bytes_of(mimo_receiver::number type)
                                                     : sizeof(float);
 }
 
-//! Memory handed out piece by piece; with none behind it, it only counts.
+//! Hands out memory piece by piece; without memory it only counts bytes.
 class carver
 {
 public:
@@ -37,7 +37,7 @@ private:
     size_t d_used = 0;
 };
 
-//! Where the intermediate results of some slots lie.
+//! The intermediate results of some slots.
 struct receiver_memory {
     complex64 *pilots, *data, *h, *grid_x, *x;
     float *n0, *grid_noise, *noise;
@@ -66,7 +66,8 @@ public:
               [&] { return make_receiver_steps_cpu(d_layout); },
               [&] { return make_receiver_steps_cpu(d_layout); },
               [&](int index) {
-                  // The inverse's route enlarges its memory when it sees a larger batch.
+                  // The route `inverse` allocates when it sees a larger batch: it can't
+                  // be recorded.
                   const bool recorded = p.route == equalizer_route::solve;
                   return make_receiver_steps_cuda(d_layout, recorded, index);
               })),
@@ -169,7 +170,7 @@ private:
         return key;
     }
 
-    //! Of `slots` slots, and the bytes that they take.
+    //! The memory of `slots` slots, and its bytes.
     std::pair<receiver_memory, size_t> lay_out(size_t slots, unsigned char* memory) const
     {
         const auto& l = d_layout;
@@ -193,7 +194,7 @@ private:
         return { m, from.used() };
     }
 
-    //! Some slots, from `first` on in the results.
+    //! Receives some slots, from `first` on in the results.
     void receive(view<const complex64> received,
                  const results& out,
                  size_t first,

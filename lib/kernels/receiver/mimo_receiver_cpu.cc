@@ -7,9 +7,9 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-// Slots go through all kernels in groups of about so much memory, so that each finds in
-// the cache what the one before it left there; small slots are still many at a time,
-// because the decoder takes a codeword a lane.
+// Groups of slots of about so much memory go through all kernels, so that each kernel
+// finds its input in the cache. Small slots are still many at a time, because the decoder
+// takes a codeword a lane.
 constexpr size_t cache_bytes = size_t{ 4 } << 20;
 constexpr size_t bytes_a_part = size_t{ 1 } << 16;
 

@@ -17,9 +17,9 @@ struct receiver_layout {
 
     int symbols, tones, receive, layers, bits; //!< bits: of a constellation's symbol
     int pilot_rows, data_rows, times;
-    //! Of each symbol its place among the pilot symbols, and in the grid; or -1.
+    //! The place of each symbol among the pilot symbols, and in the grid; -1: none.
     std::vector<int> pilot_row, data_row;
-    //! Which places of the grid hold data; empty: all.
+    //! The places of the grid that hold data; empty: all.
     std::vector<int> places;
     mimo_receiver::sizes slot;
 
@@ -37,7 +37,7 @@ channel_estimator::parameters estimator_of(const mimo_receiver::parameters& p);
 equalizer::parameters equalizer_of(const mimo_receiver::parameters& p,
                                    const receiver_layout& layout);
 soft_demapper::parameters demapper_of(const mimo_receiver::parameters& p, backend where);
-//! In float32 arithmetic the demapper's int8 steps are units of the LLR again.
+//! In float32 arithmetic the decoder turns the demapper's int8 steps back into units.
 ldpc_decoder::parameters decoder_of(const mimo_receiver::parameters& p, backend where);
 
 } // namespace gr::cudaphy::kernels

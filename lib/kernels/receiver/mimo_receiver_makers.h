@@ -6,7 +6,7 @@
 
 namespace gr::cudaphy::kernels {
 
-//! Rows of bytes that lie `from_pitch` apart, to rows that lie `to_pitch` apart.
+//! A copy of rows of bytes, `from_pitch` apart, to rows that are `to_pitch` apart.
 struct row_copy {
     const unsigned char* from;
     unsigned char* to;
@@ -22,12 +22,12 @@ class receiver_steps
 public:
     virtual ~receiver_steps() = default;
 
-    //! Received slots into their pilot symbols and their symbols with data.
+    //! Splits received slots into pilot symbols and symbols with data.
     virtual void split(view<const complex64> received,
                        complex64* pilots,
                        complex64* data,
                        queue& queue) = 0;
-    //! Of the grid's layers and their noise those of places with data.
+    //! Selects, of the grid's layers and their noise, those of places with data.
     virtual void select(size_t slots,
                         const complex64* grid_x,
                         const float* grid_noise,
@@ -36,8 +36,8 @@ public:
                         queue& queue) = 0;
     virtual void copy_rows(const row_copy& copy, queue& queue) = 0;
 
-    //! Does the work. Calls of equal keys do the same with the same memory, so that one
-    //! may be submitted as it was recorded before.
+    //! Does the work. Calls with equal keys do the same work in the same memory, so that
+    //! a call may replay the work that was recorded before.
     virtual void submit(const std::vector<uint64_t>& key,
                         queue& queue,
                         const std::function<void()>& work) = 0;
@@ -47,7 +47,7 @@ public:
 };
 
 std::unique_ptr<receiver_steps> make_receiver_steps_cpu(const receiver_layout& layout);
-//! \param recorded  whether work may be recorded: not where a kernel allocates on the way
+//! \param recorded  whether work may be recorded: false if a kernel allocates on the way
 std::unique_ptr<receiver_steps>
 make_receiver_steps_cuda(const receiver_layout& layout, bool recorded, int device);
 

@@ -18,50 +18,51 @@ CUDAPHY_API pilot_method pilot_method_from_name(const std::string&);
  *
  * In pilot symbol p, layer t sends P(p, t) on every tone, or P(p, k, t) on tone k. The
  * received pilots of tone k are Y = P Hᵀ + noise, Y (pilot symbols, Nr), H (Nr, Nt).
- * Where all layers are silent in a symbol of a tone, what is received there is not looked
- * at: it may be data.
+ * If all layers are silent in a symbol of a tone, the sample received there is ignored:
+ * it may be data.
  *
  * Least squares, pilots alike on every tone: Hᵀ = (Pᴴ P)⁻¹ Pᴴ Y, tone by tone. (Kay,
  * Fundamentals of Statistical Signal Processing, vol. 1, ch. 4: the minimum-variance
  * unbiased estimator of a linear model in white noise.)
  *
- * Least squares, pilots that differ from tone to tone: consecutive tones, as few as tell
- * apart the layers that share them, give an estimate at their centre, taking the channel
- * as the same on each of them; a straight line in frequency leads from one estimate to
- * the next, and beyond the first and the last.
+ * Least squares, pilots that differ from tone to tone: an estimate is made from the
+ * fewest consecutive tones that tell their layers apart. It holds at their centre and
+ * takes the channel as constant over them. Straight lines in frequency join the
+ * estimates, and go on beyond the first and the last.
  *
  * MMSE: the linear estimator of least mean square error (Kay, ch. 12; for OFDM Edfors et
  * al., IEEE Trans. Commun. 46(7), 1998) for a channel of mean energy 1, of independent
  * layers and antennas, with an exponential power delay profile that begins at
  * first_delay: E[H(k + d) H(k)*] = exp(-2πi d first_delay) / (1 + 2πi d delay_spread),
  * and the ratio snr_db. Each estimate is made from the `window` pilots nearest in
- * frequency. Delays count in useful symbol durations, the inverse of the spacing of
- * tones; received early by d samples of an FFT of n, a symbol has its first delay at d /
- * n. It suits channels that spread less, too; one that spreads more, or a scale far from
- * 1, costs accuracy.
+ * frequency. Delays are in useful symbol durations, the inverse of the tone spacing. A
+ * symbol that is received early by d samples, with an FFT of n, has its first delay at d
+ * / n. The estimator suits channels with less spread, too. A channel with more spread, or
+ * a scale far from 1, costs accuracy.
  *
- * Without `times` there is one estimate a tone, for all the slot, made from all pilot
- * symbols. With them the channel is estimated from each group_symbols pilot symbols, and
- * the estimates at `times` are, on each tone, their interpolation: by straight lines, or,
- * with a `doppler`, by the MMSE interpolator of a channel whose correlation over time is
+ * Without `times` there is one estimate a tone for the whole slot, made from all pilot
+ * symbols. With `times`, the channel is estimated from each group_symbols pilot symbols.
+ * The estimates at `times` interpolate these on each tone: by straight lines, or, with a
+ * `doppler`, by the MMSE interpolator of a channel whose correlation over time is
  * J0(2π doppler (time)) (Clarke's model).
  *
- * The noise variance (E|n|² of one complex sample) is unbiased. It comes from what no
- * channel explains: where a tone has more pilot symbols than layers, from the energy
- * outside of the span of its pilots, over its degrees of freedom; else from combinations
- * of neighbouring tones in which a channel that is locally linear in frequency cancels
- * (MMSE: one of the delays given). With pilots alike on every tone those are second
- * differences, and at least 3 tones are needed.
+ * The noise variance (E|n|² of one complex sample) is unbiased. It comes from the energy
+ * that no channel explains. If a tone has more pilot symbols than layers, that is the
+ * energy outside of the span of its pilots, over its degrees of freedom. Else it comes
+ * from combinations of neighbouring tones in which a channel that is locally linear in
+ * frequency cancels (MMSE: a channel of the delays given). With pilots alike on every
+ * tone these are second differences, and at least 3 tones are needed.
  *
- * An equalizer takes its channel for exact. What noise in the pilots puts into the
- * estimates, E|e|² on average over an element's tones and times, reaches the received
- * data from all Nt layers of unit energy: N0 + Nt E|e|² is the noise that the equalizer
- * meets (Hassibi and Hochwald, IEEE Trans. Inf. Theory 49(4), 2003). `errors_as_noise`
- * tells that instead of N0, the same factor for all slots, known from pilots and method.
+ * An equalizer takes its channel as exact. But noise in the pilots causes errors e in the
+ * estimates, of mean square E|e|² over an element's tones and times. All Nt layers, of
+ * unit energy, carry these errors into the received data. So the equalizer meets the
+ * noise N0 + Nt E|e|² (Hassibi and Hochwald, IEEE Trans. Inf. Theory 49(4), 2003).
+ * `errors_as_noise` gives this sum as n0. Its ratio to N0 follows from pilots and method,
+ * and is the same for all slots.
  *
- * An item (one slot) in which a received pilot is not finite gets noise variance = NaN
- * and status -1, which an equalizer turns into erasures; and H = 0, by least squares with
- * pilots alike on every tone on that tone alone. It harms no other item.
+ * An item (one slot) with a received pilot that is not finite gets noise variance = NaN
+ * and status -1, which an equalizer turns into erasures. Its H is 0; by least squares
+ * with pilots alike on every tone, only on that tone. Other items are not affected.
  */
 class CUDAPHY_API channel_estimator
 {
@@ -74,22 +75,22 @@ public:
         //! symbols, tones, layers)
         std::vector<complex64> pilots;
         bool pilots_by_tone = false;
-        //! Where each tone stands, counted in tone spacings, ascending, as subcarrier
-        //! indices are; empty: 0, 1, ...
+        //! The position of each tone in tone spacings, ascending, as subcarrier indices
+        //! are; empty: 0, 1, ...
         std::vector<int> tone_numbers = {};
         pilot_method method = pilot_method::least_squares;
         double delay_spread = 0.02; //!< MMSE: rms, 0..1
         double first_delay = 0;     //!< MMSE: -1..1
         double snr_db = 20; //!< MMSE: of a pilot of energy 1 at one antenna, -50..100
         int window = 64;    //!< MMSE: pilots that an estimate is made from, 1..1024
-        //! When each pilot symbol is sent, counted in symbols; empty: 0, 1, ...
+        //! The time of each pilot symbol, in symbols; empty: 0, 1, ...
         std::vector<double> pilot_times = {};
-        //! When estimates are wanted, up to 1024 of them; empty: one for the slot
+        //! The times of the estimates, up to 1024; empty: one estimate for the slot
         std::vector<double> times = {};
-        //! Pilot symbols that tell the layers apart, where there are `times`; 0: all.
-        //! There are up to 16 groups.
+        //! With `times`: the pilot symbols that tell the layers apart; 0: all. There are
+        //! up to 16 groups.
         int group_symbols = 0;
-        //! Of the interpolation over time, in turns a symbol, up to 0.5; 0: straight
+        //! For the interpolation over time, in turns a symbol, up to 0.5; 0: straight
         //! lines
         double doppler = 0;
         bool errors_as_noise = false; //!< n0 = N0 + Nt E|e|², for an equalizer
@@ -108,8 +109,8 @@ public:
      * \param received    pilots as received, (batch, pilot symbols, tones, Nr)
      * \param[out] h      channel, (batch, T, tones, Nr, Nt)
      * \param[out] n0     noise variance, linear, (batch, T), the same at all times; with
-     *                    errors_as_noise that of the estimates added
-     * \param[out] status 0, or -1 where a received pilot is not finite, (batch)
+     *                    errors_as_noise, N0 + Nt E|e|²
+     * \param[out] status 0, or -1 if a received pilot is not finite, (batch)
      */
     virtual void run(view<const complex64> received,
                      view<complex64> h,

@@ -8,12 +8,12 @@
 
 namespace gr::cudaphy::kernels {
 
-//! What stands at a face of the grid.
+//! The boundary at a face of the grid.
 enum class fdtd_boundary {
     pec,     //!< perfect electric conductor: E along the face is 0
     pmc,     //!< perfect magnetic conductor: H along the face is 0, a plane of symmetry
     cpml,    //!< absorbing layers inside the grid (convolutional PML), conductor behind
-    periodic //!< goes on at the opposite face
+    periodic //!< continues at the opposite face
 };
 
 CUDAPHY_API fdtd_boundary fdtd_boundary_from_name(const std::string& name);
@@ -25,10 +25,9 @@ struct fdtd_debye_pole {
     double relaxation_time = 0; //!< seconds, above 0
 };
 
-//! What fills cells.
+//! A material that fills cells.
 struct fdtd_material {
-    double eps_r =
-        1; //!< relative permittivity, with Debye poles that far above them; >= 1
+    double eps_r = 1; //!< relative permittivity, at frequencies above all poles; >= 1
     double mu_r = 1;  //!< relative permeability, >= 1
     double sigma = 0; //!< conductivity, S/m, >= 0
     std::vector<fdtd_debye_pole> poles{};
@@ -44,10 +43,10 @@ struct fdtd_material {
 struct fdtd_absorber {
     int64_t thickness = 10; //!< cells
     double order = 3;
-    double sigma =
-        1; //!< 1: the usual optimum in vacuum; 1 / sqrt(eps_r) of what fills it
+    //! 1: the usual optimum in vacuum; 1 / sqrt(eps_r) in a material
+    double sigma = 1;
     double kappa = 1;
-    //! S/m; below 0: as much as lets waves longer than 500 cells pass through
+    //! S/m; below 0: the value that lets waves longer than 500 cells pass through
     double alpha = -1;
 };
 
@@ -58,14 +57,14 @@ enum class fdtd_source_kind {
 };
 
 /*!
- * \brief A Yee grid with what stands in it, and the matrices that step its fields.
+ * \brief A Yee grid with its materials, sources and probes, and the matrices that step
+ * its fields.
  *
  * Cell (i, j, k) holds ex, ey, ez in the middles of its edges from its low corner, and
  * hx, hy, hz in the middles of its low faces (K. S. Yee, IEEE Trans. Antennas Propag.
  * 14(3), 1966). One dimension (x) has ez and hy; two (x, y) have ez, hx, hy ("tm") or hz,
- * ex, ey
- * ("te"), and what is left out is 1 m long. SI units: V/m and A/m. E stands at whole time
- * steps, H half a step later.
+ * ex, ey ("te"). A cell is 1 m long along an axis that is left out. SI units: V/m and
+ * A/m. E stands at whole time steps, H half a step later.
  *
  * The state is one run of prod(cells) elements a component (the last axis runs fastest),
  * E first, then H, so that inner rows of a matrix repeat; then come the memories of
@@ -79,7 +78,7 @@ enum class fdtd_source_kind {
 class CUDAPHY_API fdtd_grid
 {
 public:
-    using index = std::array<int64_t, 3>; //!< 0 along what is left out
+    using index = std::array<int64_t, 3>; //!< 0 along an axis that is left out
 
     struct parameters {
         std::vector<int64_t> cells; //!< one to three axes, 1.. each
@@ -88,8 +87,8 @@ public:
         //! Low and high face of an axis; empty: conductor everywhere.
         std::vector<std::array<fdtd_boundary, 2>> boundary{};
         std::string mode = "tm"; //!< in two dimensions
-        //! 0 < courant <= 1: part of the largest stable step. At 1, where no axis has a
-        //! conductor at an end, the shortest wave grows, though no faster than the time.
+        //! 0 < courant <= 1: share of the largest stable step. At 1, if no axis has a
+        //! conductor at an end, the shortest wave grows, but no faster than the time.
         double courant = 1;
         double time_step = 0; //!< seconds, in place of courant; 0: by courant
         fdtd_absorber absorber{};
@@ -139,7 +138,7 @@ public:
     size_t add_current_probe(const std::string& component, index cell);
 
     struct port {
-        size_t source; //!< volts of the generator; -1 (all bits set) for a mere load
+        size_t source; //!< volts of the generator; -1 (all bits set) for a load
         size_t probe;  //!< volts at the port, E times the edge's length
     };
     /*!

@@ -7,7 +7,7 @@
 namespace gr::cudaphy::kernels {
 
 /*!
- * \brief What decides whether e += RH h; h += RE e stays bounded.
+ * \brief The eigenvalues that decide whether e += RH h; h += RE e stays bounded.
  *
  * An eigenvalue x of -RH RE has two factors a time step, the roots of
  * m^2 - (2 - x) m + 1 = 0: both have modulus 1 if x is real and in [0, 4], else one is
@@ -17,16 +17,17 @@ struct CUDAPHY_API fdtd_stability {
     //! RE = -P RH^T Q with positive diagonal P and Q, as grids without loss have: every
     //! eigenvalue is real and at least 0.
     bool adjoint = false;
-    //! The largest eigenvalue by modulus; or, where that is real and at least 0, one that
-    //! is not, if any was found.
+    //! An eigenvalue that is not real and at least 0, if any was found; else the one of
+    //! largest modulus.
     std::complex<double> eigenvalue = 0;
-    //! False if stepping the pair showed fields that grow, whatever the step.
+    //! False if stepping the pair showed fields that grow with every time step, however
+    //! short.
     bool bounded = true;
 
     bool oscillates() const; //!< real and at least 0, but for rounding
     bool stable() const;     //!< and at most 4, but for rounding
-    //! What both matrices may be multiplied with at most, if oscillates(); +inf if the
-    //! eigenvalue is 0.
+    //! The largest factor for both matrices, if oscillates(); +inf if the eigenvalue is
+    //! 0.
     double largest_factor() const;
 };
 

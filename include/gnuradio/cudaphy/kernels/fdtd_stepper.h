@@ -9,19 +9,19 @@ namespace gr::cudaphy::kernels {
 
 /*!
  * \brief Steps an FDTD system through time: excitations in, probes out, many time steps a
- * call. The state stays where the backend works, between calls too.
+ * call. The state stays in the backend's memory, between calls, too.
  *
  * Rows are summed with columns ascending, one fused multiply-add an entry, so that CPU
- * and CUDA give the same bits in every format. What a row, a source or set() leaves below
- * the smallest normal number in magnitude becomes 0: else fields that have faded would
- * slow a CPU down ten times. (The reference works in double precision instead.)
+ * and CUDA give the same bits in every format. If a row, a source or set() leaves a value
+ * whose magnitude is below the smallest normal number, the value becomes 0: faded fields
+ * would slow a CPU down ten times. (The reference works in double precision instead.)
  *
- * A field that grows without bound is caught. Probes are looked at in every time step,
- * the whole state at the end of each call. The status is -1 while all is finite; from
- * then on it is the number of time steps since the last reset that were done when all
- * that was looked at was finite for the last time: those before the one that left a probe
- * not finite or, if none did, those before the call. Probes of time steps after it in a
- * call that a probe ended, and of later calls, are zeros, until reset().
+ * The status tells of fields that grow without bound. Probes are checked in every time
+ * step, and the whole state at the end of each call. While all are finite, the status is
+ * -1. Afterwards the status is a number of time steps since the last reset: those before
+ * the first time step that left a probe not finite, or, if all probes were finite, those
+ * before the call. From that time step on, probes are zeros until reset(); if the state
+ * alone was not finite, from the next call on.
  *
  * T is float or double.
  */
@@ -49,13 +49,13 @@ public:
     virtual int64_t size() const = 0;        //!< elements of the state
     virtual size_t sources() const = 0;      //!< of the system
     virtual size_t probes() const = 0;       //!< of the system
-    virtual size_t matrix_bytes() const = 0; //!< what the matrices take in their format
+    virtual size_t matrix_bytes() const = 0; //!< of the matrices in their format
 
     /*!
-     * Goes on by excitation.size() / sources() time steps (without a source: by
+     * Does excitation.size() / sources() time steps (without a source:
      * probes.size() / probes()); returns before the device has finished if `queue` is a
-     * device's. Nothing is allocated on the device and nothing is waited for; a stream
-     * capture can take it in.
+     * device's. Allocates nothing on the device and waits for nothing, so that a stream
+     * capture can record it.
      *
      * \param excitation   (steps, sources)
      * \param[out] probes  (steps, probes)
@@ -71,10 +71,10 @@ public:
     virtual void get(int64_t first, view<T> values, queue& queue) const = 0;
     virtual void set(int64_t first, view<const T> values, queue& queue) = 0;
     //! Elements `elements` (a view of the queue's memory) to `values`, as many: a plane's
-    //! snapshot. What is no element of the state gives NaN.
+    //! snapshot. A number that is no element of the state gives NaN.
     virtual void
     gather(view<const int32_t> elements, view<T> values, queue& queue) const = 0;
-    //! All fields are zero again, and time too.
+    //! Sets all fields and the time to 0.
     virtual void reset(queue& queue) = 0;
 };
 

@@ -5,8 +5,8 @@
 
 namespace gr::cudaphy::kernels {
 
-//! What each layer sends on each tone of the pilot symbols, and where the tones stand:
-//! all that a channel estimator must know of its pilots.
+//! The pilots of each layer on each tone of the pilot symbols, and the positions of the
+//! tones: all that a channel estimator must know of its pilots.
 struct CUDAPHY_API pilot_pattern {
     int symbols, tones, layers;
     std::vector<complex64>
@@ -38,8 +38,8 @@ CUDAPHY_API pilot_pattern block_pilots(int symbols, int layers, int tones);
 
 /*!
  * \brief IEEE 802.11n's HT-LTF: 1, 2, 4, 4 symbols for 1 to 4 streams; in symbol n stream
- * i sends P(i, n) times the HT-LTF sequence. IEEE Std 802.11-2020, 19.3.9.4.6. Without
- * the cyclic shifts and the spatial mapping of 19.3.9.4.6, which are part of the channel
+ * i sends P(i, n) times the HT-LTF sequence. IEEE Std 802.11-2020, 19.3.9.4.6. The cyclic
+ * shifts and the spatial mapping of 19.3.9.4.6 are left out: they are part of the channel
  * that is estimated.
  * \param streams       1..4
  * \param bandwidth_mhz 20 (56 tones, -28..28) or 40 (114 tones, -58..58)
@@ -47,7 +47,7 @@ CUDAPHY_API pilot_pattern block_pilots(int symbols, int layers, int tones);
  */
 CUDAPHY_API pilot_pattern ht_ltf_pilots(int streams, int bandwidth_mhz = 20);
 
-//! What 5G NR's DM-RS depend on; names as in 3GPP TS 38.211, 7.4.1.1.
+//! Parameters of 5G NR's DM-RS; names as in 3GPP TS 38.211, 7.4.1.1.
 struct CUDAPHY_API nr_dmrs {
     int ports = 1;           //!< 1000, 1001, ...: 1..4, with double symbols 1..8
     int resource_blocks = 1; //!< 1..275

@@ -12,8 +12,8 @@ namespace gr::cudaphy::kernels {
  *
  * For symbol x with noise of variance N (E|n|², both dimensions together), bit b:
  * LLR = ln Σ_{s: b(s)=0} exp(−|x−s|²/N) − ln Σ_{s: b(s)=1} exp(−|x−s|²/N), or with
- * max-log each sum's largest term alone. Positive means 0 (`llr_positive` = 1 turns the
- * sign).
+ * max-log, each sum's largest term only. A positive LLR means 0 (`llr_positive` = 1 turns
+ * the sign).
  *
  * A noise variance that is not finite or not positive, or a symbol that is not finite,
  * gives LLRs of 0: an erasure.
@@ -40,9 +40,10 @@ public:
 
     /*!
      * Demaps a batch in one launch; returns before the device has finished if `queue` is
-     * a device's. \param x         symbols, (symbols) \param noise     noise variance,
-     * linear: (symbols), or (1) for all \param[out] llr  natural-log LLRs, first-sent bit
-     * first, (symbols, bits)
+     * a device's.
+     * \param x         symbols, (symbols)
+     * \param noise     noise variance, linear: (symbols), or (1) for all
+     * \param[out] llr  natural-log LLRs, first-sent bit first, (symbols, bits)
      */
     virtual void run(view<const complex64> x,
                      view<const float> noise,

@@ -6,7 +6,7 @@
 
 namespace gr::cudaphy::kernels {
 
-//! How a sparse matrix lies in memory; the names are source 5's.
+//! The layout of a sparse matrix in memory; names as in source 5.
 enum class sparse_format {
     crs,            //!< compressed rows
     ccs,            //!< compressed columns
@@ -32,7 +32,7 @@ CUDAPHY_API std::string name_of(sparse_format);
  *
  * Every format gives the same sums on CPU and CUDA, bit for bit: a row's sum begins with
  * 0, or with y where it is added to, and takes A's entries with columns ascending, one
- * fused multiply-add each (four where complex: a_re x, then a_im times x's other part).
+ * fused multiply-add each (four if complex: a_re x, then a_im times x's other part).
  * The exceptions are ccs on CUDA, whose atomic sums come in any order, and CPUs that
  * can't fuse (older than AVX2). Zeros that a format stores besides A's entries (diagonal,
  * bcrs) never turn an infinite x into a NaN: where A has no entry, x has no part in y.

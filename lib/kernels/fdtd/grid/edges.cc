@@ -4,7 +4,8 @@
 #include <limits>
 #include <stdexcept>
 
-// What materials, conductors and ports make of the edges and faces between cells.
+// The coefficients of edges and faces between cells, from materials, conductors and
+// ports.
 
 namespace gr::cudaphy::kernels {
 

@@ -298,7 +298,7 @@ std::pair<bool, complex> growing(pair_of_matrices<T>& product, double factor)
             half_way = n == look / 2 ? norm : half_way;
             grows = grows || (n == look && norm > 10 * half_way);
             if (!(norm < 1e12 * start)) {
-                // By now it is alone.
+                // By now this eigenvalue dominates.
                 return { true, eigenvalue_near(product, e) };
             }
         }

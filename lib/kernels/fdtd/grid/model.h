@@ -3,7 +3,7 @@
 
 #include "kernels/fdtd/grid/axis.h"
 
-// What a grid remembers, between fdtd_grid.cc and fdtd_grid_system.cc; not installed.
+// The contents of a grid, for the files of this folder; not installed.
 
 namespace gr::cudaphy::kernels {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
-// Where excitations enter the grid and what is read.
+// Sources, probes and ports of the grid.
 
 namespace gr::cudaphy::kernels {
 namespace {

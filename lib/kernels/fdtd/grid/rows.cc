@@ -134,7 +134,7 @@ void fdtd_grid_rows::curl(int component,
         const auto& s = stretch(component, axis, at[axis]);
         derivative(component, axis, at, signed_gain * (1 / s.kappa + s.gain), row);
         if (s.slot >= 0) {
-            // psi is still the last step's, and what it is going to be is
+            // psi is still that of the last time step; the new one is
             // decay psi + gain D.
             row.add(memory_element(component, axis, s.slot, at), signed_gain * s.decay);
         }
@@ -315,7 +315,7 @@ void fdtd_grid_rows::magnetic_memory_row(int64_t number, fdtd_row& row) const
             derivative(component, axis, at, turn == 1 ? area : -area, row);
         }
     }
-    row.add(element, -1); // what was read before goes
+    row.add(element, -1); // removes the current that was read before
     row.sort();
 }
 

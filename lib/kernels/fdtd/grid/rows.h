@@ -48,7 +48,7 @@ public:
     //! What a current density (A/m^2) along an edge adds to E at one time step is this,
     //! times -1.
     double electric_gain(int component, const fdtd_index&) const;
-    //! Whether E is 0 there for ever.
+    //! Whether a conductor keeps E at 0 there.
     bool conducting(int component, const fdtd_index&) const;
     double edge_length(int component, const fdtd_index&) const;
     double edge_area(int component, const fdtd_index&) const; //!< of the face around it
@@ -91,7 +91,7 @@ private:
     bool memory_row(size_t from, size_t to, int64_t number, fdtd_row&) const;
     double magnetic_gain(int component, const fdtd_index&) const;
 
-    // Materials, fdtd_grid_edges.cc.
+    // Materials, in edges.cc.
     pole_steps steps_of(const fdtd_debye_pole&) const;
     edge edge_at(int component, const fdtd_index&) const;
     double denominator(int component, const fdtd_index&, const edge&) const;

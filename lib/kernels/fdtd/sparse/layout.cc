@@ -40,8 +40,8 @@ std::vector<int32_t> all_rows(int64_t rows)
     return all;
 }
 
-//! Puts rows that follow each other, eight or more of them, before all others. Returns
-//! how many there are.
+//! Moves rows that follow each other, eight or more of them, before all others. \returns
+//! their number
 size_t runs_first(std::vector<int32_t>& rows)
 {
     constexpr size_t least = 8;
@@ -194,7 +194,7 @@ subdivided_layout<T>::subdivided_layout(const sparse_matrix<T>& a,
             next += height;
         }
     }
-    // The longest first, so that none is left over when all else is done.
+    // The longest rows first, so that none is still under way when all others are done.
     std::reverse(long_rows.begin(), long_rows.end());
     if (for_vectors) {
         shorten_columns();

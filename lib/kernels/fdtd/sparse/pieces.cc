@@ -5,7 +5,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Cuts units 0 ... count - 1 of a part where their work has come to a piece's.
+//! Cuts units 0 ... count - 1 of a part into pieces of about sparse_piece::work.
 template <typename Work>
 void cut(int part, int64_t count, const Work& work, std::vector<sparse_piece>& pieces)
 {

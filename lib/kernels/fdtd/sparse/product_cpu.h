@@ -26,7 +26,7 @@ struct sparse_job {
     bool accumulate;
 };
 
-//! The rows of one piece.
+//! Multiplies one piece.
 template <typename T>
 void multiply_sparse_piece(const sparse_job<T>& job, const sparse_piece& piece);
 template <>

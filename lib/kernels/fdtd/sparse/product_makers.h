@@ -21,8 +21,8 @@ template <typename T>
 std::unique_ptr<sparse_product<T>> make_sparse_product_cuda(
     const sparse_matrix<T>& a, const typename sparse_product<T>::parameters&, int device);
 
-//! The batch that the views' sizes come to. \throws std::invalid_argument if they do not
-//! fit each other or `queue` can't reach what a kernel on `where` works on.
+//! The batch that follows from the views' sizes. \throws std::invalid_argument if they do
+//! not fit each other or `queue` can't reach the memory of a kernel on `where`.
 template <typename T>
 size_t sparse_product_batch(const sparse_product<T>& kernel,
                             view<const T> x,

@@ -2,7 +2,7 @@
 #include "kernels/fdtd/sparse/product_makers.h"
 #include <algorithm>
 
-// Each format as a textbook walks through it, in at least twice the digits.
+// Each format, read as in a textbook, in at least twice the digits.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -22,7 +22,7 @@ template <typename T>
 void add_product(wide<T>& sum, const T& a, const T& x)
 {
     if constexpr (std::is_same_v<T, complex64>) {
-        // std::complex's own product looks for infinities and repairs NaNs.
+        // The product of std::complex checks for infinities and repairs NaNs.
         const complex128 b(a), y(x);
         sum += complex128(b.real() * y.real() - b.imag() * y.imag(),
                           b.real() * y.imag() + b.imag() * y.real());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Products of the formats' pieces, included once an instruction set after
-// sparse_lanes-inl.h. No #pragma once, for that.
+// Products of the formats' pieces, included once an instruction set after lanes-inl.h. No
+// #pragma once, for that.
 
 //! One row whose entries stand one after the other.
 template <typename T>
@@ -11,7 +11,7 @@ struct row_of_entries {
     T* y;
 };
 
-//! Four rows at once, so that no chain of sums waits for its own last one only.
+//! Four rows at once: their chains of sums overlap.
 template <typename T>
 HWY_INLINE void
 multiply_rows(row_of_entries<T>* rows, int count, const sparse_job<T>& job)
@@ -88,8 +88,7 @@ void multiply(const crs_layout<T>& a, const sparse_job<T>& job, const sparse_pie
             return a.start[row + 1] - a.start[row];
         };
         auto row = begin.row;
-        // Sums of short rows overlap by themselves, those of long ones are led side by
-        // side.
+        // Sums of short rows overlap by themselves; long rows are summed side by side.
         constexpr int64_t long_on_average = 32;
         if (end.entry - begin.entry < long_on_average * (end.row - begin.row)) {
             add_short_rows(a, job, begin.row, end.row, column, value);
@@ -201,7 +200,7 @@ multiply_blocks_by_columns(const bcrs_layout<T>& a, const sparse_job<T>& job, in
         for (int j = 0; j < Block; ++j, mask >>= Block, value += Block) {
             const auto present = unsigned(mask) & column_of_bits;
             if (present == 0) {
-                continue; // there may be no such x
+                continue; // x may end before this column
             }
             const auto factor = hn::Set(tag, x[j]);
             for (int v = 0; v < vectors; ++v) {

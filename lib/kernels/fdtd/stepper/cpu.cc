@@ -8,12 +8,13 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-// 4096 rows: what a tile reads and writes, 12 bytes a row in float, stays in the first
-// two levels of cache beside that of the tiles next to it.
+// 4096 rows: a tile reads and writes 12 bytes a row in float, which stay in the first two
+// levels of cache, beside those of neighbouring tiles.
 constexpr int32_t tile_rows = 4096;
 constexpr size_t tiles_a_part = 2;
-// Handing half of an update to another core takes some 10 us, a tile 1 us of one core in
-// a dictionary, 3 to 6 in other formats: so few are done sooner by the core that calls.
+// Handing half of an update to another core takes some 10 us. A tile takes one core 1 us
+// in a dictionary, 3 to 6 us in other formats: the calling core alone is faster with so
+// few.
 constexpr size_t few_tiles = 6, few_tiles_of_a_dictionary = 16;
 
 template <typename T>
@@ -104,7 +105,7 @@ private:
                  host.marks.data(),   host.sources.data(),    host.probes.data() };
     }
 
-    //! \param[out] finite  false if a probe is not
+    //! \param[out] finite  false if a probe is not finite
     void step(const fdtd_step<T>& s, bool& finite)
     {
         const auto few =
@@ -118,7 +119,8 @@ private:
                                    phase.tiles + int32_t(first),
                                    phase.tiles + int32_t(last));
                 });
-            // No row of an update reads another's element: after all is soon enough.
+            // No row of an update reads another row's element, so sources may come after
+            // all rows.
             fdtd_lane<T, sparse_format::crs, 1>(d_tables, 0, 1, 0, nullptr)
                 .between(phase, s, 0, 1, [&] { finite = false; });
         }

@@ -5,7 +5,7 @@
 
 namespace gr::cudaphy::kernels {
 
-//! An update as the CPU's vectors see it.
+//! An update, for the CPU's vectors.
 template <typename T>
 struct fdtd_cpu_update {
     const fdtd_tables<T, fdtd_pointer>* tables;
@@ -14,7 +14,7 @@ struct fdtd_cpu_update {
     T* state;
 };
 
-//! Rows of tiles first ... last - 1, sources and probes aside.
+//! Updates the rows of tiles first ... last - 1, without sources and probes.
 template <typename T>
 void fdtd_cpu_tiles(const fdtd_cpu_update<T>& update, int32_t first, int32_t last);
 

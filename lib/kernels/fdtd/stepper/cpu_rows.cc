@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Rows a lane. A run of rows of one pattern needs no indices: a vector of rows takes
-// vectors of neighbours, at the pattern's offsets, each times one number. What is left
-// of a run or block beyond whole vectors goes in halves of a vector, down to one lane.
+// A row a lane. A run of rows of one pattern needs no indices: a vector of rows takes
+// vectors of neighbours at the pattern's offsets, each times one number. Rows of a run or
+// block beyond whole vectors go in vectors of half the size, down to one lane.
 #include "kernels/common/highway_targets.h"
 #include "kernels/fdtd/stepper/cpu.h"
 
@@ -116,7 +116,7 @@ HWY_INLINE auto indices(D, const int32_t* from)
     }
 }
 
-//! Consecutive rows with `Count` entries, each at one distance: as a run, but for values.
+//! Consecutive rows with `Count` entries, each at one distance: a run with own values.
 template <int Count, typename T>
 void straight_block(T* first, int32_t rows, const int32_t* distances, const T* values)
 {
@@ -135,7 +135,7 @@ void straight_block(T* first, int32_t rows, const int32_t* distances, const T* v
     });
 }
 
-//! False if the block is none of those, or of rows of more entries.
+//! \returns false if the block is of another kind, or its rows have more entries
 template <typename T>
 bool done_as_straight_block(const fdtd_block& b,
                             const fdtd_block_shape& shape,
@@ -165,8 +165,8 @@ bool done_as_straight_block(const fdtd_block& b,
     }
 }
 
-//! from[index[0]], from[index[1]], ... where from itself may lie outside of all memory:
-//! a gather into part of a vector reads from[0], too.
+//! Loads from[index[0]], from[index[1]], ...; `from` itself may lie outside of all
+//! memory. Part of a vector is not gathered, because such a gather reads from[0], too.
 template <class D, typename T>
 HWY_INLINE auto gathered(D tag, const T* from, const int32_t* index)
 {
@@ -233,8 +233,8 @@ void compressed_rows(const fdtd_cpu_update<T>& u, const fdtd_tile& tile)
         [](auto tag, auto sum) HWY_ATTR { return settled(tag, sum); });
 }
 
-//! x where a row has an entry, else 0. An element where there is none may lie beyond the
-//! state, or be another thread's, which writes it meanwhile: it is not read.
+//! x for rows that have an entry, else 0. For a row without the entry, the element may
+//! lie beyond the state or be written by another thread meanwhile: it is not read.
 template <class D, class M, typename T>
 HWY_INLINE hn::Vec<D> load_entries(D tag, M there, const T* value, const T* x)
 {

@@ -9,7 +9,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Blocks for `items`, which a block's threads take one by one.
+//! Blocks for `items`, an item a thread.
 unsigned scan_blocks(int64_t items)
 {
     return unsigned(std::clamp<int64_t>(
@@ -34,7 +34,7 @@ step_kernel<T> kernel_for(sparse_format format)
     }
 }
 
-//! A kernel, and how many threads its blocks have.
+//! A kernel and the threads of its blocks.
 template <typename T>
 struct choice {
     step_kernel<T> kernel;
@@ -96,7 +96,7 @@ int64_t most_rows(const fdtd_system<T>& system)
     return rows;
 }
 
-//! As few tiles for every block as there can be, all of one size.
+//! As few tiles a block as possible, all of one size.
 int32_t tile_rows_of(int64_t rows, int blocks)
 {
     const int64_t whole = int64_t(blocks) * tuning::most_tile_rows;
@@ -106,8 +106,8 @@ int32_t tile_rows_of(int64_t rows, int blocks)
     return int32_t((each + fdtd_slice - 1) / fdtd_slice * fdtd_slice);
 }
 
-//! Of a large system: several tiles a block, but not so small that a warp has few pieces.
-//! \param wide  it is faster with large tiles, where they are enough
+//! Rows of a large system's tiles: several tiles a block, but each with several pieces a
+//! warp. \param wide  whether large tiles are faster, if there are enough of them
 int32_t large_tile_rows_of(int64_t rows, int blocks, bool wide)
 {
     int32_t each = tuning::most_tile_rows;
@@ -121,7 +121,7 @@ int32_t large_tile_rows_of(int64_t rows, int blocks, bool wide)
     return each;
 }
 
-//! All that lies on the device.
+//! The stepper's memory on the device.
 template <typename T>
 struct resident {
     template <typename U>
@@ -134,7 +134,7 @@ struct resident {
     memory<int32_t> neighbour_start, neighbours;
     fdtd_tables<T, fdtd_pointer> tables{};
 
-    //! \throws std::runtime_error if there is not so much memory.
+    //! \throws std::runtime_error if the device has too little memory.
     resident(const fdtd_plan<T>& plan, int64_t size, int blocks, const fdtd_neighbours& n)
     {
         const size_t flag_count = size_t(blocks + 1) * flag_stride;
@@ -209,14 +209,14 @@ public:
         const auto rows = most_rows(system);
         const bool subdivided = p.format == sparse_format::subdivided_crs ||
                                 p.format == sparse_format::dictionary;
-        // Subdivided rows that do not fit on the chip are faster in pieces, small as the
-        // system may be; a dictionary is not.
+        // Subdivided rows that do not fit on the chip are faster in pieces, even in a
+        // small system; a dictionary is not.
         const int64_t few = p.format == sparse_format::dictionary
                                 ? tuning::most_tile_rows
                                 : tuning::least_large_tile_rows;
         const bool large = (rows > most * few || forced.tile_rows > 0) && subdivided;
-        // At absorbing layers large tiles cost a dictionary less; subdivided rows are
-        // measured with conductors alone.
+        // With absorbing layers, large tiles cost a dictionary less. Subdivided rows were
+        // measured with conductors only.
         const bool layers = system.updates.size() > 2;
         const bool wide = layers == (p.format == sparse_format::dictionary);
         auto plan =
@@ -241,13 +241,13 @@ public:
         }
         fdtd_neighbours neighbours;
         if (d_onchip) {
-            plan = {}; // it has tables of its own
+            plan = {}; // the on-chip system has its own tables
         } else if (!large && plan.most_tiles <= d_blocks && d_blocks <= threads) {
             neighbours = fdtd_neighbours::find(system, plan, d_blocks);
         }
         d_there = std::make_unique<resident<T>>(plan, d_size, d_blocks, neighbours);
         clear_all(cudaStreamLegacy);
-        // What was copied from pageable memory may still be on its way.
+        // Copies from pageable memory may still be under way.
         cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "fdtd_stepper: clear");
     }
     ~fdtd_stepper_cuda() override

@@ -8,13 +8,12 @@
 // One launch does all time steps of a call; all its blocks are resident at once
 // (cooperative launch) and wait for each other between updates.
 //
-// This kernel is for compressed rows and diagonals of any size, and for what of a
-// dictionary or subdivided rows neither stays on the chip (fdtd_stepper_onchip.cuh) nor
-// is beyond all caches (fdtd_stepper_large.cuh). A block fetches what it needs of the
-// matrix before it waits. It waits at a counter, once an update; or, where every block
-// has one tile at most of an update, so that waiting is all that counts, for its
-// neighbours alone: flags in L2, about 1 us from one block's last store to another's
-// first load.
+// This kernel serves compressed rows and diagonals of any size. It also serves a
+// dictionary or subdivided rows that neither fit on the chip (onchip.cuh) nor exceed all
+// caches (large.cuh). A block fetches its part of the matrix before it waits. It waits at
+// a counter, once an update. But if every block has at most one tile of an update,
+// waiting is all that counts: then it waits for its neighbours only, by flags in L2. Such
+// a wait takes about 1 us from one block's last store to another block's first load.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -27,13 +26,13 @@ constexpr int rows_a_lane = tuning::bytes_a_lane / sizeof(T);
 constexpr int flag_stride = 32; //!< 128 bytes: a flag has a line of its own
 constexpr unsigned long long never = ~0ull;
 
-//! What survives a call.
+//! What the stepper keeps from call to call.
 struct record {
     int64_t done;                //!< time steps since the last reset
-    int64_t status;              //!< -1, or how many of them were sound
-    unsigned long long bad_step; //!< of the call: the first with a probe not finite
+    int64_t status;              //!< -1, or the number of sound time steps
+    unsigned long long bad_step; //!< of this call: the first with a probe not finite
     int bad_state;               //!< an element of the state is not finite
-    unsigned stamp; //!< of what a system on the chip has published last, in any call
+    unsigned stamp; //!< of the last words that an on-chip system published, in any call
 };
 
 struct arrivals {
@@ -161,7 +160,7 @@ __global__ void examine(const T* state, int64_t size, record* kept)
     }
 }
 
-//! One block: what became of a call.
+//! Concludes a call; for one block.
 template <typename T>
 __global__ void conclude(record* kept,
                          size_t steps,
@@ -173,7 +172,7 @@ __global__ void conclude(record* kept,
     __shared__ size_t good;
     if (threadIdx.x == 0) {
         good = steps;
-        // Words of a call that did nothing stay as old as they are.
+        // A call that did nothing published nothing.
         kept->stamp += kept->status < 0 ? unsigned(steps) * phases : 0;
         if (kept->status >= 0) {
             good = 0;

@@ -46,7 +46,7 @@ CUDAPHY_LANE T fdtd_fused(T a, T b, T c)
     return std::fma(a, b, c);
 }
 
-//! What a kernel takes of std::numeric_limits, whose functions are the host's.
+//! Limits of a type as constants: the functions of std::numeric_limits are for the host.
 template <typename T>
 struct fdtd_numbers {
     static constexpr T smallest = std::numeric_limits<T>::min(); //!< normal
@@ -60,8 +60,9 @@ CUDAPHY_LANE bool fdtd_is_finite(T value)
     return std::fabs(value) <= fdtd_numbers<T>::largest;
 }
 
-//! A value as the state keeps it: below the smallest normal number it is 0. Fields that
-//! fade end there, instead of in numbers that a CPU is slow with; and so they do on CUDA.
+//! A value as the state keeps it: 0 below the smallest normal number. Fields that fade
+//! end at 0, because a CPU computes slowly with subnormal numbers. CUDA does the same,
+//! for the same results.
 template <typename T>
 CUDAPHY_LANE T fdtd_settled(T value)
 {
@@ -92,7 +93,7 @@ CUDAPHY_LANE T fdtd_driven_by(bool hard, T gain, T drive, T value)
     return fdtd_settled(hard ? gain * drive : fdtd_fused(gain, drive, value));
 }
 
-//! The value after the mark's sources from `first` on.
+//! The value after the sources of a mark, from `first` on.
 template <typename Tables, typename T>
 CUDAPHY_LANE T fdtd_driven(
     const Tables& tables, int32_t mark, int32_t first, T value, const fdtd_step<T>& step)
@@ -126,14 +127,14 @@ CUDAPHY_LANE void fdtd_write_probes(const Tables& tables,
     }
 }
 
-//! A mark of a row that was fetched; rare, and so not in registers.
+//! The mark of a fetched row. Marks are rare, so that they are not kept in registers.
 template <typename T>
 struct fdtd_fetched_mark {
     int32_t mark, what;
-    T gain, drive; //!< its first source's
+    T gain, drive; //!< of its first source
 };
 
-//! Probes of an element, to be written when nobody waits any more.
+//! Probes of an element, written after the block has let the others go on.
 template <typename T>
 struct fdtd_pending {
     int32_t mark; //!< -1: none
@@ -147,7 +148,7 @@ public:
     static constexpr int ahead = 4; //!< entries of a row that are fetched beforehand
     using tables = fdtd_tables<T, fdtd_pointer>;
 
-    //! \param marks  room for `Rows`, the lane's own
+    //! \param marks  room for `Rows` marks of this lane
     CUDAPHY_LANE
     fdtd_lane(const tables& t, int warp, int warps, int lane, fdtd_fetched_mark<T>* marks)
         : d_tables(t), d_marks(marks), d_warp(warp), d_warps(warps), d_lane(lane)
@@ -155,9 +156,9 @@ public:
     }
 
     /*!
-     * Tiles block, block + blocks, ... of a phase that is an update.
+     * Updates tiles block, block + blocks, ... of a phase.
      * \param wait  called once, before the state is touched
-     * \param not_finite  called if a probe is not
+     * \param not_finite  called if a probe is not finite
      */
     template <typename Wait, typename Report>
     CUDAPHY_LANE void update(const fdtd_phase& phase,
@@ -194,7 +195,8 @@ public:
         }
     }
 
-    //! The marks of a phase between updates, `lanes` lanes sharing them.
+    //! Works on the marks of a phase between updates: every `lanes`-th mark from `lane`
+    //! on.
     template <typename Report>
     CUDAPHY_LANE void between(const fdtd_phase& phase,
                               const fdtd_step<T>& step,
@@ -227,11 +229,11 @@ public:
     }
 
 private:
-    //! Rows as fetched.
+    //! Rows, fetched from the tables.
     struct strip {
         int32_t element[Rows]; //!< -1: none
-        uint32_t from[Rows];   //!< its code, or block_flag and the place of its block
-        int32_t count[Rows];   //!< entries, and is_marked
+        uint32_t from[Rows];   //!< the code, or block_flag and the place of the block
+        int32_t count[Rows];   //!< entries; with is_marked if the row has a mark
         int32_t column[Rows][ahead];
         T value[Rows][ahead];
     };
@@ -240,7 +242,8 @@ private:
     static constexpr bool has_blocks =
         Format == sparse_format::dictionary || Format == sparse_format::subdivided_crs;
 
-    //! To the lane's next rows, in this tile or another. False if there are none.
+    //! Goes to the lane's next rows, in this tile or another. \returns false if none are
+    //! left
     CUDAPHY_LANE bool advance()
     {
         d_unit += d_warps * Rows;
@@ -261,7 +264,8 @@ private:
 
     CUDAPHY_LANE int rows() const { return int(d_tile.rows & ~fdtd_marked); }
 
-    //! Units of the tile that are words, or in crs and diagonal just 32 rows.
+    //! The number of the tile's units that are words; in crs and diagonal, groups of 32
+    //! rows.
     CUDAPHY_LANE int words() const
     {
         return Format == sparse_format::subdivided_crs
@@ -269,7 +273,7 @@ private:
                    : (rows() + fdtd_slice - 1) / fdtd_slice;
     }
 
-    //! Unit r of the lane's next, words before blocks.
+    //! The number of the lane's r-th next unit; words come before blocks.
     CUDAPHY_LANE int unit(int r) const { return d_unit + r * d_warps; }
 
     CUDAPHY_LANE void peek(uint32_t* word) const
@@ -316,7 +320,7 @@ private:
             }
         }
         CUDAPHY_UNROLL
-        for (int r = 0; r < Rows; ++r) { // what there is nothing to do for isn't read
+        for (int r = 0; r < Rows; ++r) { // rows without work are not read
             s.element[r] = s.count[r] ? s.element[r] : -1;
         }
     }
@@ -330,8 +334,9 @@ private:
         return word;
     }
 
-    //! Entries begin ... begin + 3 of a row, as far as there are so many, with columns in
-    //! the state. Returns how many the row has; of a block, finds its element, too.
+    //! Loads entries begin ... begin + 3 of a row, if it has so many, with their columns
+    //! in the state. Finds the element of a row of a block. \returns how many entries the
+    //! row has
     CUDAPHY_LANE int
     load(uint32_t from, int32_t& element, int begin, int32_t* column, T* value) const
     {
@@ -443,7 +448,7 @@ private:
         }
     }
 
-    //! The elements that the rows begin with, and those that they take.
+    //! Loads the elements of the rows, and the elements that their entries take.
     CUDAPHY_LANE void
     gather(const fdtd_step<T>& step, const strip& s, T* sum, T (*x)[ahead]) const
     {
@@ -535,7 +540,7 @@ private:
     const int d_warp, d_warps, d_lane;
     const fdtd_phase* d_phase = nullptr;
     int d_blocks = 1;
-    int d_coming = 0; //!< the tile after this
+    int d_coming = 0; //!< the next tile
     fdtd_tile d_tile{};
     int d_units = 0; //!< of the tile: words and blocks
     int d_unit = 0;

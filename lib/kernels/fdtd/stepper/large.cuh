@@ -4,13 +4,13 @@
 #include "kernels/fdtd/stepper/kernels.cuh"
 #include "kernels/fdtd/stepper/large.h"
 
-// The kernel for systems of many tiles a block, whose dictionary is in pieces. All blocks
-// wait for all between updates: 1 us beside hundreds.
+// The kernel for systems of many tiles a block, in pieces. Between updates all blocks
+// wait for all others: 1 us of hundreds.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Waits until all blocks have arrived so many times.
+//! Waits until the blocks have arrived `target` times in all.
 __device__ __forceinline__ void wait_for_all(const unsigned* counter, unsigned target)
 {
     if (threadIdx.x == 0) {

@@ -3,33 +3,33 @@
 
 #include "kernels/fdtd/stepper/lane.h"
 
-// What a lane does of a large system in a dictionary or subdivided rows, whose state is
-// beyond the caches; plain C++ too.
+// One lane's work on a large system, whose state exceeds the caches, in a dictionary or
+// in subdivided rows; plain C++, too.
 //
-// Here loads under way and instructions a row are what counts. A warp takes rows of one
-// pattern, or with columns at the same distances, slice by slice of 32 but together:
-// entries and an entry's address are found once for all, and all elements are asked for
-// before the first is used. Where a tile's pieces are is asked for while the tile before
-// is summed.
-// Sources and probes come after the rows of their tile, which no row of the update reads.
+// Loads under way and instructions a row bound the speed. A warp takes slices of 32 rows
+// that share a pattern, or column offsets, several slices together. Entries and their
+// addresses are found once for all slices, and all elements are asked for before the
+// first is used. The tables of a tile are asked for while the tile before is summed.
+// Sources and probes come after the rows of their tile: no row of the update reads these
+// elements.
 
 namespace gr::cudaphy::kernels {
 
-//! What pieces have: what a kernel needs registers for.
+//! The kind of rows that pieces hold, for which a kernel needs registers.
 enum class fdtd_large_rows {
-    runs,      //!< of a dictionary
-    sequences, //!< too, as with absorbing layers
-    own_values //!< runs of subdivided rows
+    runs,      //!< runs of a dictionary
+    sequences, //!< sequences, too, as with absorbing layers
+    own_values //!< runs of subdivided rows, each row with values of its own
 };
 
-//! \tparam Slices  of a piece at most
+//! \tparam Slices  slices of a piece, at most
 template <typename T, int Slices, fdtd_large_rows Rows>
 class fdtd_large_lane
 {
 public:
     using tables = fdtd_tables<T, fdtd_pointer>;
 
-    //! A tile whose tables are on their way.
+    //! A tile whose tables have been asked for.
     struct cursor {
         int32_t pieces, pieces_end, blocks, blocks_end; //!< the warp's first, the ends
         fdtd_piece piece;
@@ -48,7 +48,7 @@ public:
         return c;
     }
 
-    //! The lane's rows of a tile; leaves the cursor at tile `coming`, -1: at none.
+    //! Updates the lane's rows of a tile and moves the cursor to tile `coming`; -1: none.
     CUDAPHY_LANE void update(cursor& c, int32_t coming, T* state) const
     {
         const auto here = c;
@@ -62,7 +62,7 @@ public:
         add_blocks(here.blocks, here.blocks_end, state);
     }
 
-    //! What sources and probes do in a tile when all its rows are done.
+    //! Works on the marks of a tile after all its rows.
     template <typename Report>
     CUDAPHY_LANE void visit_marks(const fdtd_phase& phase,
                                   const fdtd_tile& tile,
@@ -88,10 +88,10 @@ private:
     struct some_entries {
         fdtd_entry<T> entry[entries_together];
     };
-    //! A piece's rows, taken apart.
+    //! A piece's rows, unpacked.
     struct extent {
         int begin, end;
-        const T* values; //!< of row 0 of the piece, which need not exist
+        const T* values; //!< of row 0 of the piece, even if the piece has no row 0
         int stride;
     };
     static constexpr int ahead = 6; //!< entries of a block's row that are fetched
@@ -106,7 +106,7 @@ private:
     {
         const auto here = fdtd_load_16<fdtd_tile>(d_tables.tiles + tile);
         const auto next = fdtd_load_16<fdtd_tile>(d_tables.tiles + tile + 1);
-        // The warps that have a piece less begin with the blocks.
+        // Warps with one piece fewer take the first blocks.
         const int shift = (d_warp + d_warps - (next.words - here.words) % d_warps);
         c.pieces = here.words + d_warp;
         c.pieces_end = next.words;
@@ -187,7 +187,7 @@ private:
         }
     }
 
-    //! A piece of `Used` slices or fewer.
+    //! Updates a piece of up to `Used` slices.
     template <int Entries, int Used>
     CUDAPHY_LANE void add_slices(int32_t first,
                                  const extent& rows,
@@ -206,7 +206,7 @@ private:
         const auto is_in = [&](int r) {
             return (r > 0 || in_first) && (r < Used - 1 || in_last);
         };
-        // Zeros where a lane has no row: no registers are kept from piece to piece.
+        // Zeros for lanes without a row, so that no registers live from piece to piece.
         constexpr int columns = own_values ? Used : 1;
         T sum[Used]{}, x[Entries][Used]{}, value[Entries][columns]{};
         if constexpr (own_values) {
@@ -256,8 +256,8 @@ private:
         }
     }
 
-    //! Rows of up to `Most` entries, row by row different ones but the same in each
-    //! sequence, `Together` sequences at once.
+    //! Updates rows of up to `Most` entries. Rows of a sequence have different entries,
+    //! but equal ones in each of the sequences; `Together` sequences are updated at once.
     template <int Most, int Together>
     CUDAPHY_LANE void
     add_sequences(T* first, const fdtd_piece& piece, const fdtd_entry<T>* entries) const
@@ -272,7 +272,7 @@ private:
             CUDAPHY_UNROLL_BY(1)
             for (int s = 0; i >= begin && s < number; s += Together) {
                 T* const own = first + (i + s * apart);
-                int to[Together]; // beyond the last sequence that again, for nothing
+                int to[Together]; // beyond the last sequence: the first again, unused
                 T sum[Together], x[Most][Together]{}, value[Most]{};
                 CUDAPHY_UNROLL
                 for (int r = 0; r < Together; ++r) {
@@ -306,7 +306,7 @@ private:
         }
     }
 
-    //! The same of rows of more entries.
+    //! Updates sequences whose rows have more entries.
     CUDAPHY_LANE void
     add_sequences(T* first, const fdtd_piece& piece, const fdtd_entry<T>* entries) const
     {
@@ -329,7 +329,8 @@ private:
         }
     }
 
-    //! \param stride  of values, or of a sequence's entries; 0: none
+    //! \param stride  from an entry to the next, in values or in a sequence; 0:
+    //! neighbours
     static CUDAPHY_LANE void add_row(int32_t element,
                                      const fdtd_entry<T>* entries,
                                      int count,
@@ -353,7 +354,7 @@ private:
         *own = fdtd_settled(sum);
     }
 
-    //! What a block's row needs of the matrix.
+    //! Fetches the lane's row of a block.
     CUDAPHY_LANE void fetch(const fdtd_block& block, strip& s) const
     {
         const fdtd_block_shape shape(block);
@@ -372,7 +373,7 @@ private:
         }
     }
 
-    //! Every d_warps-th block.
+    //! Updates every d_warps-th block.
     CUDAPHY_LANE void add_blocks(int32_t b, int32_t end, T* state) const
     {
         for (; b < end; b += d_warps) {
@@ -401,7 +402,7 @@ private:
         }
     }
 
-    //! The entries of a block's row beyond those that were fetched.
+    //! Adds the entries of a block's row that fetch() left out.
     CUDAPHY_LANE T add_rest(int32_t number, T sum, const T* state) const
     {
         const auto block = fdtd_load_16<fdtd_block>(d_tables.blocks + number);

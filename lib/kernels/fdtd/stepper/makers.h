@@ -18,10 +18,10 @@ template <typename T>
 std::unique_ptr<fdtd_stepper<T>>
 make_fdtd_stepper_cpu(const fdtd_system<T>&, const typename fdtd_stepper<T>::parameters&);
 
-//! How systems beyond the caches go over the device, for tests: else it takes tens of
-//! millions of rows to see the largest tiles.
+//! The shape of the launch for systems beyond the caches, for tests: without it only
+//! systems of tens of millions of rows reach the largest tiles.
 struct fdtd_large_shape {
-    int32_t tile_rows = 0; //!< 0: what is fastest; else so many, however small the system
+    int32_t tile_rows = 0; //!< 0: the fastest; else so many, even for a small system
     int blocks = 0;        //!< 0: as many as the device holds
 };
 
@@ -32,7 +32,7 @@ make_fdtd_stepper_cuda(const fdtd_system<T>&,
                        int device,
                        const fdtd_large_shape& forced = {});
 
-//! What is said where `needed` bytes do not fit a device that has so many left.
+//! The error text for a system whose `needed` bytes exceed the device's available ones.
 std::string fdtd_stepper_memory_error(size_t needed, size_t available, size_t total);
 
 //! \throws std::invalid_argument if the state has no such elements.
@@ -43,7 +43,7 @@ void fdtd_stepper_check_gather(size_t elements, size_t values);
 
 //! The number of time steps that the views stand for.
 //! \throws std::invalid_argument if the sizes do not fit each other or the stepper, or
-//! `queue` can't reach what a stepper on `where` works on.
+//! `queue` can't reach the memory of a stepper on `where`.
 template <typename T>
 size_t fdtd_stepper_check(const fdtd_stepper<T>& stepper,
                           size_t max_steps,
@@ -53,13 +53,12 @@ size_t fdtd_stepper_check(const fdtd_stepper<T>& stepper,
                           const queue& queue,
                           backend where);
 
-// What the status says, the same on every backend. `done` counts the time steps since the
-// last reset.
-// - A time step of a call, the s-th from 0, leaves a probe that is not finite: the status
-//   is done + s, and the call's rows of probes from the s-th on are zeros.
-// - Else, the state is not finite at a call's end: the status is done, the call's probes
-//   stay.
-// - From then on until the next reset, calls give zeros and the same status, and leave
-//   the state as it is; how far the call that failed went on with it is open.
+// The status, alike on every backend. `done` counts the time steps since the last reset.
+// - If a probe is not finite in the s-th time step of a call (from 0): the status is done
+// + s, and the call's rows of probes from the s-th on are zeros.
+// - Else, if the state is not finite at the end of a call: the status is done, and the
+// call's probes stay.
+// - From then on until the next reset: calls give zeros and the same status, and leave
+// the state as it is. How far the failed call changed the state is undefined.
 
 } // namespace gr::cudaphy::kernels

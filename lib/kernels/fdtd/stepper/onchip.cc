@@ -14,7 +14,7 @@ struct row_of_phase {
     int32_t element;
     int64_t entries, entries_end;
     int32_t mark;
-    bool changes; //!< its element: it has entries or a source
+    bool changes; //!< whether it changes its element: it has entries or a source
 };
 
 //! The version of an element that phase `changed` makes.
@@ -104,7 +104,7 @@ private:
 
     bool constant(int32_t element) const { return d_changes[element].empty(); }
 
-    //! The block that does an element's rows.
+    //! The block that updates an element.
     int32_t owner(int32_t element) const { return std::max(0, d_owner[element]); }
 
     void own()
@@ -122,7 +122,7 @@ private:
         }
     }
 
-    //! What phase `phase` finds of an element that changes.
+    //! The version of a changing element that phase `phase` reads.
     version found(int32_t element, int32_t phase) const
     {
         const auto& changed = d_changes[element];
@@ -158,7 +158,7 @@ private:
         sort(d_published);
     }
 
-    //! Each once.
+    //! Removes repetitions.
     template <typename Item>
     static void sort(std::vector<Item>& items)
     {
@@ -166,7 +166,7 @@ private:
         items.erase(std::unique(items.begin(), items.end()), items.end());
     }
 
-    //! Words that the same blocks read stand next to each other.
+    //! Numbers the words. Words that the same blocks read are neighbours.
     void number_words()
     {
         std::vector<std::tuple<int32_t, std::vector<int32_t>, int32_t, int32_t>> order;
@@ -185,7 +185,8 @@ private:
         }
     }
 
-    //! Where b would not be done with a word before a overwrites it: one of b's for a.
+    //! If a might overwrite a word before b has taken it: gives a one of b's words to
+    //! take.
     void add_waits()
     {
         const auto phases = d_plan.phases;
@@ -207,7 +208,7 @@ private:
         }
     }
 
-    //! When a version's word is written again.
+    //! The phase in which a version's word is written again.
     int32_t published_next(const version& v) const
     {
         auto next = std::upper_bound(d_published.begin(), d_published.end(), v);
@@ -219,7 +220,7 @@ private:
         return next->changed + d_plan.phases;
     }
 
-    //! Where everything lies in the blocks' memory. False if there is no room.
+    //! Places everything in the blocks' memory. \returns false if there is no room
     bool place(const fdtd_onchip_limits& limits)
     {
         const auto blocks = d_plan.blocks, phases = d_plan.phases;
@@ -248,7 +249,7 @@ private:
             t.elements.insert(t.elements.end(), d_own[b].begin(), d_own[b].end());
             t.elements.insert(
                 t.elements.end(), d_constants[b].begin(), d_constants[b].end());
-            t.elements.push_back(-1); // what words are about that say nothing
+            t.elements.push_back(-1); // for words without a value of interest
             d_idle[b] = places++;
             for (int32_t p = 0; p < phases; ++p) {
                 auto& part = t.parts[size_t(p) * blocks + b];
@@ -279,7 +280,7 @@ private:
         const auto shared_out = [&](int64_t items, int64_t each) {
             return (items + each - 1) / each;
         };
-        // A thread a row, unless that makes so many that the block's barriers take long.
+        // A thread a row, unless so many threads would make the block's barriers slow.
         const auto each = most_rows > 512 ? limits.rows : 1;
         const auto threads = std::max(shared_out(most_rows, each),
                                       shared_out(most_imports, limits.imports));
@@ -294,7 +295,7 @@ private:
         return row.mark >= 0 && d_marks[row.mark].what & fdtd_mark::has_source;
     }
 
-    //! Of an element that phase `phase` takes.
+    //! The place of an element that phase `phase` reads.
     uint16_t place_of(int32_t block, int32_t element, int32_t phase) const
     {
         if (constant(element)) {
@@ -329,7 +330,7 @@ private:
             }
             for (int32_t b = 0; b < blocks; ++b) {
                 auto& part = t.parts[size_t(p) * blocks + b];
-                // First what others wait for.
+                // Rows that other blocks wait for come first.
                 std::stable_partition(
                     rows[b].begin(), rows[b].end(), [&](const auto& row) {
                         return (row.shape & fdtd_onchip_row<T>::special

@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <cuda_pipeline.h>
 
-// The kernel for small systems (fdtd_stepper_onchip.h says how its blocks share them
-// out).
+// The kernel for small systems; onchip.h says how its blocks share a system.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Words in device memory. A word goes whole, and a store waits for the branches before
-//! it, so that nothing has to be ordered beyond that: an acquire or a release would cost
-//! more than the word's way through L2.
+//! Words in device memory. A word is moved whole, and a store waits for the branches
+//! before it, so that no further order is needed. An acquire or a release would take
+//! longer than the word's way through L2.
 struct outside_block {
     uint64_t* words;
 
@@ -42,7 +41,7 @@ struct outside_block {
     __device__ void wait() const { __pipeline_wait_prior(0); }
 };
 
-// Of a thread in a phase, in its registers.
+// What a thread holds of a phase in its registers.
 constexpr int onchip_rows = tuning::onchip_rows, onchip_imports = tuning::onchip_imports;
 constexpr int onchip_phases = 2; //!< a Yee grid's without absorbing layers
 template <typename T>
@@ -53,9 +52,9 @@ struct onchip_arguments {
     fdtd_onchip_tables<T, fdtd_pointer> tables;
     fdtd_step<T> first;
     unsigned steps;
-    int places; //!< of a block's memory; excitations follow
+    int places; //!< of a block's memory for the state; excitations follow
     outside_block outside;
-    unsigned* loaded; //!< blocks that have read what they keep of the state
+    unsigned* loaded; //!< number of blocks that have read their part of the state
     record* kept;
 };
 
@@ -95,7 +94,7 @@ __global__ void __launch_bounds__(onchip_threads<T>, 1)
                 p, step, s + 1 < a.steps, ++stamp, a.outside, local, drives, not_finite);
         }
     }
-    // A block may be done before another has begun.
+    // This block may be done before another has begun to read the state.
     if (threadIdx.x == 0) {
         while (load_acquire(a.loaded) < gridDim.x) {
         }
@@ -104,12 +103,12 @@ __global__ void __launch_bounds__(onchip_threads<T>, 1)
     lane.end(a.first.state, local);
 }
 
-//! What such a system has on the device that is current when it is made.
+//! A small system on the device that is current when it is made.
 template <typename T>
 class onchip_system
 {
 public:
-    //! Null if the system does not fit, or nothing proves that blocks need not wait more.
+    //! \returns null if the system does not fit, or the proof of its tables fails
     static std::unique_ptr<onchip_system>
     make(const fdtd_system<T>& system, const fdtd_plan<T>& plan, int device)
     {

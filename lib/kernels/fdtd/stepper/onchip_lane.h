@@ -5,11 +5,11 @@
 #include "kernels/fdtd/stepper/onchip.h"
 #include <cstring>
 
-// What a thread does in a block that keeps its part of the state on the chip; plain C++
-// too, so that blocks can be led through their phases in any order without a GPU.
+// One thread of a block that keeps its part of the state on the chip; plain C++, too, so
+// that tests run blocks through their phases in any order without a GPU.
 //
-// `Outside` is the way out of the block: read(place) and write(place, word) for words,
-// and for excitations ask_for(to, from), which does not wait, and wait(), which does.
+// `Outside` connects the block to device memory: read(place) and write(place, word) for
+// words; for excitations ask_for(to, from), which does not wait, and wait(), which does.
 
 namespace gr::cudaphy::kernels {
 
@@ -44,7 +44,8 @@ public:
         }
     }
 
-    //! Before the first time step: what the block keeps of the state, to its own memory.
+    //! Before the first time step: copies the block's part of the state to its own
+    //! memory.
     template <typename Outside>
     CUDAPHY_LANE void begin(const fdtd_step<T>& step,
                             const Outside& outside,
@@ -74,7 +75,7 @@ public:
         }
     }
 
-    //! After the last one: what the block has changed, to the state.
+    //! After the last time step: copies the elements that the block changes to the state.
     CUDAPHY_LANE void end(T* state, const T* local) const
     {
         for (int i = d_thread; i < d_block.owned; i += d_threads) {
@@ -93,7 +94,7 @@ public:
         return bits;
     }
 
-    //! Takes those of `missing` that have come, and returns the others.
+    //! Takes those of the `missing` imports that have come. \returns the others
     template <typename Outside>
     CUDAPHY_LANE unsigned
     take(int p, uint32_t stamp, const Outside& outside, T* local, unsigned missing) const
@@ -127,8 +128,8 @@ public:
     }
 
     /*!
-     * The thread's rows in a phase.
-     * \param stamp  of what it publishes
+     * Updates the thread's rows in a phase.
+     * \param stamp  of the words that it publishes
      * \param more  another time step follows
      */
     template <typename Outside, typename Report>

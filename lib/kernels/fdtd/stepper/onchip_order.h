@@ -8,8 +8,8 @@
 
 namespace gr::cudaphy::kernels {
 
-//! Which barriers of which blocks come before which, for all that the words say that one
-//! block takes of another; every time step alike.
+//! The order of the blocks' barriers that follows from the words that blocks take from
+//! each other. Every time step is alike.
 class fdtd_onchip_order
 {
 public:
@@ -30,8 +30,8 @@ public:
         takers.push_back(to);
     }
 
-    //! Whether block a's barrier in phase `at` comes before b's in phase `until`, where
-    //! phases count on from time step to time step.
+    //! Whether block a's barrier in phase `at` comes before block b's in phase `until`.
+    //! Phases count on from time step to time step.
     bool holds(int32_t a, int32_t at, int32_t b, int32_t until) const
     {
         std::vector<int32_t> reached{ a };
@@ -52,7 +52,8 @@ public:
 
 private:
     int32_t d_blocks, d_phases;
-    //! Of a phase and a block: who takes there what the block published before.
+    //! By phase and block: the blocks that take in this phase what the block published
+    //! before.
     std::vector<std::vector<int32_t>> d_taken;
 };
 

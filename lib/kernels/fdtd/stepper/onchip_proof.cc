@@ -14,7 +14,7 @@ bool fdtd_onchip_plan<T>::proved() const
     const auto part_of = [&](int32_t block, int32_t phase) -> const fdtd_onchip_part& {
         return t.parts[size_t(phase % phases) * blocks + block];
     };
-    // Who publishes a word, and in which phases.
+    // The block that publishes each word, and the phases in which it does.
     struct publishing {
         int32_t block = -1;
         std::vector<int32_t> phases;
@@ -40,7 +40,8 @@ bool fdtd_onchip_plan<T>::proved() const
         }
     }
 
-    // What is waited for comes, from another block's phase before.
+    // Every word that a block waits for is published, by another block in the phase
+    // before.
     fdtd_onchip_order order(blocks, phases);
     std::set<std::tuple<int32_t, int32_t, int32_t, int32_t>> needed;
     for (int32_t p = 0; p < phases; ++p) {
@@ -59,15 +60,15 @@ bool fdtd_onchip_plan<T>::proved() const
             }
         }
     }
-    // And it stays until it was taken.
+    // The word stays until the block has taken it.
     for (const auto& [taker, taken, publisher, again] : needed) {
         if (!order.holds(taker, taken, publisher, again)) {
             return false;
         }
     }
 
-    // Between the barriers of two phases a block's threads do the rows of the first and
-    // take the imports of the second, in any order.
+    // Between the barriers of two phases, a block's threads update the rows of the first
+    // phase and take the imports of the second one, in any order.
     std::vector<int32_t> changed(size_t(places), -1);
     int32_t time = 0;
     for (int32_t b = 0; b < blocks; ++b) {

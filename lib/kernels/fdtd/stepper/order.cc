@@ -4,15 +4,15 @@
 
 namespace gr::cudaphy::kernels {
 
-// Breadth first (Cuthill and McKee, 1969) over tiles and the stretches of the state that
-// they read. On a grid whose components lie one behind the other this is a front that
-// runs through all of them at once, a few MB wide.
+// Breadth-first search (Cuthill and McKee, 1969) over tiles and the stretches of the
+// state that they read. On a grid whose components lie one behind the other, the search
+// is a front, a few MB wide, that runs through all components at once.
 template <typename T>
 std::vector<int32_t> fdtd_tile_order(const sparse_matrix<T>& a, int32_t tile_rows)
 {
     const auto tiles = int32_t((a.rows + tile_rows - 1) / tile_rows);
     const auto stretches = int32_t((a.columns + tile_rows - 1) / tile_rows);
-    // Stretches that each tile reads, and by which tiles each is read.
+    // The stretches that each tile reads, and the tiles that read each stretch.
     std::vector<int64_t> start{ 0 };
     std::vector<int32_t> read;
     std::vector<int32_t> last(stretches, -1);

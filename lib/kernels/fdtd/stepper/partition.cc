@@ -15,7 +15,7 @@ public:
         : part(size_t(system.size), -1), d_start(size_t(system.size) + 1),
           d_from_one(part.size()), d_from_other(part.size())
     {
-        // Who stands beside whom in a row, both ways.
+        // The graph: elements of one row are neighbours of the row's element, both ways.
         const auto for_edges = [&](const auto& visit) {
             for (const auto& [first, a] : system.updates) {
                 for (int64_t row = 0; row < a.rows; ++row) {
@@ -35,7 +35,7 @@ public:
         d_next.resize(size_t(d_start.back()));
         auto place = d_start;
         for_edges([&](int32_t from, int32_t to) { d_next[place[from]++] = to; });
-        // Rows that take each other stand there twice.
+        // Two rows that read each other make the same edge twice.
         int64_t kept = 0;
         for (size_t i = 0; i + 1 < d_start.size(); ++i) {
             const auto begin = d_next.begin() + d_start[i],
@@ -73,14 +73,15 @@ public:
     }
 
 private:
-    //! Those of part `first` to parts `first` ... `first + parts - 1`.
+    //! Shares the elements of part `first` among parts `first` ... `first + parts - 1`.
     void cut(int32_t* begin, int32_t* end, int32_t first, int32_t parts)
     {
         if (parts == 1 || begin == end) {
             std::for_each(begin, end, [&](int32_t e) { part[e] = first; });
             return;
         }
-        // Across the way between two ends; what no way leads to stays together.
+        // Cuts across the way between two ends. Elements that no way reaches stay
+        // together.
         const auto one = end_of_largest_piece(begin, end);
         fill(begin, end, d_from_one, -1);
         const auto other = walk(one, d_from_one);
@@ -88,8 +89,8 @@ private:
         walk(other, d_from_other);
         const auto half = parts / 2;
         const auto middle = begin + (end - begin) * half / parts;
-        // First by the way between the ends, then by the way aside: what is cut through
-        // stays in one stretch.
+        // Sorted by the way between the ends, then by the way aside: so a cut leaves one
+        // stretch.
         const auto key = [&](int32_t e) {
             return d_from_one[e] < 0 ? std::make_tuple(INT32_MAX, 0, e)
                                      : std::make_tuple(d_from_one[e] - d_from_other[e],
@@ -130,9 +131,9 @@ private:
         return found;
     }
 
-    //! Finds how many rows lie between `from` and each element of its part to which there
-    //! is a way; distances are -1 in its part and nowhere else. Returns the farthest
-    //! element.
+    //! Finds the number of rows between `from` and each element of its part that a way
+    //! reaches. Before, distances are -1 in the part, and afterwards nowhere else.
+    //! \returns the farthest element
     int32_t walk(int32_t from, std::vector<int32_t>& distance)
     {
         d_queue.clear();

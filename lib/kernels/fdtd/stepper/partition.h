@@ -6,15 +6,15 @@
 namespace gr::cudaphy::kernels {
 
 /*!
- * Shares the elements that `changing` names out over parts of the same size (up to one
- * element), such that few rows take elements of other parts.
+ * Shares the elements that `changing` names among parts of equal size (up to one
+ * element), so that few rows read elements of other parts.
  *
- * Bisection, again and again, of the graph that the matrices are: elements in the order
- * of their distance, in rows, from one end of the part less that from the other end
- * (level structures: George and Liu, Computer Solution of Large Sparse Positive Definite
- * Systems, 1981, ch. 4 and 8). On a grid such cuts are planes, and the parts compact: 132
- * parts of 33 x 37 x 41 cells take 330 elements of others an update on the average, boxes
- * would take 314.
+ * Recursive bisection of the matrices' graph. Elements are sorted by their distance, in
+ * rows, from one end of the part, minus their distance from the other end (level
+ * structures: George and Liu, Computer Solution of Large Sparse Positive Definite
+ * Systems, 1981, ch. 4 and 8). On a grid the cuts are planes and the parts compact: 132
+ * parts of 33 x 37 x 41 cells read 330 elements of other parts an update on average;
+ * boxes would read 314.
  *
  * \return each element's part, 0 ... parts - 1; -1 for elements that do not change
  */

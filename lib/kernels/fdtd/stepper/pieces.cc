@@ -77,7 +77,7 @@ void fdtd_pieces<T>::find_sequences(const std::vector<uint16_t>& number,
     d_code = codes;
     d_stretches.clear(), d_sequences.clear(), d_found.clear();
     const auto rows = int32_t(number.size());
-    int32_t begin = -1, end = -1; // of the short runs so far
+    int32_t begin = -1, end = -1; // of the short runs since the last long one
     const auto close = [&] {
         if (begin >= 0) {
             add_sequences(begin, end - begin);
@@ -125,14 +125,15 @@ void fdtd_pieces<T>::add_sequences(int32_t first, int32_t rows)
         ++d_sequences[found->second].times;
         d_stretches.push_back({ from, count, 0, found->second });
     };
-    // Cut where what follows says so, that is again and again at the same places of what
-    // repeats: before the least of so many rows, in an order of no meaning.
+    // Cuts sequences where the following rows say so: before the row that is the least of
+    // so many rows, by an arbitrary order. So a series that recurs is cut at the same
+    // places again and again.
     constexpr auto most = fdtd_plan<T>::piece_rows, span = most / 4 * 3;
     struct row_before {
         int32_t row;
         uint32_t rank;
     };
-    std::vector<row_before> less; // those from which on all are greater
+    std::vector<row_before> less; // rows after which all are greater
     auto from = first;
     for (auto row = first; row < first + rows; ++row) {
         const auto rank = uint32_t(number[row]) * 0x9E3779B1u;

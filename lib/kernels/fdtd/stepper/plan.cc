@@ -9,7 +9,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! What sources and probes do in a phase, by element.
+//! The sources and probes of each element in a phase.
 struct events {
     struct event {
         std::vector<int32_t> sources, probes;
@@ -65,8 +65,9 @@ private:
         return element >= first && element < first + matrix.rows;
     }
 
-    //! 2 u: on a row of update u, by who changes it; 2 u + 1: after the update. A probe
-    //! reads where its element changes for the last time in a time step.
+    //! Place 2 u: on a row of update u, by the lane that changes the row. Place 2 u + 1:
+    //! after the update. A probe reads where its element changes for the last time in a
+    //! time step.
     std::vector<events> place_events() const
     {
         const auto updates = d_system.updates.size();
@@ -148,7 +149,7 @@ private:
         phase.first = int32_t(update.first);
         phase.rows = int32_t(a.rows);
         row_patterns<T> patterns;
-        std::vector<uint16_t> number; // one more than the pattern's, 0 for other rows
+        std::vector<uint16_t> number; // the pattern's plus 1; 0 for other rows
         if (d_format == sparse_format::dictionary) {
             // 0 and `none` are both 0.
             patterns = row_patterns<T>::find(a, 32, row_patterns<T>::none - 1);
@@ -214,7 +215,7 @@ private:
         t.codes.push_back(0);
         for (size_t p = 0; p < patterns.size(); ++p) {
             const auto count = patterns.start[p + 1] - patterns.start[p];
-            // Two of them begin every place, and the first place is none's.
+            // Places count pairs of entries; place 0 is no pattern's.
             if (t.pattern_entries.empty() || t.pattern_entries.size() % 2) {
                 t.pattern_entries.resize((t.pattern_entries.size() + 2) / 2 * 2);
             }
@@ -232,13 +233,13 @@ private:
         t.pattern_entries.resize((t.pattern_entries.size() + 1) / 2 * 2);
     }
 
-    //! A CPU's vectors are faster with blocks.
+    //! Short runs go to blocks: a CPU's vectors are faster with these.
     static void leave_out_short_runs(std::vector<uint16_t>& number)
     {
         for (auto from = number.begin(); from != number.end();) {
             const auto to = std::find_if(
                 from, number.end(), [&](uint16_t each) { return each != *from; });
-            if (to - from < fdtd_few) {
+            if (to - from < fdtd_least_cpu_run_rows) {
                 std::fill(from, to, uint16_t(0));
             }
             from = to;
@@ -284,8 +285,8 @@ private:
         }
     }
 
-    //! The rows that have no pattern, by their number of entries. Rows without entries
-    //! are there for a mark only.
+    //! The rows without a pattern, by their number of entries. Rows without entries are
+    //! listed only because of a mark.
     void add_blocks(const typename fdtd_system<T>::update& update,
                     const std::vector<uint16_t>& number,
                     int64_t begin,
@@ -304,8 +305,8 @@ private:
                 rows.push_back(int32_t(row));
             }
         }
-        // A CPU's vectors want consecutive rows; so there those that have enough of them
-        // have blocks of their own.
+        // A CPU's vectors want consecutive rows: there, enough consecutive rows have a
+        // block of their own.
         std::vector<char> alone(size_t(end - begin));
         for (size_t i = 0; d_units == fdtd_units::runs && i < rows.size();) {
             const auto from = i++;
@@ -313,7 +314,7 @@ private:
                    entries_of(rows[i]) == entries_of(rows[from])) {
                 ++i;
             }
-            for (auto j = from; i - from >= fdtd_alone && j < i; ++j) {
+            for (auto j = from; i - from >= fdtd_least_cpu_block_rows && j < i; ++j) {
                 alone[size_t(rows[j] - begin)] = 1;
             }
         }

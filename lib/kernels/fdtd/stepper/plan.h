@@ -4,24 +4,28 @@
 #include <gnuradio/cudaphy/kernels/fdtd_system.h>
 #include <gnuradio/cudaphy/kernels/sparse_product.h>
 
-// An FDTD system as the vectors of the CPU and the warps of CUDA go through it. A phase
-// is an update, cut into tiles of consecutive rows; or what sources and probes do between
-// updates. The tiles of a phase come in an order in which those that read the same
-// elements follow each other, so that three components of a field that lie far apart
-// in the state are read from memory once, not twice.
+// An FDTD system as tables, from which the vectors of the CPU and the warps of CUDA work.
+// A phase is an update, cut into tiles of consecutive rows; or the work of sources and
+// probes between updates. Tiles of a phase that read the same elements follow each other.
+// So three components of a field that lie far apart in the state are read from memory
+// once, not twice.
 //
-// Of a dictionary a tile has words for CUDA, one for every 32 of its rows in their
-// natural order, or runs of rows of one pattern for the CPU, or, of a large system for
-// CUDA, pieces of such runs. Of subdivided rows it has in a large system for CUDA pieces
-// of runs whose columns have the same distances. All other rows stand in blocks of up to
-// 32 with the same number of entries, each a dense matrix, entry by entry: source 5's
-// subdivision, tile by tile, which keeps together what reads the same elements.
+// Tables of a tile:
+// - dictionary, CUDA: words, one for every 32 rows in their natural order
+// - dictionary, CPU: runs of rows of one pattern
+// - dictionary, large system, CUDA: pieces of such runs
+// - subdivided rows, large system, CUDA: pieces of runs whose rows share column offsets
+// - all other rows: blocks of up to 32 rows with the same number of entries. Each block
+// is a dense matrix, entry by entry: source 5's subdivision, applied tile by tile so that
+// rows that read the same elements stay together.
 
 namespace gr::cudaphy::kernels {
 
-constexpr int32_t fdtd_slice = 32; //!< rows of a word and of a block at most
-constexpr size_t fdtd_alone = 8;   //!< rows that follow each other: a block on a CPU
-constexpr int fdtd_few = 4;        //!< fewer of a pattern are no run on a CPU
+constexpr int32_t fdtd_slice = 32; //!< rows of a word, and at most of a block
+//! On a CPU so many consecutive rows make a block of their own.
+constexpr size_t fdtd_least_cpu_block_rows = 8;
+//! On a CPU so many consecutive rows of a pattern make a run.
+constexpr int fdtd_least_cpu_run_rows = 4;
 
 struct fdtd_phase {
     int32_t tiles, tiles_end;
@@ -29,23 +33,23 @@ struct fdtd_phase {
     int32_t first, rows; //!< the run of the state that the update changes
     int32_t diagonals, diagonals_end;
     int32_t codes;   //!< the place of its first code
-    int32_t between; //!< 1: no update, all there is are marks
+    int32_t between; //!< 1: no update, only marks
     int64_t entries; //!< crs: its first row_start; diagonal: its first value
 };
 
 struct fdtd_tile {
-    int32_t first;  //!< its first element in the state
-    uint32_t rows;  //!< and, in the highest bit, whether there are marks among them
-    int32_t words;  //!< the place of its first word, run or piece; the next tile's is the
-                    //!< end
-    int32_t blocks; //!< the same of blocks
+    int32_t first; //!< its first element in the state
+    uint32_t rows; //!< number of rows; with fdtd_marked if one of them has a mark
+    //! The place of the first word, run or piece; they end where the next tile's begin.
+    int32_t words;
+    int32_t blocks; //!< the place of the first block; ends alike
 };
 constexpr uint32_t fdtd_marked = 1u << 31;
 
-//! A word is a code that all 32 rows have, or the highest bit and the place of 32 numbers
-//! of codes. A code has the place of a pattern's first pair of entries and, in its low 8
-//! bits, its number of entries; none at all is code_empty, and rows that stand in a block
-//! or don't exist have code 0.
+//! A word is one code for all 32 rows, or fdtd_mixed and the place of 32 numbers of
+//! codes. A code is the place of a pattern's first pair of entries, and in its low 8 bits
+//! the number of entries. A row without entries has fdtd_code_empty. A row that stands in
+//! a block, or does not exist, has code 0.
 constexpr uint32_t fdtd_mixed = 1u << 31;
 constexpr uint32_t fdtd_code_empty = 1u << 8;
 constexpr int fdtd_pattern_entries = 255; //!< at most
@@ -62,19 +66,22 @@ struct fdtd_run {
     uint32_t code;
 };
 
-//! The part of a run that a warp does together; or rows of short runs. In subdivided
-//! rows a run's have the same distances alone: the values of its code are of no meaning,
-//! and its own stand entry by entry, each for all rows of the run. In a dictionary rows
-//! of short runs that follow each other in the same way again and again share entries,
-//! which stand entry by entry, too; a piece has a few of such sequences at equal
-//! distances.
+//! The part of a run that one warp updates; or rows of short runs.
+//! subdivided_crs: rows of a run share column offsets only. Ignore the code's values; the
+//! run's own values are stored entry-major ([entry][row]). dictionary: a sequence is a
+//! series of short runs that recurs in the state. Its rows share entries, which are
+//! stored entry-major, too. A piece has up to most_sequences of them at equal distances.
 struct fdtd_piece {
-    int32_t first; //!< of a run: a multiple of 32, up to 31 elements before its first row
-    uint32_t code; //!< 0: of short runs; `first` is the place of 32 single rows
-    uint32_t rows; //!< begin and end, counted from `first`; apart from entry to entry
-    //! Of subdivided rows: place of values of the last row before the first, or itself,
-    //! whose element is a multiple of values_apart, divided by that. Of sequences: how
-    //! many, and how far apart.
+    //! A multiple of 32, up to 31 elements before the run's first row. With code 0: the
+    //! place of 32 single rows.
+    int32_t first;
+    uint32_t code; //!< 0: rows of short runs
+    //! rows_of(): the first row and the end, counted from `first`; and the distance from
+    //! an entry to the next.
+    uint32_t rows;
+    //! Subdivided rows: the place of the values, divided by values_apart. It is that of
+    //! the last row up to the first whose element is a multiple of values_apart.
+    //! Sequences: sequences_of(), their number and distance.
     uint32_t values;
 
     static constexpr int32_t values_apart = 8;
@@ -90,22 +97,24 @@ struct fdtd_piece {
     }
 };
 
-constexpr int32_t fdtd_no_entry = INT32_MIN; //!< an offset where a row has fewer entries
+constexpr int32_t fdtd_no_entry = INT32_MIN; //!< the offset of an entry that a row lacks
 
 struct fdtd_single {
     int32_t element; //!< -1: none
     uint32_t code;
 };
-constexpr int64_t fdtd_short_run = 16; //!< rows: shorter runs go row by row
+constexpr int64_t fdtd_short_run = 16; //!< rows; shorter runs are updated row by row
 
-//! Values stand entry by entry, each for all rows. So do columns; but where an entry's
-//! are at one distance from their rows' own elements that distance stands alone, which on
-//! a grid is nearly everywhere.
+//! Rows of a dense matrix, stored entry-major ([entry][row]). Columns are stored alike;
+//! but if all columns of an entry have one distance from their rows' elements, only that
+//! distance is stored. On a grid nearly all entries do.
 struct fdtd_block {
-    int32_t rows; //!< the first, if they are consecutive, or ~(place of 32 rows)
-    //! Entries a row; 8 bits: which of the first 8 have one distance; rows - 1.
+    int32_t rows; //!< the first row if they are consecutive, else ~(place of 32 rows)
+    //! shape_of(): entries a row; 8 bits, which of the first 8 entries have one distance;
+    //! rows - 1.
     uint32_t shape;
-    uint32_t values, columns; //!< places of the first, divided by these:
+    //! Places of the first ones, divided by the constants below.
+    uint32_t values, columns;
     static constexpr size_t values_apart = 32, columns_apart = 8;
 
     static constexpr int64_t most_entries = (1 << 19) - 1;
@@ -116,7 +125,7 @@ struct fdtd_block {
 };
 
 //! An element on which sources act, or that a probe reads, in a phase. `sources` and
-//! `probes` are places of the first; the next mark's are the ends.
+//! `probes` are places of the first ones; they end where the next mark's begin.
 struct fdtd_mark {
     int32_t element, sources, probes;
     int32_t what;
@@ -136,11 +145,11 @@ struct fdtd_probe {
     int32_t column; //!< of the probes
 };
 
-//! All tables, in one storage or another.
+//! All tables, in vectors of the host or as pointers.
 template <typename T, template <typename> class Storage>
 struct fdtd_tables {
     Storage<fdtd_phase> phases;
-    Storage<fdtd_tile> tiles; //!< and one more
+    Storage<fdtd_tile> tiles; //!< one more than there are, as the end
     Storage<uint32_t> words;
     Storage<fdtd_run> runs;
     Storage<fdtd_piece> pieces;
@@ -154,7 +163,7 @@ struct fdtd_tables {
     Storage<T> values;
     Storage<int64_t> row_start;
     Storage<int32_t> diagonals; //!< offsets from a row's own element
-    Storage<fdtd_mark> marks;   //!< of each phase by element; and one more
+    Storage<fdtd_mark> marks; //!< phase by phase, ascending elements; one more as the end
     Storage<fdtd_source<T>> sources;
     Storage<fdtd_probe<T>> probes;
 
@@ -172,15 +181,15 @@ struct fdtd_tables {
 template <typename T>
 using fdtd_on_host = std::vector<T>;
 
-//! What a dictionary's tiles have.
+//! The unit of a dictionary's tiles.
 enum class fdtd_units { words, runs, pieces };
 
 template <typename T>
 struct fdtd_plan {
     fdtd_tables<T, fdtd_on_host> tables;
     int32_t tile_rows = 0;   //!< a multiple of 32
-    size_t matrix_bytes = 0; //!< what the matrices take of the tables
-    int32_t most_tiles = 0;  //!< of a phase
+    size_t matrix_bytes = 0; //!< of the tables, for the matrices alone
+    int32_t most_tiles = 0;  //!< of the phase with the most tiles
 
     static constexpr int32_t piece_rows = 512 / sizeof(T); //!< of a piece at most
 
@@ -194,16 +203,16 @@ struct fdtd_plan {
                           fdtd_units units);
 };
 
-//! The numbers of the tiles of a matrix, those next to each other that read the same
-//! elements.
+//! The numbers of the tiles of a matrix, ordered so that tiles that read the same
+//! elements are neighbours.
 template <typename T>
 std::vector<int32_t> fdtd_tile_order(const sparse_matrix<T>& a, int32_t tile_rows);
 
-//! Which of `blocks` workers must have finished a phase before which other goes on, where
-//! each takes tile `worker`, `worker + blocks`, ... of every phase: those that read what
-//! the other changes, and the other way round. Worker b's are neighbours[start[b] ...
-//! start[b + 1]). One that has done so many phases waits until its neighbours have, and
-//! all is in order: what it reads is there, and nobody still reads what it changes.
+//! Which workers wait for which. `blocks` workers take tiles `worker`, `worker + blocks`,
+//! ... of every phase. Two workers are neighbours if one reads elements that the other
+//! changes. Worker b's neighbours are neighbours[start[b] ... start[b + 1]). A worker
+//! that has done n phases waits until its neighbours have done n. Then the elements that
+//! it reads are up to date, and nobody still reads the elements that it changes.
 struct fdtd_neighbours {
     std::vector<int32_t> start, neighbours;
 

@@ -3,7 +3,7 @@
 
 #include "kernels/fdtd/stepper/plan.h"
 
-// How a plan's tables are read, by a lane of a warp or by plain C++.
+// Reading a plan's tables, by a lane of a warp or by plain C++.
 
 #ifdef __CUDACC__
 #define CUDAPHY_LANE __device__ __forceinline__
@@ -21,7 +21,7 @@ namespace gr::cudaphy::kernels {
 template <typename T>
 using fdtd_pointer = const T*;
 
-//! 16 bytes at once.
+//! Loads 16 bytes by one instruction.
 template <typename To, typename From>
 CUDAPHY_LANE To fdtd_load_16(const From* from)
 {
@@ -36,7 +36,7 @@ CUDAPHY_LANE To fdtd_load_16(const From* from)
 #endif
 }
 
-//! What is read once a time step: the caches are for the state.
+//! Loads a value that is read once a time step, past the caches: these are for the state.
 template <typename T>
 CUDAPHY_LANE T fdtd_load_once(const T* from)
 {
@@ -47,7 +47,7 @@ CUDAPHY_LANE T fdtd_load_once(const T* from)
 #endif
 }
 
-//! A block's shape, taken apart.
+//! A block's shape, unpacked.
 struct fdtd_block_shape {
     int rows, entries;
     uint32_t distances;
@@ -60,7 +60,7 @@ struct fdtd_block_shape {
 
     //! Whether entry j's columns have one distance from their rows.
     CUDAPHY_LANE bool has_distance(int j) const { return j < 8 && distances >> j & 1; }
-    //! Numbers of columns that entry j takes.
+    //! How many numbers entry j takes of the table of columns.
     CUDAPHY_LANE int columns(int j) const { return has_distance(j) ? 1 : rows; }
 };
 

@@ -7,7 +7,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Source 5's scheme as it is written, its state in double precision whatever T is.
+//! Source 5's scheme as it is printed, its state in double precision for every T.
 template <typename T>
 class fdtd_stepper_reference : public fdtd_stepper<T>
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
-// LLRs of an axis whose levels are evenly spaced and labelled by a Gray code, see
-// find_gray(), as those of a standard's QAM are; included by soft_demapper_lanes-inl.h.
+// LLRs of an axis with evenly spaced levels and a Gray code (find_gray()), as in standard
+// QAM. Included by lanes-inl.h.
 
 /*!
  * A coordinate among the boundaries of a Gray axis's bits, see find_gray(): in units,

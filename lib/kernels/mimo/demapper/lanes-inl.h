@@ -22,17 +22,17 @@
 constexpr float log2_e = 1.44269504f;
 constexpr float ln_2 = 0.693147181f;
 
-// Of exact LLRs: likelihoods are 2^raised times themselves, so that sums of them reach
-// down to 2^-160, or LLRs up to 111, without care.
+// For exact LLRs: likelihoods are scaled by 2^raised, so that sums reach down to 2^-160,
+// or LLRs up to 111, without further care.
 constexpr float raised = 62.0f;
 constexpr float least_sum = 0x1p-98f;
-// Of exact LLRs of a Gray axis or of 8PSK: beyond this a second point counts for nothing,
-// or for less than the last places of the exponents.
+// For exact LLRs of a Gray axis or of 8PSK: beyond this exponent a second point counts
+// for nothing, or for less than the last places of the exponents.
 constexpr float largest_exponent = 0x1p27f;
 // A likelihood this power of 2 below another one changes no LLR as large as that.
 constexpr float lost = 22.0f;
 
-// Symbols beyond this are taken as if they stood there: no metric overflows.
+// Symbols beyond this count as if they were there, so that no metric overflows.
 constexpr float largest_symbol = 1e18f;
 
 template <typename D, typename V>
@@ -61,8 +61,9 @@ struct plane_metric {
     }
 };
 
-//! A level's or point's likelihood, raised: x and the halved step of the tables are times
-//! sqrt(log2(e) / N), so that it takes two fused operations and the power.
+//! A level's or point's likelihood, times 2^raised. x and the halved step of the tables
+//! are scaled by sqrt(log2(e) / N), so that a likelihood takes two fused operations and
+//! the power.
 template <typename D, typename V>
 struct axis_likelihood {
     D d;
@@ -142,7 +143,7 @@ struct scaled_metric {
     }
 };
 
-//! All of `Count` terms in one, pairwise.
+//! The total of `Count` terms, pairwise.
 template <int Count, typename V, typename Sum>
 LANE_FUNCTION V total(const V* terms, const Sum& sum)
 {
@@ -154,8 +155,9 @@ LANE_FUNCTION V total(const V* terms, const Sum& sum)
     }
 }
 
-//! For each bit of 2^Bits labels, most significant first, the total of those where it is
-//! 0 and of those where it is 1. Folds the labels' halves together after each bit.
+//! For each bit of 2^Bits labels, most significant first: the total of the terms whose
+//! bit is 0, and of those whose bit is 1. Folds the halves of the labels together after
+//! each bit.
 template <int Bits, typename V, typename Sum>
 LANE_FUNCTION void totals_by_bit(V* terms, const Sum& sum, V* zero, V* one)
 {
@@ -171,8 +173,8 @@ LANE_FUNCTION void totals_by_bit(V* terms, const Sum& sum, V* zero, V* one)
     }
 }
 
-//! The same where the terms come from a function of the label. More than 16 labels are
-//! taken 16 by 16, which is what fits into registers.
+//! The same for terms that a function of the label gives. More than 16 labels are taken
+//! 16 by 16, which fit into registers.
 template <int Bits, typename D, typename V, typename Terms, typename Sum>
 LANE_FUNCTION void totals_by_bit(D d, const Terms& term, const Sum& sum, V* zero, V* one)
 {
@@ -301,8 +303,8 @@ logarithmic_llrs(D d, const Metric& metric, V inverse, float sign, V* llr)
 
 /*!
  * Exact LLRs, by sums of likelihoods that serve all bits: one power of 2 a label and two
- * logarithms a bit. Where a sum is too small for that, or x too far from all points, that
- * bit is taken again.
+ * logarithms a bit. If a sum is too small, or x too far from all points, far_llr()
+ * computes that bit again.
  */
 template <int Bits, typename D, typename V, typename Metric, typename Likelihood>
 LANE_FUNCTION void exact_llrs(D d,
@@ -332,7 +334,7 @@ LANE_FUNCTION void exact_llrs(D d,
     }
 }
 
-//! x where it is usable, else 0; no further out than metrics stay finite.
+//! x if it is usable, else 0; bounded so that metrics stay finite.
 template <typename D, typename V, typename M>
 LANE_FUNCTION V held_symbol(D d, V x, M usable)
 {
@@ -340,8 +342,8 @@ LANE_FUNCTION V held_symbol(D d, V x, M usable)
                Set(d, -largest_symbol));
 }
 
-//! 1 over the noise variance, 0 where it is not usable. Finite even for the smallest
-//! subnormal, or 0 times it would be NaN.
+//! 1 over the noise variance, or 0 if it is not usable. Finite even for the smallest
+//! subnormal, because 0 times infinity would be NaN.
 template <typename D, typename V, typename M>
 LANE_FUNCTION V inverse_of(D d, V noise, M usable)
 {

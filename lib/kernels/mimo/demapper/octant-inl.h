@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 
-// LLRs of 8PSK labelled by a Gray code, see make_octant_table(); included by
-// soft_demapper_lanes-inl.h.
+// LLRs of 8PSK with a Gray code (make_octant_table()). Included by lanes-inl.h.
 
 /*!
  * Turned so that points stand at (+-c, +-s) and (+-s, +-c), c = r cos(pi / 8) and

@@ -9,8 +9,8 @@ namespace {
 
 using point = std::complex<double>;
 
-//! -|x - s|^2 / N but for |x|^2, which is common to all points and would swallow what
-//! tells them apart where x is large.
+//! -|x - s|^2 / N without |x|^2, which is common to all points and would swallow their
+//! differences if x is large.
 double log_likelihood(point x, point s, double noise)
 {
     return (2.0 * std::real(x * std::conj(s)) - std::norm(s)) / noise;

@@ -107,7 +107,7 @@ struct octant_table {
     int which;
 };
 
-//! Nothing where the points are no such. `sign` as for make_square_table().
+//! \returns nothing if the points are no such 8PSK. `sign` as for make_square_table().
 inline std::optional<octant_table> make_octant_table(const constellation& c,
                                                      float sign = 1)
 {
@@ -163,7 +163,7 @@ inline std::optional<octant_table> make_octant_table(const constellation& c,
     return std::nullopt;
 }
 
-//! One whose axes both are Gray, and so are its own kernels.
+//! A square_table whose axes both are Gray: a type of its own chooses its own kernels.
 struct gray_table : square_table {
 };
 
@@ -180,8 +180,8 @@ plane_table<Points> make_plane_table(const constellation& c)
     return table;
 }
 
-//! Nothing where the constellation is no such product. `sign`, 1 or -1, is what the LLR
-//! of a bit that is 0 has.
+//! \returns nothing if the constellation is no such product
+//! \param sign  1 or -1: the sign of the LLR of a bit that is 0
 inline std::optional<square_table> make_square_table(const constellation& c,
                                                      float sign = 1)
 {

@@ -63,7 +63,7 @@ void equalize_items(const equalizer_job& job, size_t first, size_t last)
     HWY_ALIGN row<float> noise[size_type::most_layers];
     HWY_ALIGN float status[lanes];
     size_t matrix[lanes];
-    size_t vector[lanes]; // each lane's next vector
+    size_t vector[lanes]; // next vector of each lane
     size_t left[lanes];   // vectors that remain to it
     lane_weights<size_type> weights;
     lane_whitener<size_type> whitener;

@@ -7,8 +7,8 @@ namespace {
 
 constexpr int register_threads = tuning::register_threads;
 
-// One item of several vectors a thread, for the commonest numbers of antennas: Q, R, and
-// what stands below H live in registers (4x4: 32 + 20 + 20), so that device memory is
+// One item of several vectors a thread, for the commonest numbers of antennas. Q, R and
+// the part below H live in registers (4x4: 32 + 20 + 20), so that device memory is
 // touched once. A 4x4 item of 14 vectors moves 2.4 KB and computes about 450 complex
 // products. A thread's own rows of H, y and x lie apart by their length, so a warp moves
 // them through shared memory, whole lines at a time.
@@ -35,7 +35,8 @@ __global__ void __launch_bounds__(register_threads)
         },
         weights);
     if (job.covariance) {
-        // Once more, rather than in registers beside the weights.
+        // Factored again, because the factor and the weights do not fit the registers
+        // together.
         lane_whitener<antennas<Nr, Nt>> whitener;
         find_whitener(job, antennas<Nr, Nt>{}, place.matrix, whitener);
         CUDAPHY_UNROLL
@@ -94,9 +95,9 @@ bool launch_in_registers(const cuda_job& job, cudaStream_t stream)
 
 void launch(const cuda_job& job, cudaStream_t stream)
 {
-    // One vector a matrix: no weights. Several: they pay up to 4x4, where a thread holds
-    // them; up to 8x8 the orthogonal columns are kept, and only with a covariance or by
-    // max-ratio do groups form weights.
+    // One vector a matrix: no weights. Several vectors: weights pay up to 4x4, where a
+    // thread holds them. Up to 8x8 the orthogonal columns are kept; groups form weights
+    // only with a covariance or by max-ratio.
     constexpr int most = tuning::most_for_threads;
     const bool small = job.receive <= tuning::most_for_register_weights;
     if (job.receive <= most && job.layers <= most && !job.ratio &&

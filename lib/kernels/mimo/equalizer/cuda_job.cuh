@@ -6,13 +6,13 @@
 
 namespace gr::cudaphy::kernels {
 
-//! What the equalizer's CUDA kernels are given.
+//! Arguments of the equalizer's CUDA kernels.
 struct equalizer_cuda_job {
     const float2* y;
     const float2* h;
     const float* n0;
     const float2* covariance; //!< null where n0 is given
-    size_t variance_step;     //!< matrices that one of them serves; 0: all
+    size_t variance_step;     //!< matrices that one n0 or covariance serves; 0: all
     float2* x;
     float* noise;
     int* status;
@@ -23,8 +23,7 @@ struct equalizer_cuda_job {
     int processors, room; //!< of the device; room: of shared memory, a block
 };
 
-//! Up to 8 antennas, one vector a matrix, by the route of equalizer_solve-inl.h: up to 4
-//! layers, and more.
+//! Up to 8 antennas, one vector a matrix, by solve-inl.h: up to 4 layers, and more.
 void launch_solve_each(const equalizer_cuda_job& job, cudaStream_t stream);
 void launch_solve_each_in_step(const equalizer_cuda_job& job, cudaStream_t stream);
 //! Up to 8 antennas, several vectors a matrix, no covariance.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// What the equalizer's CUDA kernels share: the lane, the job, and how a warp moves its
+// Shared by the equalizer's CUDA kernels: the lane, the job, and the moves of a warp's
 // rows.
 #pragma once
 
@@ -36,7 +36,7 @@ CUDAPHY_LANE method method_of(const cuda_job& job)
     return { job.mmse, job.unbiased, job.ratio, job.rank_tolerance };
 }
 
-//! Which vectors an item has. Threads beyond the last item repeat it, and write nothing.
+//! The vectors of an item. Threads beyond the last item repeat it, and write nothing.
 struct item_place {
     size_t matrix, group, vector; //!< vector: its first
     size_t left;                  //!< vectors
@@ -71,8 +71,8 @@ constexpr size_t nowhere = ~size_t{ 0 };
 template <int Width>
 constexpr int pitch = Width | 1;
 
-//! The row at from[at] for each thread; the warp reads consecutive elements together.
-//! The width is a constant where the caller knows it.
+//! Reads the row at from[at] for each thread; the warp reads consecutive elements
+//! together. The width is a constant if the caller knows it.
 CUDAPHY_LANE void read_rows_of(const float2* from, size_t at, int width, float2* rows)
 {
     const int lane = threadIdx.x % 32;
@@ -87,7 +87,7 @@ CUDAPHY_LANE void read_rows_of(const float2* from, size_t at, int width, float2*
     __syncwarp();
 }
 
-//! The other way; rows whose place is `nowhere` stay.
+//! Writes each thread's row to to[at]; rows whose place is `nowhere` are left out.
 template <typename T>
 CUDAPHY_LANE void write_rows_of(const T* rows, int width, T* to, size_t at)
 {
@@ -106,7 +106,7 @@ CUDAPHY_LANE void write_rows_of(const T* rows, int width, T* to, size_t at)
     __syncwarp();
 }
 
-//! Where a matrix's noise variance or covariance stands.
+//! The number of a matrix's noise variance or covariance.
 __device__ size_t variance_of(const cuda_job& job, size_t matrix)
 {
     return job.variance_step == 0   ? 0
@@ -126,7 +126,7 @@ __device__ void find_whitener(const cuda_job& job,
     find_whitener(
         size,
         [&](int r, int c) {
-            if (r >= nr) { // of padding
+            if (r >= nr) { // padding
                 return complex_lane{ r == c ? 1.0f : 0.0f, 0.0f };
             }
             return lane_of(from[r * nr + c]);
@@ -134,8 +134,8 @@ __device__ void find_whitener(const cuda_job& job,
         out);
 }
 
-//! The noise variance of a matrix; where a covariance is given, 1, and L^-1 H takes the
-//! place of H in the thread's own row.
+//! The noise variance of a matrix. With a covariance: replaces H by L^-1 H in the
+//! thread's own row, and returns 1, or infinity if the covariance is not usable.
 template <typename Antennas>
 __device__ float
 whiten_row(const cuda_job& job, Antennas size, size_t matrix, float2* own)

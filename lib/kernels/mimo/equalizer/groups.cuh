@@ -8,7 +8,7 @@ namespace {
 
 constexpr int group_threads = tuning::group_threads;
 
-//! What a group keeps of its item in shared memory: matrices by rows of `row` elements.
+//! A group's part of shared memory: matrices by rows of `row` elements.
 struct group_memory {
     __host__ __device__ group_memory(int receive, int layers, bool coloured)
         : row(layers | 1), below(receive * row), factor(below + layers * row),
@@ -18,7 +18,7 @@ struct group_memory {
     {
     }
     int row;
-    int below, factor, dot, y, inverse; //!< where they begin; q begins at 0
+    int below, factor, dot, y, inverse; //!< where the matrices begin; q begins at 0
     int l_row, l; //!< the covariance's factor, and each pivot and 1 / sqrt of it
     int size;     //!< in complex numbers
 };
@@ -34,8 +34,8 @@ CUDAPHY_LANE void put(complex_lane value, float2* to, int index)
     to[index] = { value.re, value.im };
 }
 
-//! The covariance's factor by a group, lane l its row l, in the order of find_whitener(),
-//! and L^-1 H in H's place in q. Returns the noise variance after it.
+//! Factors the covariance by a group, lane l its row l, in the order of find_whitener(),
+//! and replaces H by L^-1 H in q. Returns the noise variance after it.
 __device__ float whiten_in_group(const cuda_job& job,
                                  const group_memory& where,
                                  size_t matrix,
@@ -145,13 +145,13 @@ __device__ real weigh_by_ratio(const cuda_job& job,
     return noise;
 }
 
-// One item a group of as many threads as the larger of Nr and Nt, rounded up to a power
-// of two, for any number of antennas: the matrices lie in shared memory (16x16: 6.9 KB),
-// whose odd rows put both rows and columns into different banks. Products with the
-// columns so far are taken with a column a thread, and subtracted with a row a thread, so
-// that every sum runs in the order of a lane. An item of 16x16 and one vector moves 2.5
-// KB and computes about 13000 complex products: 4.8 TB/s would allow 1.9 G items/s, the
-// arithmetic about 0.6 G.
+// One item a group of threads, for any number of antennas. A group has as many threads as
+// the larger of Nr and Nt, rounded up to a power of two. The matrices lie in shared
+// memory (16x16: 6.9 KB), whose odd rows put both rows and columns into different banks.
+// Products with the columns so far are taken with a column a thread, and subtracted with
+// a row a thread, so that every sum runs in the order of a lane. An item of 16x16 and one
+// vector moves 2.5 KB and computes about 13000 complex products: 4.8 TB/s would allow 1.9
+// G items/s, the arithmetic about 0.6 G.
 __global__ void __launch_bounds__(group_threads)
     equalize_in_groups(const cuda_job job, int group_size)
 {
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(group_threads)
         __syncwarp();
     }
 
-    // R^-1 takes the place of what stood below H.
+    // R^-1 replaces the part below H.
     if (l < nt && !m.ratio) {
         for (int i = l; i >= 0; --i) {
             complex_lane sum{ 0, 0 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // Blocks whose warps go through their code in step.
 //
-// The elimination of an 8 x 8 matrix is 4100 instructions that follow one another without
-// a loop, 66 KB, far more than a multiprocessor's inner instruction caches hold. A warp
-// by itself fetches all of them for 32 matrices, and so does the next, wherever it is in
-// them: at 16 bytes an instruction that, not arithmetic or memory, was what bounded it.
-// Warps that meet at a barrier before each column run the same few kilobytes at the same
-// time, and what is fetched for one serves all. The block then is all that a
-// multiprocessor holds, so it asks for its next input before it computes.
+// The elimination of an 8 x 8 matrix is 4100 instructions in a row without a loop: 66 KB,
+// far more than a multiprocessor's inner instruction caches hold. A single warp fetches
+// all of them for 32 matrices, and so does the next warp, wherever it is in them. At 16
+// bytes an instruction, these fetches bounded the kernel, not arithmetic or memory. Warps
+// that meet at a barrier before each column run the same few kilobytes at the same time,
+// and one fetch serves all. Such a block is all that a multiprocessor holds, so it asks
+// for its next input before it computes.
 #pragma once
 
 #include "kernels/common/cuda_check.cuh"
@@ -17,8 +17,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! More do not find their registers; of fewer layers the code is short, and there are
-//! registers for more blocks.
+//! Warps of a block. With few layers the code is short, and there are registers for more
+//! blocks.
 template <typename Antennas>
 constexpr bool in_step = (Antennas::most_layers > tuning::most_layers_without_step);
 template <typename Antennas>
@@ -30,8 +30,8 @@ struct step_launch {
     unsigned blocks; //!< that cover all items
 };
 
-//! Of kernels that take `warp_bytes` of shared memory a warp. Few items are spread over
-//! all multiprocessors before a block has several warps.
+//! The launch of a kernel that takes `warp_bytes` of shared memory a warp. Few items are
+//! spread over all multiprocessors before a block has several warps.
 template <typename Antennas>
 step_launch launch_in_step(const equalizer_cuda_job& job,
                            size_t items,
@@ -47,7 +47,7 @@ step_launch launch_in_step(const equalizer_cuda_job& job,
              unsigned((needed + warps - 1) / warps) };
 }
 
-//! Where the block's warps meet.
+//! The barrier of warps in step.
 template <typename Antennas>
 __device__ void meet()
 {

@@ -31,15 +31,16 @@ constexpr int kept_elements = half_columns* column_elements<Antennas, 0> +
                                    : 0);
 
 //! Keeps column k as solve() gives it.
-//! \param kept  the thread's first element
+//! \param kept  the first element of the warp's columns
 template <typename Antennas>
 CUDAPHY_LANE void keep_column(float2* kept,
+                              int lane,
                               int k,
                               const complex_lane* column,
                               const complex_lane* below,
                               float last)
 {
-    float2* to = kept + column_at<Antennas>(k) * 32;
+    float2* to = kept + column_at<Antennas>(k) * 32 + lane;
     CUDAPHY_UNROLL
     for (int r = 0; r < Antennas::most_receive; ++r) {
         to[r * 32] = { column[r].re, column[r].im };

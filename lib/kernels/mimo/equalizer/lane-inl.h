@@ -12,31 +12,31 @@
 //   unscale(a)              the power of two that brings |a| to 1 <= |a| < 2, within
 //   2^+-120
 //
-// The method is QR: H, for MMSE with sqrt(N0) I set below it, is split into orthonormal
-// columns Q and an upper triangular R by Gram-Schmidt, each column twice, which makes Q
-// orthonormal to rounding (Giraud, Langou and Rozloznik, The loss of orthogonality in the
-// Gram-Schmidt orthogonalization process, 2005). Then W = R^-1 Q^H, with the upper Nr
-// rows of Q, and (H^H H + N0 I)^-1 = R^-1 R^-H. R is the Cholesky factor of the Gram
-// matrix, but forming that matrix would square the condition number: in floats, zero
-// forcing would end at a condition of about 3e3, and MMSE would lose an N0 below 1e-7 of
-// |H|^2.
+// The method is QR. H, for MMSE with sqrt(N0) I set below it, is split into orthonormal
+// columns Q and an upper triangular R by Gram-Schmidt. Each column is orthogonalised
+// twice, which makes Q orthonormal to rounding (Giraud, Langou and Rozloznik, The loss of
+// orthogonality in the Gram-Schmidt orthogonalization process, 2005). Then W = R^-1 Q^H,
+// with the upper Nr rows of Q, and (H^H H + N0 I)^-1 = R^-1 R^-H. R is the Cholesky
+// factor of the Gram matrix, but forming that matrix would square the condition number.
+// In floats, zero forcing would then fail at a condition of about 3e3, and MMSE would
+// lose an N0 below 1e-7 of |H|^2.
 
-//! The method, as a kernel knows it.
+//! The method, for a kernel.
 struct method {
     bool mmse, unbiased;  //!< mmse: with a covariance, too
     bool ratio;           //!< max_ratio
-    float rank_tolerance; //!< of zero forcing, see equalizer_makers.h
+    float rank_tolerance; //!< of zero forcing, see makers.h
 };
 
-//! What is known of a channel matrix before its elements are looked at in order: they and
-//! n0 are finite and n0 > 0; the scale; and sqrt(N0) at that scale.
+//! Facts of a channel matrix before the elimination. usable: its elements and n0 are
+//! finite, and n0 > 0. noise_amplitude: sqrt(N0) times the scale.
 struct matrix_scale {
     mask usable;
     real scale, noise_amplitude;
 };
 
-//! `zeros` is the sum of 0 h over all real and imaginary parts h: NaN if one isn't
-//! finite.
+//! \param zeros  the sum of 0 h over all real and imaginary parts h: NaN if one is not
+//! finite
 CUDAPHY_LANE matrix_scale find_scale(method m, real n0, real largest, real zeros)
 {
     const real none = constant(0.0f);
@@ -56,9 +56,10 @@ struct layer_gain {
     real gain, noise;
 };
 
-//! `error` is N0 ((H^H H + N0 I)^-1)_ii, and b is (W H)_ii, used by MMSE alone. 1 - b and
-//! 1 - error would cancel, one where the noise is weak, the other where it is strong;
-//! computed each by itself they don't.
+//! \param error  N0 ((H^H H + N0 I)^-1)_ii
+//! \param b      (W H)_ii, for MMSE only
+//! 1 - b would cancel if the noise is weak, and 1 - error if it is strong. Therefore both
+//! are computed.
 CUDAPHY_LANE layer_gain find_gain(method m, mask usable, real error, real b)
 {
     const real none = constant(0.0f);
@@ -78,8 +79,8 @@ CUDAPHY_LANE layer_gain find_gain(method m, mask usable, real error, real b)
                  usable, larger(noise, constant(float_min)), constant(float_infinity)) };
 }
 
-//! A received vector that is not finite makes every layer's sum NaN or infinite, whatever
-//! the weights, zeros included.
+//! Whether a layer's sum is finite. A received vector that is not finite makes every sum
+//! NaN or infinite, whatever the weights, even zeros.
 CUDAPHY_LANE mask is_finite(complex_lane sum)
 {
     const real none = constant(0.0f);
@@ -87,7 +88,7 @@ CUDAPHY_LANE mask is_finite(complex_lane sum)
 }
 
 /*!
- * Numbers of antennas and layers that are known when compiling (Nr, Nt > 0), or not (0).
+ * Numbers of antennas and layers, known at compile time (Nr, Nt > 0) or not (0).
  */
 template <int Nr, int Nt>
 struct antennas {
@@ -100,8 +101,8 @@ struct antennas {
     int d_receive, d_layers;
 };
 
-//! At most Nr and Nt of them: the rest are rows and columns of zeros, which change no bit
-//! of the others, and columns for which has() is false are not come to.
+//! At most Nr antennas and Nt layers. The rest are rows and columns of zeros, which
+//! change no bit of the others. Columns for which has() is false are skipped.
 template <int Nr, int Nt>
 struct padded_antennas : antennas<Nr, Nt> {
     CUDAPHY_LANE padded_antennas(int receive, int layers)
@@ -112,7 +113,7 @@ struct padded_antennas : antennas<Nr, Nt> {
     CUDAPHY_LANE bool has(int layer) const { return layer < this->d_layers; }
 };
 
-//! What a lane keeps of its matrix; q is H, then Q, then W, by columns.
+//! A lane's matrix: q is H, then Q, then W, by columns.
 template <typename Antennas>
 struct lane_weights {
     complex_lane q[Antennas::most_layers][Antennas::most_receive];
@@ -120,7 +121,7 @@ struct lane_weights {
     real status; //!< 0, k or -1
 };
 
-//! Max-ratio weights of H in `out.q`, scaled; W then stands in its place.
+//! Replaces the scaled H in `out.q` by its max-ratio weights W.
 template <typename Antennas>
 CUDAPHY_LANE void find_ratio_weights(Antennas size,
                                      method m,
@@ -210,8 +211,8 @@ CUDAPHY_LANE void find_weights(
         return;
     }
 
-    // Columns of the upper triangle of what stood below H; its diagonal is
-    // noise_amplitude / R_kk.
+    // The upper triangle that stood below H, by columns; its diagonal is noise_amplitude
+    // / R_kk.
     complex_lane below[Antennas::most_layers][Antennas::most_layers];
     complex_lane factor[Antennas::most_layers][Antennas::most_layers]; // R, by columns
     real inverse[Antennas::most_layers];                               // 1 / R_kk

@@ -7,26 +7,26 @@
 namespace gr::cudaphy::kernels {
 
 /*
- * When a column of H counts as dependent on those before it, for zero forcing: what is
- * left of it outside their span is no longer than `per_antenna` Nr times the column
- * itself. That is 16 units in the last place of a float for each antenna, between 4e-6
- * (Nr = 2) and 3e-5 (Nr = 16): what rounding alone leaves of a dependent column lies
- * below, and what lies below would leave x with a digit or two. It is relative to the
- * column, so neither the scale of H nor a weak layer beside a strong one matters.
+ * For zero forcing, a column of H depends on those before it if its part outside their
+ * span is no longer than this tolerance times Nr times the column itself. That is 16
+ * units in the last place of a float for each antenna: 4e-6 (Nr = 2) to 3e-5 (Nr = 16).
+ * Rounding leaves less than that of a dependent column. A column at the limit would leave
+ * x with one or two digits. The tolerance is relative to the column, so neither the scale
+ * of H nor a weak layer beside a strong one matters.
  */
 constexpr float rank_tolerance_per_antenna = 16 * 1.1920929e-7f;
 
 /*
- * The least noise that MMSE reckons with: sqrt(N0) is taken as no smaller than 2^-22 of
- * the largest power of two in H (-132 dB), because rounding H to floats is itself a noise
- * of that order, and an H without full rank would otherwise be inverted in it.
+ * The least noise that MMSE assumes: sqrt(N0) is at least 2^-22 of the largest power of
+ * two in H (-132 dB). Rounding H to floats is itself a noise of that order, and without
+ * this bound an H without full rank would be inverted in that noise.
  */
 constexpr float least_noise_amplitude = 2.3841858e-7f;
 
 /*
- * A covariance is taken as positive definite where each pivot of its Cholesky
- * factorisation keeps more than this share of the diagonal element that it came from:
- * less is rounding (an interferer 60 dB above the noise leaves 1e-6).
+ * A covariance is positive definite if each pivot of its Cholesky factorisation keeps
+ * more than this share of its diagonal element. Less is rounding (an interferer 60 dB
+ * above the noise leaves 1e-6).
  */
 constexpr float least_pivot = 2 * 1.1920929e-7f;
 
@@ -34,19 +34,19 @@ constexpr float float_max = std::numeric_limits<float>::max();
 constexpr float float_min = std::numeric_limits<float>::min();
 constexpr float float_infinity = std::numeric_limits<float>::infinity();
 
-//! What one call of run() is given, in memory of the queue.
+//! The arguments of one call of run(), in memory of the queue.
 struct equalizer_run {
     view<const complex64> y, h;
-    view<const float> n0;             //!< empty where a covariance is given
-    view<const complex64> covariance; //!< empty where a noise variance is
+    view<const float> n0;             //!< empty if a covariance is given
+    view<const complex64> covariance; //!< empty if a noise variance is given
     view<complex64> x;
     view<float> noise;
     view<int> status;
 };
 
 /*
- * How the arrays of one call hang together. One channel for all groups is one group of so
- * many more symbols.
+ * The shape of the arrays of one call. One channel for all groups is one group with the
+ * symbols of all.
  */
 struct equalizer_shape {
     int receive, layers, tones;
@@ -56,7 +56,7 @@ struct equalizer_shape {
 
     size_t matrices() const { return groups * tones; }
     size_t vectors() const { return matrices() * symbols; }
-    //! Which of the variances serves a matrix.
+    //! The number of the variance that serves a matrix.
     size_t variance_of(size_t matrix) const
     {
         return variances == matrices() ? matrix : variances == 1 ? 0 : matrix / tones;
@@ -67,19 +67,19 @@ struct equalizer_shape {
 equalizer_shape shape_of(const equalizer::parameters& p, const equalizer_run& given);
 
 /*
- * How the work is cut: an item is one channel matrix with up to `chunk` of the vectors
- * that it serves. A matrix that serves more makes several items, each of which computes
- * the weights anew: at 4 Nt vectors, and 16 at least, that costs less than applying them.
+ * The items of work: an item is one channel matrix with up to `chunk` of the vectors that
+ * it serves. A matrix that serves more vectors makes several items, and each computes the
+ * weights anew. With 4 Nt vectors, and 16 at least, that costs less than applying them.
  */
 struct equalizer_items {
     explicit equalizer_items(const equalizer_shape& shape);
 
     size_t matrices;
-    size_t chunk; //!< vectors an item, the last of a matrix excepted
+    size_t chunk; //!< vectors an item, except the last item of a matrix
     size_t items; //!< matrices * chunks; item i has matrix i % matrices
 };
 
-//! An equalizer as its backends write it: both public run()s in one.
+//! The base of the backends: one equalize() for both public run()s.
 class equalizer_backend : public equalizer
 {
 public:
@@ -111,7 +111,7 @@ std::unique_ptr<equalizer> make_equalizer_reference(const equalizer::parameters&
 std::unique_ptr<equalizer> make_equalizer_cpu(const equalizer::parameters&);
 std::unique_ptr<equalizer> make_equalizer_cuda(const equalizer::parameters&, int device);
 
-//! The route `inverse`, whatever the backend.
+//! The route `inverse`, on every backend.
 std::unique_ptr<equalizer>
 make_equalizer_by_inverse(const equalizer::parameters&, backend where, int device);
 

@@ -7,7 +7,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-// Wider than double where the machine has it: the Gram matrix squares the condition
+// Wider than double if the machine has it, because the Gram matrix squares the condition
 // number.
 using real = long double;
 using complex = std::complex<real>;
@@ -18,7 +18,7 @@ bool finite(complex64 value)
     return std::isfinite(value.real()) && std::isfinite(value.imag());
 }
 
-//! W and the noise that it leaves, for one channel matrix.
+//! W of one channel matrix, and the noise after it.
 struct weights {
     square w{};
     std::array<float, 16> noise;
@@ -66,7 +66,7 @@ void solve(const square& l, int n, std::array<complex, 16>& b)
     }
 }
 
-//! L^-1 H in H's place.
+//! Replaces H by L^-1 H.
 void whiten(const square& l, int nr, int nt, square& h)
 {
     for (int t = 0; t < nt; ++t) {
@@ -79,7 +79,7 @@ void whiten(const square& l, int nr, int nt, square& h)
     }
 }
 
-//! W for whitened vectors made W for vectors as received, W L^-1.
+//! Replaces W, for whitened vectors, by W L^-1, for vectors as received.
 void weigh_unwhitened(const square& l, int nr, int nt, square& w)
 {
     for (int t = 0; t < nt; ++t) {
@@ -154,7 +154,8 @@ weights find_weights(const equalizer::parameters& p, const square& h, real varia
         }
         gram[i][i] += mmse ? variance : 0;
     }
-    // A pivot of the Gram matrix is the square of the length that is left of a column.
+    // A pivot of the Gram matrix is the squared length of a column outside of the others'
+    // span.
     const real tolerance = real(rank_tolerance_per_antenna) * nr;
     out.status = cholesky(gram, nt, mmse ? 0 : tolerance * tolerance);
     if (out.status) {

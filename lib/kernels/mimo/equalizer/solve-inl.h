@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // One channel matrix with one received vector, written once for a lane of a vector unit
-// and for a thread of a GPU; included by equalizer_lane-inl.h, which says what must stand
-// before.
+// and for a thread of a GPU. Included by lane-inl.h.
 //
-// y is taken as one more column of [H; sqrt(N0) I] = Q R: each column of Q is taken out
-// of all later columns and of y as soon as it is found, and then is no longer needed.
-// (Modified Gram-Schmidt so applied is as stable as Householder's QR, without
-// orthogonalising twice: Bjorck, Solving linear least squares problems by Gram-Schmidt
-// orthogonalization, BIT 7, 1967.) What stands below H becomes sqrt(N0) R^-1 on the way,
-// whose rows' lengths are the noise, and what stands below y becomes -sqrt(N0) x: so
-// neither R nor W is ever formed. At step k there live Nt - k columns of Nr + k elements,
-// never more than H has.
+// y is one more column of [H; sqrt(N0) I] = Q R. Each column of Q is projected out of all
+// later columns and of y as soon as it is found, and is then no longer needed. (Modified
+// Gram-Schmidt, applied so, is as stable as Householder's QR, without orthogonalising
+// twice: Bjorck, Solving linear least squares problems by Gram-Schmidt orthogonalization,
+// BIT 7, 1967.) The part below H becomes sqrt(N0) R^-1, whose rows' lengths are the
+// noise. The part below y becomes -sqrt(N0) x. So neither R nor W is ever formed. At step
+// k, Nt - k columns of Nr + k elements are live, never more than H has.
 
-//! What solve() finds beside Q: what brings each layer of x = W y back to its scale, and
-//! its noise.
+//! The results of solve() beside Q: the gain that scales each layer of x = W y, and its
+//! noise.
 template <typename Antennas>
 struct lane_solution {
     real gain[Antennas::most_layers], noise[Antennas::most_layers];
@@ -21,8 +19,9 @@ struct lane_solution {
     real scale, status;
 };
 
-//! Takes column k of Q, by its part beside H, the k elements and the last one below, out
-//! of y, which is used up; so layer k of x comes, and those before come nearer.
+//! Projects column k of Q out of y, and adds it to x: layer k of x begins, and layers 0
+//! ... k - 1 are corrected. y is used up. \param column, below, last  the column's part
+//! beside H, its k elements below, and the last one
 template <bool Mmse, typename Antennas>
 CUDAPHY_LANE void project(Antennas size,
                           int k,
@@ -54,17 +53,17 @@ CUDAPHY_LANE void project(Antennas size,
     x[k] = scaled(dot, none - last);
 }
 
-//! That a column of Q is found once.
+//! For solve(): columns of Q are orthogonalised once.
 struct found_once {
     CUDAPHY_LANE void operator()(int, complex_lane*, complex_lane*) const {}
 };
 
 /*!
- * The channel matrix in q, by columns, is used up: take(k, column, below, last) is given
- * each column of Q as project() takes it. With Mmse false it is zero forcing, where 1
- * stands in sqrt(N0)'s place below H and counts for no length. Before that,
- * again(k, column, below) may take what rounding has left of earlier columns out of
- * column k.
+ * Orthogonalises the channel matrix in q, by columns, and uses q up. Calls
+ * again(k, column, below), which may orthogonalise column k a second time; then
+ * take(k, column, below, last) with each column of Q, as project() takes it. Without Mmse
+ * it is zero forcing: 1 stands in the place of sqrt(N0) below H, and counts for no
+ * length.
  */
 template <bool Mmse, typename Antennas, typename Take, typename Again = found_once>
 CUDAPHY_LANE void solve(Antennas size,
@@ -90,7 +89,7 @@ CUDAPHY_LANE void solve(Antennas size,
         }
     }
     const matrix_scale known = find_scale(m, n0, largest, zeros);
-    real before[Antennas::most_layers]; // of zero forcing: the columns' squared lengths
+    real before[Antennas::most_layers]; // squared lengths of columns, for zero forcing
     CUDAPHY_UNROLL
     for (int t = 0; t < nt; ++t) {
         before[t] = none;
@@ -105,7 +104,7 @@ CUDAPHY_LANE void solve(Antennas size,
 
     const real corner = Mmse ? known.noise_amplitude : constant(1.0f);
     complex_lane below[Antennas::most_layers][Antennas::most_layers];
-    real error[Antennas::most_layers]; // squared lengths of the rows of what is below
+    real error[Antennas::most_layers]; // squared lengths of the rows below H
     real bias[Antennas::most_layers];  // 1 - error, without its cancellation
     real status = none;
     CUDAPHY_UNROLL
@@ -188,7 +187,7 @@ CUDAPHY_LANE void solve(Antennas size,
     out.status = choose(known.usable, status, constant(-1.0f));
 }
 
-//! Layer t of what project() found, which then is x, and its noise.
+//! Scales layer t of the sums that project() made, which becomes x, and gives its noise.
 template <typename Antennas>
 CUDAPHY_LANE void
 layer_of(const lane_solution<Antennas>& from, int t, complex_lane& x, real& noise)

@@ -7,7 +7,7 @@ namespace {
 template <typename Antennas>
 constexpr int width_of = Antennas::most_receive*(Antennas::most_layers + 1);
 
-//! Warps of a block: four, or what 24 KB of shared memory hold.
+//! Warps of a block.
 template <typename Antennas>
 constexpr int warps_a_block =
     width_of<Antennas> > tuning::small_item ? tuning::large_warps : tuning::small_warps;
@@ -18,9 +18,9 @@ constexpr int shared_a_thread = (Antennas::most_receive * Antennas::most_layers 
                                 (Antennas::most_receive | 1);
 
 // One matrix with its one vector a thread, all in registers, of which the elimination
-// frees more than it takes. Both come in one go, so that a warp waits for memory once;
-// they follow one another, so that it reads whole lines, and threads find their own rows
-// in shared memory.
+// frees more than it takes. Matrix and vector are read together, so that a warp waits for
+// memory once. Rows follow one another, so a warp reads whole lines, and threads find
+// their own rows in shared memory.
 template <bool Mmse, typename Antennas>
 __global__ void __launch_bounds__(32 * warps_a_block<Antennas>)
     solve_each(const cuda_job job)
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(32 * warps_a_block<Antennas>)
     complex_lane y[Antennas::most_receive];
     load_received(size, nr, own_y, y);
     if (job.covariance) {
-        // Of threads beyond the last all do the last one's work: one at a time.
+        // Threads beyond the last repeat its work: only one of them may write the row.
         const bool mine = lane < count;
         n0 = mine ? whiten_row(job, size, matrix, own) : 1.0f;
         if (mine) {

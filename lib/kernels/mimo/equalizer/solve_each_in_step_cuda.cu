@@ -14,7 +14,7 @@ template <typename Antennas>
 constexpr size_t warp_bytes = 32 * (8 * input_elements<Antennas> +
                                     12 * (Antennas::most_layers | 1));
 
-//! As read_consecutive(), without waiting for what is read.
+//! As read_consecutive(), but does not wait for the elements.
 CUDAPHY_LANE void ask_consecutive(const float2* from, int width, int count, float2* rows)
 {
     const int lane = threadIdx.x % 32;
@@ -22,8 +22,8 @@ CUDAPHY_LANE void ask_consecutive(const float2* from, int width, int count, floa
     const auto place = [&](int index) {
         return index / width * (width | 1) + index % width;
     };
-    // Where a pass moves the columns by whole rows or not at all, all but one place are
-    // known when compiling.
+    // If a pass moves the columns by whole rows or not at all, all places but one are
+    // known at compile time.
     const bool regular = 32 % width == 0 || width % 32 == 0;
     float2* const first = rows + place(lane);
     from += lane;
@@ -44,8 +44,8 @@ CUDAPHY_LANE void ask_consecutive(const float2* from, int width, int count, floa
 }
 
 // One matrix with its one vector a thread, all in registers, of which the elimination
-// frees more than it takes (8 x 8: 144 of H and y, 18 beside them). As soon as a warp has
-// them there, its next ones are asked for, so that they are here when it is done. 8 x 8
+// frees more than it takes (8 x 8: 144 for H and y, 18 beside them). As soon as a warp
+// has them, it asks for its next ones, so that they have arrived when it is done. 8 x 8
 // moves 676 bytes and computes 840 complex products: at 4.2 TB/s 6.2 G vectors/s, by the
 // arithmetic 8 G.
 template <bool Mmse, typename Antennas>
@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>)
     const size_t step = size_t{ gridDim.x } * blockDim.x;
     size_t base = size_t{ blockIdx.x } * blockDim.x;
     ask(base + (threadIdx.x - lane));
-    for (; base < job.matrices; base += step) { // all warps as often, for the barriers
+    // All warps run this loop equally often, because of its barriers.
+    for (; base < job.matrices; base += step) {
         const size_t first = base + (threadIdx.x - lane);
         const int count = count_at(first);
         const int own_row = min(lane, max(count, 1) - 1);

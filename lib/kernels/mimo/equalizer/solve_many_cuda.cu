@@ -12,7 +12,7 @@ constexpr int warp_elements = 32 * (kept_elements<Antennas> + row_elements<Anten
 template <typename Antennas>
 constexpr size_t warp_bytes = sizeof(float2) * warp_elements<Antennas>;
 
-//! A warp's vectors from `at` on, one a thread, on their way to registers.
+//! Asks for a warp's vectors, one a thread, at `at`.
 template <typename Antennas>
 CUDAPHY_LANE void ask_vector(const cuda_job& job,
                              int nr,
@@ -30,7 +30,7 @@ CUDAPHY_LANE void ask_vector(const cuda_job& job,
     }
 }
 
-//! What was asked for, as the thread's own vector.
+//! Waits for the vectors and gives each thread its own.
 template <typename Antennas>
 CUDAPHY_LANE void take_vector(Antennas size,
                               int nr,
@@ -51,7 +51,7 @@ CUDAPHY_LANE void take_vector(Antennas size,
     __syncwarp();
 }
 
-//! A thread's layers x and their noise to its place `to`.
+//! Writes a thread's layers x and their noise to its place `to`.
 template <typename Antennas>
 CUDAPHY_LANE void give_layers(const cuda_job& job,
                               int nt,
@@ -78,9 +78,9 @@ CUDAPHY_LANE void give_layers(const cuda_job& job,
     write_rows_of(numbers, nt, job.noise, to);
 }
 
-//! Takes the columns of one half, from `from` on, out of the vector y, by the same
-//! operations as project(): what a column has no element for is 0 times 0. Of x only
-//! what the half reaches is used.
+//! Projects the columns of one half, from `from` on, out of the vector y, by the same
+//! operations as project(). An element that a column lacks counts as 0 times 0. Only the
+//! layers of x that the half reaches are used.
 template <int Half, bool Mmse, typename Antennas>
 CUDAPHY_LANE void project_half(const float2* from,
                                int columns,
@@ -117,11 +117,11 @@ CUDAPHY_LANE void project_half(const float2* from,
     }
 }
 
-// One matrix with several vectors a thread: its orthogonal columns go to shared memory as
+// One matrix with several vectors a thread. Its orthogonal columns go to shared memory as
 // they are found, a thread's own at a pitch of 32, so that no bank is asked twice. Then
-// vectors are projected on them by loops that the innermost instruction cache holds:
-// written out, their 16 KB a vector had to be fetched again for each, and that bounded
-// the kernel. The next vector is asked for while one is projected.
+// vectors are projected on them by loops that the innermost instruction cache holds.
+// Written out, the loops took 16 KB a vector, whose fetches bounded the kernel. The next
+// vector is asked for while one is projected.
 template <bool Mmse, typename Antennas>
 __global__ void __launch_bounds__(32 * most_warps<Antennas>,
                                   most_warps<Antennas> > 1 ? 1 : tuning::many_blocks)
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
     };
     ask_vector<Antennas>(job, nr, vector_at(0) * nr, ahead);
 
-    // H lies where Q will: a row's pitch is no more than that.
+    // H lies in the place of Q, whose pitch is no less.
     read_rows_of(job.h, place.matrix * (nr * nt), nr * nt, kept);
     complex_lane q[Antennas::most_layers][Antennas::most_receive];
     load_columns(size, nr, nt, kept + lane * (nr * nt | 1), q);
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
         solution,
         [&](int k, const complex_lane* column, const complex_lane* below, float last) {
             meet<Antennas>();
-            keep_column<Antennas>(kept + lane, k, column, below, last);
+            keep_column<Antennas>(kept, lane, k, column, below, last);
         });
     if (place.active && place.first) {
         job.status[place.matrix] = int(solution.status);
@@ -208,7 +208,7 @@ void launch(const cuda_job& job, cudaStream_t stream)
     job.mmse ? launch<true, Antennas>(job, stream) : launch<false, Antennas>(job, stream);
 }
 
-//! Vectors of a matrix shared out over several threads, each of which eliminates, where
+//! Shares the vectors of a matrix among several threads, each of which eliminates, if
 //! there are too few matrices for a warp on each quarter of every multiprocessor. Fewer
 //! than four vectors take no time beside the elimination.
 equalizer_cuda_job spread(equalizer_cuda_job job)

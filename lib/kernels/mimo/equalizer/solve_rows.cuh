@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// How a warp moves rows that follow one another, and a thread's own to and from
-// registers.
+// Moves of rows that follow one another, by a warp, and of a thread's own rows to and
+// from registers.
 #pragma once
 
 #include "kernels/mimo/equalizer/device.cuh"
@@ -8,9 +8,9 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Rows of `width` elements, `count` in all, to shared memory at an odd pitch; the warp
-//! reads consecutive elements together. The width is a constant where the caller knows
-//! it.
+//! Reads rows of `width` elements, `count` elements in all, to shared memory at an odd
+//! pitch; the warp reads consecutive elements together. The width is a constant if the
+//! caller knows it.
 CUDAPHY_LANE void read_consecutive(const float2* from, int width, int count, float2* rows)
 {
     const int lane = threadIdx.x % 32;
@@ -50,7 +50,7 @@ CUDAPHY_LANE int layers_of(const Antennas&, const cuda_job& job)
     return Antennas::is_padded ? job.layers : Antennas::most_layers;
 }
 
-//! A thread's own channel matrix, whitened if there is a covariance, in columns.
+//! Loads a thread's own channel matrix in columns, whitened if there is a covariance.
 template <typename Antennas>
 CUDAPHY_LANE void
 load_columns(Antennas size,
@@ -86,7 +86,7 @@ CUDAPHY_LANE void load_received(Antennas size,
     }
 }
 
-//! The layers x that project() found, to the thread's own rows.
+//! Stores the layers x from project() in the thread's own rows.
 template <typename Antennas>
 CUDAPHY_LANE void store_layers(Antennas size,
                                int nt,

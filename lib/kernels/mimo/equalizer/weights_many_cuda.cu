@@ -21,7 +21,7 @@ CUDAPHY_LANE void read_column(const float2* from,
     }
 }
 
-//! Takes the first `columns` of a half once more out of column k.
+//! Projects the first `columns` of a half out of column k for a second time.
 template <bool Mmse, int Half>
 CUDAPHY_LANE void find_again(
     const float2* from, int columns, int k, complex_lane* column, complex_lane* below)
@@ -71,13 +71,13 @@ CUDAPHY_LANE void add_weights(const float2* from, complex_lane (&w)[elements][el
     }
 }
 
-// One matrix with several vectors a thread: its weights, in registers, cost a vector 64
-// complex products, where projections on its columns take 184. So that they are as good
-// as the columns are orthogonal, each column is found twice. A multiprocessor has room
-// for eight warps. Four go in step, as one block, so that while one block eliminates the
-// other one moves its vectors.
+// One matrix with several vectors a thread. Its weights, in registers, cost a vector 64
+// complex products; projections on its columns take 184. Each column is orthogonalised
+// twice, because the weights are only as good as the columns are orthogonal. A
+// multiprocessor has room for eight warps. Four go in step, as one block, so that one
+// block eliminates while the other one moves its vectors.
 //
-// Aligned: y, x and noise lie at addresses that 16 divides.
+// Aligned: y, x and noise lie at multiples of 16 bytes.
 template <bool Mmse, bool Aligned>
 __global__ void __launch_bounds__(32 * together, tuning::weights_blocks)
     weights_many(const cuda_job job)
@@ -90,14 +90,14 @@ __global__ void __launch_bounds__(32 * together, tuning::weights_blocks)
 
     complex_lane w[elements][elements];
     lane_solution<eight> solution;
-    // H lies where Q will: a row's pitch is no more than that.
+    // H lies in the place of Q, whose pitch is no less.
     read_rows_of(job.h, place.matrix * 64, 64, kept);
     load_columns(size, 8, 8, kept + lane * 65, w);
     __syncwarp();
     const auto take =
         [&](int k, const complex_lane* column, const complex_lane* below, float last) {
             meet<eight>();
-            keep_column<eight>(kept + lane, k, column, below, last);
+            keep_column<eight>(kept, lane, k, column, below, last);
         };
     const auto again = [&](int k, complex_lane* column, complex_lane* below) {
         if (k > 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Interference with a covariance R = L L^H turned into white noise of variance 1: L^-1 y
-// = (L^-1 H) x + noise. Included by equalizer_lane-inl.h.
+// Turns interference with a covariance R = L L^H into white noise of variance 1: L^-1 y =
+// (L^-1 H) x + noise. Included by lane-inl.h.
 
-//! L, lower triangular, and what its diagonal's elements are divided by.
+//! L, lower triangular, and the reciprocals of its diagonal.
 template <typename Antennas>
 struct lane_whitener {
     complex_lane l[Antennas::most_receive][Antennas::most_receive];
@@ -10,8 +10,8 @@ struct lane_whitener {
     mask usable; //!< R is finite and positive definite
 };
 
-//! Cholesky's factor of the covariance whose elements are covariance(r, c), of which
-//! those with c <= r are read. (Golub and Van Loan, Matrix Computations, 4th ed., 4.2.5.)
+//! Cholesky's factor of the covariance. Of its elements covariance(r, c), those with c <=
+//! r are read. (Golub and Van Loan, Matrix Computations, 4th ed., 4.2.5.)
 template <typename Antennas, typename Covariance>
 CUDAPHY_LANE void
 find_whitener(Antennas size, const Covariance& covariance, lane_whitener<Antennas>& out)
@@ -47,7 +47,7 @@ find_whitener(Antennas size, const Covariance& covariance, lane_whitener<Antenna
     out.usable = both(out.usable, zeros == none);
 }
 
-//! L^-1 v in v's place.
+//! Replaces v by L^-1 v.
 template <typename Antennas>
 CUDAPHY_LANE void whiten(Antennas size,
                          const lane_whitener<Antennas>& by,
@@ -63,7 +63,7 @@ CUDAPHY_LANE void whiten(Antennas size,
     }
 }
 
-//! The row w of weights for whitened vectors made one for vectors as received: w L^-1.
+//! Replaces the row w of weights for whitened vectors by w L^-1, for vectors as received.
 template <typename Antennas>
 CUDAPHY_LANE void weigh_unwhitened(Antennas size,
                                    const lane_whitener<Antennas>& by,

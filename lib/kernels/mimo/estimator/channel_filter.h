@@ -48,7 +48,7 @@ struct channel_filter_plan {
 
     std::vector<double> over_time; //!< (times, groups)
     int times;                     //!< estimates of a slot
-    double noise_factor = 1;       //!< n0 told, in units of the noise variance
+    double noise_factor = 1; //!< n0 that run() gives, in units of the noise variance
 
     size_t noise_projections() const { return projections.size() - observations; }
     //! What energies of pure noise there are at one antenna.
@@ -56,7 +56,7 @@ struct channel_filter_plan {
     {
         return noise_projections() ? noise_projections() : noise_sums.size();
     }
-    //! By which the sum of energies at all antennas is n0.
+    //! The divisor that turns the sum of energies at all antennas into n0.
     double divisor() const { return double(energies()) * receive / noise_factor; }
     estimator_sizes sizes() const
     {

@@ -213,7 +213,7 @@ private:
                 for (int s = 0; s < d_plan.group_symbols; ++s) {
                     const complex64 w = weights[s];
                     if (w == complex64(0)) {
-                        continue; // it may be data
+                        continue; // the sample may be data
                     }
                     const complex64 sample =
                         y[(size_t(first + s) * d_plan.tones + tone) * d_plan.receive + r];

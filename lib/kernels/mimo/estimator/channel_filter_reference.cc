@@ -48,7 +48,7 @@ public:
     }
 
 private:
-    //! false where a pilot is not finite
+    //! \returns false if a pilot is not finite
     bool project(view<const complex64> y, int r)
     {
         bool finite = true;

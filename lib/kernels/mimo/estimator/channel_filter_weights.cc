@@ -85,7 +85,7 @@ void filter_weights::estimates(const layer_set& set, int layer, sum* to)
     }
 }
 
-//! What weights depend on: where observations lie to each other, and their layers' gains.
+//! The key of weights: where observations lie to each other, and their layers' gains.
 std::vector<double> filter_weights::likeness(const window& from) const
 {
     std::vector<double> out;

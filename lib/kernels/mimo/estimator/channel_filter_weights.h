@@ -50,7 +50,7 @@ public:
     int width() const;
     std::vector<complex> rows() const; //!< (rows, width)
 
-    //! What a noise variance of 1 puts into estimates, on average.
+    //! The mean square error of the estimates for a noise variance of 1.
     double noise_gain(const std::vector<sum>& estimates) const;
     double noise_ratio() const; //!< 1 / snr
 

@@ -17,7 +17,7 @@
 #define CUDAPHY_CHANNEL_ESTIMATOR_CPU_ONCE
 namespace gr::cudaphy::kernels {
 
-//! One segment (see channel_estimator_makers.h) of one group of tones.
+//! One segment (makers.h) of one group of tones.
 struct estimator_job {
     const complex64* factors;
     const float* weights;

@@ -13,7 +13,7 @@ namespace {
 constexpr int block_threads = segment_ways;
 constexpr size_t most_pieces = mimo_tuning::estimator::most_pieces;
 
-//! A piece is one segment (see channel_estimator_makers.h) of one group.
+//! A piece is one segment (makers.h) of one group.
 struct estimator_job {
     const float* factors;
     const float* weights;

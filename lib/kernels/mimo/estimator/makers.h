@@ -26,14 +26,14 @@ struct estimator_arrays {
     }
 };
 
-//! What make() works out from the pilots.
+//! The plan that make() derives from the pilots.
 struct channel_estimator_plan {
     int receive, layers, tones, symbols;       //!< symbols: pilot symbols
     std::vector<std::complex<double>> pilots;  //!< P, (symbols, layers)
     std::vector<std::complex<double>> inverse; //!< (P^H P)^-1 P^H, (layers, symbols)
     //! Variance of a layer's estimate for a noise variance of 1: ((P^H P)^-1)_tt.
     std::vector<double> spread;
-    double noise_factor; //!< n0 told, in units of the noise variance
+    double noise_factor; //!< n0 that run() gives, in units of the noise variance
 
     size_t elements() const { return size_t(tones) * receive; }
     estimator_sizes sizes() const
@@ -49,7 +49,7 @@ struct channel_estimator_plan {
         return residual() ? double(elements()) * (symbols - layers)
                           : double(tones - 2) * receive * layers;
     }
-    //! By which the sum of energies is n0.
+    //! The divisor that turns the sum of energies into n0.
     double divisor() const { return degrees_of_freedom() / noise_factor; }
     //! The factors of the received pilots, (symbols, layers), and the pilots after them.
     std::vector<complex64> rounded() const;
