@@ -36,8 +36,8 @@ double cells_of(const fdtd_grid::index& cells)
     return double(cells[0]) * double(cells[1]) * double(cells[2]);
 }
 
-//! Bytes of the state that a time step must move: what changes in and out, and once an
-//! update what else its rows take.
+//! Bytes of the state that a time step must move: changed elements in and out; other
+//! elements that the rows read, once an update.
 double state_bytes(const system_type& system)
 {
     double elements = 0;
@@ -121,7 +121,7 @@ struct lines {
 };
 
 #ifdef CUDAPHY_HAVE_CUSPARSE
-//! Both products in turn within a CUDA graph.
+//! Both products, one after the other, in a CUDA graph.
 void measure_cusparse(queue& q,
                       const system_type& system,
                       const std::vector<float>& begin,
@@ -149,7 +149,7 @@ void measure_cusparse(queue& q,
 }
 #endif
 
-//! Both products in turn, by scipy's loop.
+//! Both products, one after the other, by scipy's loop.
 void measure_scipy(queue& q,
                    const system_type& system,
                    const std::vector<float>& begin,
@@ -203,8 +203,8 @@ void measure(queue& q,
 #endif
 }
 
-//! Source 5's table 5: the same system without entries, and with each row taking nothing
-//! but its own element, tells what waiting and moving cost.
+//! Source 5's table 5. The same system without entries, and with only the own element in
+//! each row, shows the cost of waiting and of moving.
 void measure_shares(queue& q, const system_type& system, size_t steps)
 {
     auto empty = system, own = system;
@@ -310,7 +310,7 @@ int main(int argc, char** argv)
             std::printf("where the time goes, 17 x 19 x 21\n");
             measure_shares(*q, small, steps);
         }
-        // Beyond all caches.
+        // Larger than all caches.
         const int64_t side = cuda ? 256 : where == backend::cpu ? 128 : 64;
         const fdtd_grid::index many{ side, side, side };
         const auto cube = std::to_string(side) + "^3, ";

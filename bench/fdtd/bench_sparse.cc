@@ -108,8 +108,8 @@ struct table {
         bandwidth; //!< of a copy, bytes a second, of as many bytes as the product moves
 };
 
-//! One product's row: y += A x, queued one behind another, the bound being the matrix and
-//! x once, y once in and once out.
+//! One product's row of the table: y += A x, queued one behind another. The bound is the
+//! matrix and x once, y once in and once out.
 void print_row(const table& t,
                const char* name,
                size_t matrix_bytes,
@@ -141,7 +141,7 @@ void print_row(const table& t,
 void measure(queue& q, const char* what, const matrix& a, bool small)
 {
     const size_t bytes = a.entries() * 8 + 12 * size_t(a.rows);
-    // What fits the caches is compared with a copy that does, too.
+    // A product that fits the caches is compared with a copy that fits them, too.
     const table t{
         q, what, a, benchmarks::copy_bandwidth(q, small ? bytes / 2 : 1 << 29)
     };
@@ -220,7 +220,7 @@ struct chosen {
     int64_t size = 0; //!< 0: those of the figures in docs/figures
 };
 
-//! Takes what names a matrix out of the arguments: "curls", "tri_diagonal=98304".
+//! Takes the names of matrices out of the arguments: "curls", "tri_diagonal=98304".
 std::vector<chosen> take_cases(int& argc, char** argv)
 {
     std::vector<chosen> cases;
@@ -250,7 +250,7 @@ void measure(queue& q, const chosen& which)
     const auto sizes = [&](std::vector<int64_t> usual) {
         return which.size > 0 ? std::vector<int64_t>{ which.size } : usual;
     };
-    // Up to so many rows all of it stays in caches.
+    // Up to so many rows everything stays in caches.
     const auto is_small = [](int64_t rows) { return rows <= 400000; };
     if (which.kind == "curls") {
         for (const auto cells : sizes({ cuda ? 192 : 128 })) {

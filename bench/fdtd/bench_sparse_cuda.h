@@ -6,7 +6,7 @@
 
 namespace gr::cudaphy::benchmarks {
 
-//! Seconds that a run takes within a CUDA graph of many, one behind another; NaN where it
+//! Seconds of a run in a CUDA graph of many runs, one behind another; NaN if the run
 //! can't be captured.
 double seconds_in_graph(queue& q, const std::function<void()>& run);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the benchmarks of sparse products and of the stepper measure on a CPU beside ours.
+// Peers on the CPU for the benchmarks of sparse products and of the stepper.
 
 #include "bench/records.h"
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace gr::cudaphy::benchmarks {
 
-//! Takes "cores=2" out of the arguments: no more threads from then on, as long as what is
-//! returned lives. Null: all cores.
+//! Takes "cores=2" out of the arguments: limits the threads as long as the returned
+//! object lives. Null: all cores.
 inline std::unique_ptr<tbb::global_control> take_cores(int& argc, char** argv)
 {
     std::unique_ptr<tbb::global_control> limit;

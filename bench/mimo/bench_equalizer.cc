@@ -11,8 +11,8 @@ using namespace gr::cudaphy::kernels;
 
 namespace {
 
-//! They repeat, at a period that no number of antennas divides: drawing all of them would
-//! take longer than the measurement.
+//! Random symbols. They repeat, with a period that no number of antennas divides: drawing
+//! all of them would take longer than the measurement.
 std::vector<complex64> random_symbols(size_t count)
 {
     constexpr size_t period = 65521;

@@ -12,7 +12,7 @@ using namespace gr::cudaphy::kernels;
 
 namespace {
 
-//! Points in noise. They repeat: drawing all of them would take longer than the
+//! Points in noise. They repeat, because drawing all of them would take longer than the
 //! measurement.
 std::vector<complex64> noisy_points(const constellation& c, float variance, size_t count)
 {
@@ -165,7 +165,8 @@ int main(int argc, char** argv)
                     *q, { points, true, 0 }, 10, count, bandwidth, multiply_adds);
                 measure<int8_t>(
                     *q, { points, true, 0 }, 10, count, bandwidth, multiply_adds);
-                // Where points are far apart in noise, exact sums take more care.
+                // If points are far apart in units of noise, exact sums take more
+                // operations.
                 for (const float decibels : { 10.0f, 20.0f, 30.0f }) {
                     measure<float>(*q,
                                    { points, false, 0 },

@@ -18,8 +18,8 @@ namespace {
 
 constexpr double slot_seconds = 1e-3;
 
-//! Whether the time that the program spent on a core counts, not the time that passed:
-//! it tells what one core does, whatever else is at work beside.
+//! Whether to count the time that the program spent on a core, not the time that passed:
+//! the speed of one core, whatever else the machine does.
 bool by_core_time = false;
 
 double now()
@@ -61,7 +61,7 @@ testing::receiver::parameters cell()
     return p;
 }
 
-//! Everything that both ways work on, for some slots.
+//! The arrays of both ways, for some slots.
 class measurement
 {
 public:
@@ -84,7 +84,7 @@ public:
         return seconds_of(d_q, [&] { run(); });
     }
 
-    //! Of codewords, how many fail; and the mean of their iterations.
+    //! The share of failed codewords, and their mean number of iterations.
     std::pair<double, double> errors()
     {
         run();
@@ -99,7 +99,7 @@ public:
     }
 
     //! Seconds of each kernel by itself, and of all of them one after the other, with
-    //! pilots and data lying apart already: all but the receiver's own copies.
+    //! pilots and data already apart: all but the receiver's own copies.
     std::pair<std::vector<double>, double>
     kernels_alone(const std::vector<complex64>& received)
     {
@@ -143,7 +143,7 @@ public:
         estimate();
         separate();
         demap();
-        // What is left over behind each slot's codewords goes, once and not timed.
+        // Drops the bits behind each slot's codewords, once and not timed.
         const auto demapped = llr.to_host();
         std::vector<int8_t> kept;
         for (size_t slot = 0; slot < d_slots; ++slot) {
@@ -186,7 +186,7 @@ public:
         return { taken[taken.size() / 2], taken[taken.size() * 99 / 100] };
     }
 
-    //! Bytes that a slot brings and that its bits are: touched once at the least.
+    //! Bytes of a received slot and of its bits: each must be touched once at least.
     double bytes() const
     {
         return double(d_slots) *
