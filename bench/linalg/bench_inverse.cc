@@ -149,7 +149,7 @@ void measure_small(queue& q, double bandwidth)
         "\nSmall batches, complex64, full pivoting (cuBLAS: partial), us a batch. "
         "By the host's clock, alone: call and\nend of it; queued: a call of many. "
         "By events, one: event, launch, event; graph: each of 200 in a CUDA graph.\n"
-        "The source, patent CN102567283, prints no times: it asks for each batch "
+        "The source, patent CN102567283, prints no times. Its goal is a batch "
         "within a sub-frame's 500 us.\n");
     print_cells(
         { "order", "batch", "alone", "queued", "ns a matrix", "bound us", "of 500 us" });
@@ -318,7 +318,9 @@ int main(int argc, char** argv)
             break;
         }
     }
-    const auto asked = [&](const char* name) { return part == "all" || part == name; };
+    const auto is_chosen = [&](const char* name) {
+        return part == "all" || part == name;
+    };
     for (const backend where : benchmarks::measured_backends(argc, argv)) {
         const auto q = queue::make(where);
         const auto found = resolve(where);
@@ -326,7 +328,7 @@ int main(int argc, char** argv)
         const double bandwidth = benchmarks::copy_bandwidth(*q);
         std::printf("bound: a matrix in and out at the bandwidth of a copy, %.1f GB/s\n",
                     1e-9 * bandwidth);
-        if (asked("small")) {
+        if (is_chosen("small")) {
             measure_small(*q, bandwidth);
         }
         if (part == "small") {
@@ -336,14 +338,14 @@ int main(int argc, char** argv)
                     "that it needs. To better: the better of cuBLAS,\nin our times.\n");
         print_head_of_large();
         const auto full = pivoting::full;
-        if (asked("large")) {
+        if (is_chosen("large")) {
             measure_large<complex64>(
                 *q,
                 bandwidth,
                 { 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64 },
                 { full, pivoting::partial });
         }
-        if (asked("types")) {
+        if (is_chosen("types")) {
             measure_large<float>(*q, bandwidth, { 2, 4, 8 }, { full });
             measure_large<double>(*q, bandwidth, { 2, 4, 8 }, { full });
             measure_large<complex128>(*q, bandwidth, { 2, 4, 8 }, { full });

@@ -65,7 +65,7 @@ std::vector<backend> backends()
 resolved_backend resolve(backend wanted, int device)
 {
     if (wanted == backend::cpu || wanted == backend::reference) {
-        return { wanted, 0, "asked for" };
+        return { wanted, 0, "chosen by the caller" };
     }
     const auto found = probe_device(device);
     if (found.problem.empty()) {

@@ -13,13 +13,13 @@
  * them, and checks of parameters and sizes. A kernel x is a class template or a class
  * with a type `parameters`.
  *
- * - x.cc:          std::unique_ptr<x<T>> x<T>::make(const parameters& p, backend where,
- *                  int device) { ...; return make_kernel<x<T>>(where, device, p); }
+ * - x.cc:          make() checks the parameters p, and ends with
+ *                  return make_kernel<x<T>>(where, device, p);
  * - reference.cc:  CUDAPHY_HOST_MAKERS(reference, x, x_reference)
  * - cpu.cc:        CUDAPHY_HOST_MAKERS(cpu, x, x_cpu)
  * - cuda.cu:       CUDAPHY_CUDA_MAKERS(x, x_cuda)
  *
- * The macros stand in namespace gr::cudaphy::kernels. A kernel that is made of more than
+ * Use the macros in namespace gr::cudaphy::kernels. A kernel that is made of more than
  * its parameters (a code, a matrix) specialises make_on_<backend> itself; the types of
  * the arguments are then those of the specialisation, without const and reference.
  */

@@ -55,8 +55,8 @@ BOOST_AUTO_TEST_CASE(a_queue_on_anothers_stream_works_in_its_order_and_leaves_it
     const auto owner = queue::make(backend::cuda);
     const auto sent = gaussian<float>(100003);
     array<float> there(*owner, sent.size());
-    for (int turn = 0; turn < 2; ++turn) {
-        // The second turn works on the stream after a first queue on it has gone.
+    for (int round = 0; round < 2; ++round) {
+        // The second round uses the stream after the first round's queue is destroyed.
         const auto guest = queue::attach(owner->native(), owner->device());
         BOOST_TEST(name_of(guest->where()) == "cuda");
         BOOST_TEST(guest->device() == owner->device());
@@ -117,18 +117,18 @@ BOOST_AUTO_TEST_CASE(an_interruption_ends_a_long_run_soon_and_no_later_one)
 {
     using clock = std::chrono::steady_clock;
     using milliseconds = std::chrono::milliseconds;
-    interruption asked;
+    interruption request;
     clock::time_point when;
     std::thread another([&] {
         std::this_thread::sleep_for(milliseconds(100));
         when = clock::now();
-        asked.ask();
+        request.ask();
     });
     const auto work = [](size_t first, size_t last) {
         std::this_thread::sleep_for(milliseconds(2) * (last - first));
     };
     {
-        const interruption::scope under(&asked);
+        const interruption::scope under(&request);
         BOOST_CHECK_THROW(for_each_part(100000, 1, work), interrupted);
         another.join();
         BOOST_TEST((clock::now() - when < milliseconds(500)));

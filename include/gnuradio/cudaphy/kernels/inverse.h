@@ -9,7 +9,7 @@ namespace gr::cudaphy::kernels {
 enum class pivoting {
     full,    //!< the largest element of the whole remaining matrix
     partial, //!< the largest element of the remaining column
-    none     //!< the diagonal as it stands, for Hermitian positive definite matrices
+    none     //!< the diagonal in its order, for Hermitian positive definite matrices
 };
 
 //! Where element (i, j) of matrix b of a batch of order N lies.

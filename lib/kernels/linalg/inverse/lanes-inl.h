@@ -92,7 +92,7 @@ public:
         const auto product = select(d_odd, negative, d_determinant);
         return select(lost, number::real(nan), select(d_zero, number::zero(), product));
     }
-    //! 63 - the row of X that row r of the tile is in a lane; and so for the columns.
+    //! For row r of the tile and each lane, 63 - its row of X; and so for the columns.
     const int_of<Real>* row_complements() const { return d_columns; }
     const int_of<Real>* column_complements() const { return d_rows; }
 
@@ -124,8 +124,9 @@ private:
     static constexpr int max_order = inverse<float>::max_order;
     //! Columns that are updated together.
     static constexpr int width = Parts == 1 || HWY_TARGET <= HWY_AVX3 ? 8 : 4;
-    //! From this order on, often no lane has its pivot in a given row.
-    static constexpr int worth_asking = 12;
+    //! From this order on often no lane has its pivot in a given row, so that a test of
+    //! all lanes pays.
+    static constexpr int least_order_to_skip_rows = 12;
 
     Real* at(Real* row, int column) const
     {
@@ -204,27 +205,27 @@ private:
                               hn::Eq(row_id(i), complement_in<Real>(d_best)));
     }
 
-    //! The pivot's row to d_row; notes which rows it comes from.
+    //! Gathers the pivot's row in d_row, and sets d_wanted_rows.
     HWY_INLINE void gather_row(int k)
     {
         const int n = order();
         if constexpr (Pivoting != pivoting::none) {
-            d_wanted_rows = order() < worth_asking ? ~uint64_t(0) : 0;
-            for (int i = k + 1; i < n && order() >= worth_asking; ++i) {
+            d_wanted_rows = order() < least_order_to_skip_rows ? ~uint64_t(0) : 0;
+            for (int i = k + 1; i < n && order() >= least_order_to_skip_rows; ++i) {
                 const bool any = !hn::AllFalse(tag<Real>(), is_pivot_row(i));
                 d_wanted_rows |= uint64_t(any) << i;
             }
         }
         for_columns(n, [&](int first, auto columns) {
             constexpr int w = columns;
-            const uint64_t asked = d_wanted_rows;
+            const uint64_t wanted = d_wanted_rows;
             number t[w];
             const Real* from = at(d_tile.row(k), first);
             for (int j = 0; j < w; ++j) {
                 t[j] = number::load(at(const_cast<Real*>(from), j));
             }
             for (int i = k + 1; i < n && Pivoting != pivoting::none; ++i) {
-                if (asked >> i & 1) {
+                if (wanted >> i & 1) {
                     const auto here = is_pivot_row(i);
                     Real* row = at(d_tile.row(i), first);
                     for (int j = 0; j < w; ++j) {
@@ -238,7 +239,7 @@ private:
         });
     }
 
-    //! Full pivoting: the pivot's column to k, in the whole matrix and in d_row.
+    //! Full pivoting: moves the pivot's column to k, in the whole matrix and in d_row.
     HWY_INLINE void swap_columns(int k)
     {
         const tag<Real> d;
@@ -251,7 +252,7 @@ private:
         const auto pivot = complement_in<Real>(best);
         for (int j = k + 1; j < n; ++j) {
             const auto here = hn::RebindMask(d, hn::Eq(column_id(j), pivot));
-            if (order() >= worth_asking && hn::AllFalse(d, here)) {
+            if (order() >= least_order_to_skip_rows && hn::AllFalse(d, here)) {
                 continue;
             }
             swap(here, at(d_row, k), at(d_row, j));
@@ -285,7 +286,8 @@ private:
         hn::Store(pivot, di, ids + k * lanes);
     }
 
-    //! Column k, as it is after the swap of rows, to d_column; in the tile it becomes 0.
+    //! Moves column k, as it is after the swap of rows, to d_column. In the tile it
+    //! becomes 0.
     HWY_INLINE void take_factors(int k)
     {
         const int n = order();
@@ -302,7 +304,7 @@ private:
         }
     }
 
-    //! Divides d_row by the pivot, or by what stands in for it.
+    //! Divides d_row by the pivot, or by the bound that replaces the pivot.
     HWY_INLINE void scale_row(int k)
     {
         const int n = order();
@@ -347,14 +349,15 @@ private:
         return pivot;
     }
 
-    //! Step k on all rows; in full pivoting d_largest gets what is left in each.
+    //! Step k on all rows. With full pivoting, d_largest becomes the largest key of each
+    //! remaining row.
     HWY_INLINE void eliminate(int k)
     {
         const int n = order();
         const size_t lanes = hn::Lanes(tag<Real>());
         for_columns(n, [&](int first, auto columns) {
             constexpr int w = columns;
-            const uint64_t asked = d_wanted_rows;
+            const uint64_t wanted = d_wanted_rows;
             number t[w];
             for (int j = 0; j < w; ++j) {
                 t[j] = number::load(at(d_row, first + j));
@@ -373,7 +376,7 @@ private:
                 Real* row = at(d_tile.row(i), first);
                 auto largest = first == 0 ? hn::Zero(tag<Real>())
                                           : hn::Load(tag<Real>(), d_largest + i * lanes);
-                const bool swapped = Pivoting != pivoting::none && (asked >> i & 1);
+                const bool swapped = Pivoting != pivoting::none && (wanted >> i & 1);
                 const auto here = swapped ? is_pivot_row(i) : d_zero;
                 for (int j = 0; j < w; ++j) {
                     Real* place = at(row, j);

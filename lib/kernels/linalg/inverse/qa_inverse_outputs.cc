@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rcond_is_that_of_the_inverse_given_at_any_scale,
     }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(asking_for_less_or_in_place_or_interleaved_changes_no_bit,
+BOOST_AUTO_TEST_CASE_TEMPLATE(fewer_results_or_in_place_or_interleaved_changes_no_bit,
                               T,
                               number_types)
 {
@@ -300,7 +300,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(memory_need_not_be_aligned_beyond_an_element,
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_workspace_too_small_is_refused, T, number_types)
 {
-    int asking = 0;
+    int with_workspace = 0;
     for (int n = 1; n <= last_order; ++n) {
         for (const auto layout :
              { matrix_layout::row_major, matrix_layout::interleaved }) {
@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_workspace_too_small_is_refused, T, number_types)
                 array<T> a(*q, view<const T>(gaussian_matrices<T>(3, n)));
                 array<int> status(*q, 3);
                 if (bytes) {
-                    ++asking;
+                    ++with_workspace;
                     array<unsigned char> small(*q, bytes - 1);
                     BOOST_CHECK_THROW(kernel->run(a, { a, status }, small, *q),
                                       std::invalid_argument);
@@ -325,8 +325,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_workspace_too_small_is_refused, T, number_types)
             }
         }
     }
-    BOOST_TEST_MESSAGE(asking << " of " << 6 * last_order
-                              << " kernels ask for a workspace");
+    BOOST_TEST_MESSAGE(with_workspace << " of " << 6 * last_order
+                                      << " kernels need a workspace");
 }
 
 namespace {

@@ -20,7 +20,7 @@ using namespace triangular;
 
 constexpr int warp_order = triangular_inverse_warp_order;
 
-//! Where element (i, j) of the lower triangle stands.
+//! The place of element (i, j) of the lower triangle.
 template <bool Upper>
 __device__ inline size_t place(int n, int i, int j)
 {

@@ -36,7 +36,7 @@ public:
 private:
     using number = typename wider_type<T>::type;
 
-    //! Where element (i, j) of the lower triangle stands in the matrix.
+    //! The place of element (i, j) of the lower triangle in the matrix.
     int place(int i, int j) const { return d_parameters.lower ? i * n + j : j * n + i; }
 
     int load(const T* from)

@@ -66,15 +66,15 @@ public:
         // First, because X may overwrite A.
         norms(matrix_norms<element>, work.a, out.rcond, stream);
         if (is_transposed()) {
-            const layout_launch turn(batch, n * n);
+            const layout_launch tiles(batch, n * n);
             auto* const rows = reinterpret_cast<element*>(workspace.data());
-            interleaved_to_rows<<<turn.grid, turn.block, 0, stream>>>(
+            interleaved_to_rows<<<tiles.grid, tiles.block, 0, stream>>>(
                 work.a, rows, batch, n * n);
             cuda_check_launch("inverse: interleaved_to_rows");
             work.a = rows;
             work.x = rows;
             invert(work, stream);
-            rows_to_interleaved<<<turn.grid, turn.block, 0, stream>>>(
+            rows_to_interleaved<<<tiles.grid, tiles.block, 0, stream>>>(
                 rows, reinterpret_cast<element*>(out.x.data()), batch, n * n);
             cuda_check_launch("inverse: rows_to_interleaved");
         } else {

@@ -50,10 +50,8 @@ struct thread_policy {
             return partial && N == 8 ? 5 : partial && N == 11 ? 6 : 0;
         } else if constexpr (std::is_same_v<T, float2>) {
             return (full || partial) && N == 5 ? 6 : 0;
-        } else if constexpr (std::is_same_v<T, double>) {
-            return (full && N == 5) || (partial && N == 8) ? 5 : 0;
         } else {
-            return full && N == 4 ? 5 : 0;
+            return std::is_same_v<T, double> && full && N == 5 ? 5 : 0;
         }
     }
     //! Whether all steps are unrolled: as long as the code stays within the instruction

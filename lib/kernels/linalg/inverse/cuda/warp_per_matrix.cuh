@@ -225,8 +225,8 @@ invert_by_warp(const batch_of<T>& batch,
     }
     __syncwarp();
 
-    // Step k. With full pivoting what is left is in the first `slots` of columns, else
-    // column k is in slot `slot_k`.
+    // Step k. With full pivoting the remaining columns are in the first `slots` slots of
+    // columns. Otherwise column k is in slot `slot_k`.
     const auto step = [&](int k, auto slot_k, auto slots) {
         constexpr int Across = decltype(slots)::value;
         constexpr int Down = full ? layout::rows_for(Across) : A;
@@ -332,8 +332,8 @@ invert_by_warp(const batch_of<T>& batch,
         }
     };
     if constexpr (full) {
-        // What is left, as much as `slots_after` slots of columns hold, comes into these,
-        // and what is done after it.
+        // The remaining columns, as many as `slots_after` slots hold, move into these
+        // slots, and the columns that are done move behind them. So do the rows.
         const auto bring_forward = [&]() {
             constexpr int still = slots_after * layout::across;
             constexpr int apart = warp_memory<T, R, full>::apart;
