@@ -7,7 +7,6 @@ Prints the seed; the same seed tries the same. Exit status 1 if anything else ha
 
 import io
 import random
-import resource
 import sys
 import tempfile
 import time
@@ -76,8 +75,7 @@ def main():
     print(f"seed {options.seed}", flush=True)
     dice = random.Random(options.seed)
     read = sys.modules[mimo_fixed_channel.__module__].impulse_responses
-    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
-    resource.setrlimit(resource.RLIMIT_AS, (in_use + MOST_MEMORY,) * 2)
+    fuzzing.limit_memory(MOST_MEMORY)
     end, tried = time.monotonic() + options.seconds, 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "h.npy")

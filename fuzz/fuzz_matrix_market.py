@@ -8,7 +8,6 @@ Prints the seed; the same seed tries the same. Exit status 1 if anything else ha
 import bz2
 import gzip
 import random
-import resource
 import sys
 import tempfile
 import time
@@ -65,8 +64,7 @@ def main():
     seed = options.seed
     print(f"seed {seed}", flush=True)
     dice = random.Random(seed)
-    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
-    resource.setrlimit(resource.RLIMIT_AS, (in_use + MOST_MEMORY,) * 2)
+    fuzzing.limit_memory(MOST_MEMORY)
     end = time.monotonic() + options.seconds
     tried = refused = 0
     with tempfile.TemporaryDirectory() as folder:

@@ -4,6 +4,8 @@
 import argparse
 import os
 import random
+import resource
+from pathlib import Path
 
 
 def parser(text):
@@ -43,3 +45,9 @@ def write(path, content):
     """Writes bytes to a new file: ext4 waits for the disk if a file is written over."""
     path.unlink(missing_ok=True)
     path.write_bytes(content)
+
+
+def limit_memory(more):
+    """Allows this process so many bytes of addresses beyond those that it has."""
+    in_use = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (in_use + more,) * 2)
