@@ -227,7 +227,7 @@ def references():
 
 
 def chosen_references(names, codes):
-    """The published curves that were asked for."""
+    """The published curves that --reference chooses."""
     found, known = [], references()
     for name in names:
         if name == "auto":
@@ -403,7 +403,7 @@ def run(arguments):
         raise ValueError("give the points, by --eb-n0 or --es-n0")
     if arguments.overlay and not arguments.png:
         raise ValueError("--overlay needs --png, the picture to draw")
-    # What can't be found or written is said before anything is simulated.
+    # Errors of files come before anything is simulated.
     if arguments.csv:
         open(arguments.csv, "ab").close()
     if arguments.png:

@@ -32,7 +32,7 @@ def parser():
         "--backend",
         choices=("auto", "cuda", "cpu", "reference", "all"),
         default="all",
-        help="to test; default: every one that can be used here, but for the slow reference",
+        help="to test; default: all that this machine can use, except the slow reference",
     )
     made.add_argument("--device", type=int, default=0, help="index of the GPU")
     made.add_argument("--no-test", action="store_true", help="facts alone, at once")
@@ -121,7 +121,7 @@ def print_result(result):
 
 
 class progress:
-    """What is being measured, on a terminal's last line."""
+    """Shows what is being measured, on a terminal's last line."""
 
     def __init__(self):
         self._shown = sys.stderr.isatty()
@@ -141,7 +141,7 @@ def as_json(result):
 
 
 def test(backend, arguments, bar):
-    """Measures a backend and its kernels, and prints unless JSON is asked for; gives what goes
+    """Measures a backend and its kernels, and prints unless JSON is chosen; gives what goes
     into the JSON object."""
     began = time.monotonic()
     names = arguments.test or cudaphy.self_test_names()

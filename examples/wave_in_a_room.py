@@ -180,7 +180,7 @@ def check_alike(backends, results):
 
 
 def animate(planes, arguments):
-    """Writes the planes as an animated GIF: the field in colours, what stands there in grey."""
+    """Writes the planes as an animated GIF: the field in colours, walls and furniture in grey."""
     from matplotlib import colormaps
     from PIL import Image
 

@@ -9,7 +9,7 @@ from . import cudaphy_python as _native
 from .fdtd_simulation import fdtd_simulation, in_turn
 
 port = collections.namedtuple("port", "source probe")
-port.__doc__ = """A port of a simulation: the numbers of its source (None where it is not driven) and of its probe."""
+port.__doc__ = """A port of a simulation: the numbers of its source (None if it is not driven) and of its probe."""
 
 _AXES = "xyz"
 
@@ -24,21 +24,21 @@ class fdtd(fdtd_simulation):
       or an array with one for each of its cells.
     boundary: "pec" (conductor), "pmc" (plane of symmetry), "cpml" (absorbing layers, inside the grid) or "periodic";
       one name, or one for each axis, each a name or a pair (low, high).
-    courant: part of the largest stable time step, above 0, at most 1 (take 0.99 where no axis ends at a conductor);
+    courant: part of the largest stable time step, above 0, at most 1 (use 0.99 if no axis ends at a conductor);
       or time_step: seconds.
-    mode: in two dimensions "tm" (ez, hx, hy) or "te" (ex, ey, hz). One dimension has ez and hy. What is left out is
-      1 m long.
+    mode: in two dimensions "tm" (ez, hx, hy) or "te" (ex, ey, hz). One dimension has ez and hy. A missing
+      dimension is 1 m long.
     dtype: "float32" or "float64". format: of the matrices, "dictionary", "subdivided_crs", "crs" or "diagonal".
-    cpml_thickness (cells), cpml_order, cpml_sigma (1: the usual optimum in vacuum; 1 / sqrt(eps_r) of what fills the
-      layers), cpml_kappa, cpml_alpha (S/m; None: by the cells): how absorbing layers are graded.
+    cpml_thickness (cells), cpml_order, cpml_sigma (1: the usual optimum in vacuum; 1 / sqrt(eps_r) of the
+      material in the layers), cpml_kappa, cpml_alpha (S/m; None: by the cells): the grading of absorbing layers.
 
     Cells and corners are given by their numbers, as tuples of the grid's dimensions. Component ex, ey or ez of a
     cell is along its edge from its low corner, hx, hy, hz across its low face. Probes are read after each time
     step.
 
-    Raises ValueError for what is out of range, a time step beyond the stable limit or too many cells; RuntimeError
+    Raises ValueError for a parameter out of range, a time step beyond the stable limit or too many cells; RuntimeError
     (at the first step) if the matrices do not fit the memory, with the number of cells that do.
-    Threads may share one: their calls follow each other, in any order.
+    Threads may share one object: their calls run one after another, in any order.
     Source: "Implementation of Matrix-Type FDTD Algorithm on a Graphics Accelerator".
     """
 
@@ -133,7 +133,7 @@ class fdtd(fdtd_simulation):
 
         eps_r: relative permittivity, well above the poles; mu_r: relative permeability; both at least 1. sigma: S/m.
         debye: pairs (delta_eps, relaxation time in seconds). conductor: perfect. replace: whether cells that
-        have another material already may get this one; if not, they raise ValueError.
+        have another material already may get this one; otherwise such cells raise ValueError.
         """
         self._check_open()
         self._grid.add_box(
@@ -156,7 +156,7 @@ class fdtd(fdtd_simulation):
     ):
         """Fills the cells where mask, bool of the grid's cells, is true; None: all cells.
 
-        eps_r, mu_r, sigma: numbers, or arrays of the grid's cells. The others, and what is raised: as in add_box().
+        eps_r, mu_r, sigma: numbers, or arrays of the grid's cells. The other arguments and the errors are those of add_box().
         """
         self._check_open()
         shape = self._cells_of
@@ -253,13 +253,13 @@ class fdtd(fdtd_simulation):
 
     @in_turn
     def plane(self, component, axis="z", position=0):
-        """A component's values in a plane across an axis, as they are now: (other axes). In two dimensions the plane
+        """A component's present values in a plane across an axis: (other axes). In two dimensions the plane
         across z is the whole grid."""
         return self._ready().gather(self.plane_elements(component, axis, position))
 
     @in_turn
     def field(self, component):
-        """All values of a component as they are now, of the grid's shape (a high face of "pmc" adds one)."""
+        """All present values of a component, of the grid's shape (a high face of "pmc" adds one)."""
         first, shape = self._run_of(component)
         return self._ready().get(first, int(np.prod(shape))).reshape(shape)
 
@@ -326,7 +326,7 @@ class fdtd_matrices(fdtd_simulation):
 
     @in_turn
     def field(self, field):
-        """All of "e" or "h" as it is now."""
+        """All present values of "e" or "h"."""
         first = self._elements["e"] if self._known(field) == "h" else 0
         return self._ready().get(first, self._elements[field])
 

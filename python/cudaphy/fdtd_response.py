@@ -29,7 +29,7 @@ def _pulse(dt, carrier, bandwidth):
 
 
 def _record(sim, source, probes, pulse, settle_db, max_steps, progress):
-    """What the probes see of a pulse at one source, until it has died away."""
+    """The probes' fields after a pulse at one source, until it has died away."""
     sim.reset()
     excitation = np.zeros((len(pulse), sim.sources))
     excitation[:, source] = pulse

@@ -99,7 +99,7 @@ class fdtd_simulation:
 
     @property
     def matrix_bytes(self):
-        """What the matrices take in their format."""
+        """Bytes that the matrices take in their format."""
         return self._ready().matrix_bytes
 
     @property

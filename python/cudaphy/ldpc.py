@@ -63,29 +63,29 @@ def ldpc_decode(
 ):
     """Decodes codewords from LLRs by message passing.
 
-    code: an ldpc_code. llr: (..., n), float32, float16 or int8 as they come, all else as float32;
-    positive for the bit llr_positive (docs/conventions.md).
+    code: an ldpc_code. llr: (..., n), float32, float16 or int8; other types become float32. A positive LLR
+    means the bit llr_positive (docs/conventions.md).
     algorithm: "normalized_min_sum", "offset_min_sum" or "sum_product".
-    scale: a fixed factor of normalised min-sum, above 0 to 1; None rises about the code's own,
-    default_scale (docs/conventions.md). offset: of offset min-sum, in units of the LLR, 0 to 1e4.
+    scale: a fixed factor of normalised min-sum, above 0 to 1; None: a factor that rises about
+    the code's default_scale (docs/conventions.md). offset: of offset min-sum, in units of the LLR, 0 to 1e4.
     schedule: "layered" or "flooding".
     arithmetic: "float32", "int8" (layered normalised min-sum only), or "auto": int8 for int8 LLRs
-    where it is offered, else float32. llr_steps: steps of int8 arithmetic in a unit of LLR, for
+    if the algorithm allows it, otherwise float32. llr_steps: steps of int8 arithmetic in a unit of LLR, for
     LLRs of floating point, above 0 to 64; 0: 12 on CUDA, 6 elsewhere.
-    llr_scale: what llr is multiplied by, above 0 to 1e6, where it is in other units than natural
-    logarithms: 1/12 for int8 of 12 steps a unit. Sum-product and the offset need it; normalised
-    min-sum does not care.
-    early_stop: each word stops where its telling parity checks hold: all, but those with a parity bit
-    of their own (most of 5G NR's), which may still be wrong in output "codeword". Or, with stop_crc,
-    one of "24A", "24B", "24C", "16", "11", "6" (3GPP TS 38.212, 5.1), where its information bits
-    pass that check.
+    llr_scale: a factor of llr, above 0 to 1e6, for LLRs in other units than natural logarithms: 1/12
+    for int8 of 12 steps a unit. Sum-product and the offset need it; normalised min-sum decides the
+    same without it.
+    early_stop: each word stops once its telling parity checks hold. These are all checks except those
+    with a parity bit of their own (most of 5G NR's); such a bit may still be wrong in output "codeword".
+    stop_crc: one of "24A", "24B", "24C", "16", "11", "6" (3GPP TS 38.212, 5.1). Each word then stops
+    once its information bits pass that check.
     output: "info" (k bits) or "codeword" (n). packed: eight bits a byte, the first one highest.
 
     Returns bits (..., k or n), uint8, or packed (..., ceil of an eighth of that); iterations (...),
-    int32; ok (...), bool: every telling parity check holds, or stop_crc, and the information bits are
-    no zeros of which one is unknown (LLR 0 after decoding). With soft a fourth: the LLRs of the bits
-    after decoding, float32 (..., k or n), in units of llr.
-    Raises ValueError for a wrong shape or parameter, or a combination that is not offered; TypeError for
+    int32; ok (...), bool: every telling parity check, or stop_crc, holds, and the information bits are not
+    all 0 with one of them unknown (LLR 0 after decoding). With `soft` also the LLRs of the bits after
+    decoding, float32 (..., k or n), in units of llr.
+    Raises ValueError for a wrong shape, parameter, or combination of parameters; TypeError for
     LLRs that are no real numbers; BackendUnavailable.
     """
     llr = real_array(llr, "llr", np.float32, np.float16, np.int8)

@@ -8,7 +8,7 @@ from .numpy_arguments import number_array
 
 
 def _in_kind_of_kernels(a, name="a"):
-    """An array, in the one of the kernels' four kinds that numpy combines it with float32 to."""
+    """The array in one of the kernels' four kinds: the one to which numpy combines it with float32."""
     a = number_array(a, name)
     kind = np.result_type(a.dtype, np.float32)
     if kind.itemsize > (16 if kind.kind == "c" else 8):  # beyond double precision
@@ -36,23 +36,25 @@ def invert(
 ):
     """Inverts small square matrices by Gauss-Jordan elimination.
 
-    a: (..., N, N), float32, float64, complex64 or complex128 (other kinds are converted as numpy does to
-      combine them with float32, so Python's numbers and int64 become float64), N = 1..64.
+    a: (..., N, N), float32, float64, complex64 or complex128, N = 1..64. Other kinds become the one to which
+      numpy combines them with float32; Python's numbers and int64 become float64.
     pivoting: "full"; "partial"; or "none", for Hermitian positive definite matrices.
     layout: "row_major"; or "interleaved", where a and x have the shape (N, N, ...).
     algorithm: "fastest"; or "patent", the source's steps as printed: full pivoting, row-major, N = 1..32.
-    determinant, rcond: whether these are returned too.
-    Returns x, of a's shape and kind, and info (...), int32; after them, where asked for, determinant (...), of
-    a's kind, and rcond (...), real: 1 / (|A|_1 |X|_1), the reciprocal condition.
-    info is 0 where it worked. It is k where step k (from 1) is the first without a good pivot: with full
-    pivoting one below eps times the first pivot, so that A has the numerical rank k - 1 and x is the inverse of a
-    matrix near A, or 0 where nothing but zeros was left; with partial pivoting 0, and x = 0; without
-    pivoting one not above 0, so that A is not positive definite, and x = 0. It is -1 where a matrix or its
-    inverse is not finite: x = 0, determinant NaN. Where x = 0, rcond is 0.
-    Full pivoting does not scale A: its rank is that beside A's largest element, so diag(1, 1e-20) in float32
-    gives info 2 and another matrix's inverse. Where rows or columns are of very different sizes, take "partial".
-    A matrix that is singular but for its rounding may have info 0, with partial pivoting and without nearly
-    always: rcond tells it, which is then below numpy.finfo(kind).eps or not far above it.
+    determinant, rcond: whether to return these too.
+    Returns x, of a's shape and kind, and info (...), int32. With `determinant` then determinant (...), of a's
+    kind; with `rcond` then rcond (...), real: 1 / (|A|_1 |X|_1), the reciprocal condition.
+    info is 0 if A was inverted, -1 if A or its inverse is not finite (x = 0, determinant NaN), and k if step k
+    (from 1) is the first without a good pivot:
+      "full": the pivot is below eps times the first pivot. A has the numerical rank k - 1, and x is the inverse
+        of a matrix near A; x = 0 if only zeros were left.
+      "partial": the pivot is 0, and x = 0.
+      "none": the pivot is not above 0, A is not positive definite, and x = 0.
+    rcond is 0 if x = 0.
+    Full pivoting does not scale A: the rank is measured against A's largest element, so diag(1, 1e-20) in float32
+    gives info 2 and another matrix's inverse. If rows or columns have very different sizes, use "partial".
+    A matrix that is singular except for rounding may have info 0, nearly always with "partial" and "none". Its
+    rcond is below numpy.finfo(kind).eps or not far above it.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     Source: patent CN102567283 (Tsinghua University, 2011).
     """
@@ -87,14 +89,14 @@ def invert_triangular(
 ):
     """Inverts triangular matrices.
 
-    l: (..., N, N), float32, float64, complex64 or complex128 (other kinds are converted as numpy does to
-      combine them with float32, so Python's numbers and int64 become float64), N = 1..1024, fastest up to 32.
-      The triangle alone is read; what stands beside it may be anything.
-    lower: else upper.
-    unit_diagonal: the diagonal is taken as 1 and not read.
-    Returns x (..., N, N), of l's kind, zeros in the other triangle and where there is no inverse, and info
-    (...), int32: 0 where it worked; k where row k (from 1) is the first with a zero on the diagonal; -1 where a
-    triangle or its inverse is not finite.
+    l: (..., N, N), float32, float64, complex64 or complex128, N = 1..1024, fastest up to 32. Other kinds become
+      the one to which numpy combines them with float32; Python's numbers and int64 become float64. Only the
+      triangle is read.
+    lower: whether the triangle is the lower one.
+    unit_diagonal: the diagonal counts as 1 and is not read.
+    Returns x (..., N, N), of l's kind, with zeros in the other triangle (all zeros if there is no inverse), and
+    info (...), int32: 0 if l was inverted; k if row k (from 1) is the first with a zero on the diagonal; -1 if
+    the triangle or its inverse is not finite.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     Source: triangular inversion by one warp in n + 1 rounds of blocks (Shanghai Biren, 2023).
     As a block for flowgraphs: triangular_matrix_inverse.

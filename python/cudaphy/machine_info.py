@@ -42,7 +42,7 @@ def usable_cores():
 
 
 def driver_release(path="/proc/driver/nvidia/version"):
-    """The release of the loaded NVIDIA kernel module, such as 580.95.05; None if there is none."""
+    """The release of the loaded NVIDIA kernel module, such as 580.95.05; None if no module is loaded."""
     try:
         found = re.search(r"\s(\d+\.\d+(?:\.\d+)?)\s", Path(path).read_text())
     except OSError:
@@ -92,7 +92,7 @@ def toolkit():
 
 
 def facts():
-    """A dictionary of what is here; JSON takes it as it is."""
+    """What this machine has: a dictionary that JSON can hold."""
     built_with, driver = module.cuda_versions()
     nvcc, on_bus = toolkit(), gpus_on_bus()
     return {
@@ -189,7 +189,7 @@ _PROGRAMS = (("GNU Radio Companion's compiler", "grcc", "gnuradio"),)
 
 
 def missing(found=None):
-    """What is not here: lines that say what it is, what for, and how to get it."""
+    """What this machine lacks: lines that say what it is, what it is for, and how to get it."""
     found = found or facts()
     if "cuda" in found["backends"]:
         lines = list(found["cuda"]["unusable_gpus"])

@@ -27,20 +27,20 @@ def estimate_channel(
     """Channel estimates and the noise variance from known pilots, by least squares or MMSE.
 
     received: (..., pilot_symbols, tones, Nr), complex64. pilots: (pilot_symbols, Nt), sent on every tone;
-    or (pilot_symbols, tones, Nt), 0 where a layer is silent (where all are, there may be data); or a
-    pilot_pattern, of comb_pilots, block_pilots, ht_ltf_pilots or nr_dmrs_pilots.
-    method: "ls", with straight lines between pilots that differ from tone to tone, or "mmse", for an
-    exponential power delay profile of rms `delay_spread` that begins at `first_delay` (both as a part of
-    the useful symbol) at `snr_db`, from the `window` nearest pilots.
-    times: when estimates are wanted, with pilot symbols sent at `pilot_times` (0, 1, ... unless given), all
-    in symbols; every group_symbols pilot symbols give an estimate, and these are interpolated by straight
-    lines or, with a `doppler` in turns a symbol, by MMSE. tone_numbers: where tones stand (0, 1, ... unless
-    given). A pattern brings tone_numbers and group_symbols of its own.
-    errors_as_noise: n0 is what an equalizer meets that takes h for exact, the noise and, from Nt layers of
-    unit energy, what noise in the pilots puts into h: up to 0.4 dB for codes at a low SNR.
+    or (pilot_symbols, tones, Nt), 0 where a layer is silent (a tone on which all are silent may hold data); or
+    a pilot_pattern, of comb_pilots, block_pilots, ht_ltf_pilots or nr_dmrs_pilots.
+    method: "ls", with linear interpolation between pilots that differ from tone to tone; or "mmse", from the
+    `window` nearest pilots, for an exponential power delay profile of rms `delay_spread` that begins at
+    `first_delay` (both as a part of the useful symbol) at `snr_db`.
+    times: of the wanted estimates; pilot_times: of the pilot symbols (default 0, 1, ...); both in symbols. Every
+    group_symbols pilot symbols give an estimate. Estimates at other times are interpolated linearly or, with a
+    `doppler` in turns a symbol, by MMSE. tone_numbers: the tones' places (default 0, 1, ...). A pattern has its
+    own tone_numbers and group_symbols.
+    errors_as_noise: n0 includes the error of h from the pilots' noise, for Nt layers of unit energy, because an
+    equalizer takes h for exact. That gains codes up to 0.4 dB at a low SNR.
     Returns h (..., tones, Nr, Nt), complex64, or with times (..., times, tones, Nr, Nt); and n0 (...),
-    float32: E|n|^2 of a complex sample, NaN where a received pilot is not finite (h is 0 then: on that
-    tone by least squares with pilots alike on every tone, else everywhere).
+    float32: E|n|^2 of a complex sample, NaN if a received pilot is not finite. h is 0 then: only on that tone
+    for least squares with the same pilots on every tone, otherwise on all tones.
     Raises ValueError for shapes that do not fit or what is out of range, BackendUnavailable. More in
     kernels/channel_estimator.h.
     """
@@ -103,10 +103,9 @@ def equalize(
     h of shape (tones, Nr, Nt) with y (symbols, tones, Nr) is factored once a tone.
     noise_var: E|n|^2 at a receive antenna, a number or an array that broadcasts to the leading shape; None
     with a covariance. method: "zf", "mmse", "mmse_irc" or "mrc"; unbiased: scale MMSE's layers so that their
-    signal has gain 1. covariance: of interference and noise, for "mmse_irc": (..., Nr, Nr), broadcast as h
-    is. route: "solve", or for "zf" and "mmse" "inverse", by the batched inverse of the Gram matrix.
+    signal has gain 1. covariance: of interference and noise, for "mmse_irc": (..., Nr, Nr), broadcast like h. route: "solve", or for "zf" and "mmse" "inverse", by the batched inverse of the Gram matrix.
     Returns x (..., Nt), complex64, and noise (..., Nt), float32: the noise variance after equalisation, +inf
-    (and x = 0) where the channel, the noise variance or the covariance can't be used.
+    (and x = 0) if the channel, the noise variance or the covariance can't be used.
     Raises ValueError for shapes that do not fit, BackendUnavailable.
     """
     y, h = number_array(y, "y"), number_array(h, "h")
@@ -174,7 +173,7 @@ def demap(
     constellation_names(), or a constellation.
     dtype: "float32", "float16", or "int8" for steps of 1 / llr_steps, saturated at 127 steps.
     Returns LLRs (..., bits) of that dtype, first-sent bit first; positive means the bit llr_positive
-    (docs/conventions.md). 0 where the noise variance is not finite and positive.
+    (docs/conventions.md). 0 if the noise variance is not finite and positive.
     Raises ValueError for an unknown name, BackendUnavailable.
     """
     x, n = number_array(x, "x"), real_array(n, "n", np.float32)
@@ -211,19 +210,19 @@ def receive_slots(
     """Receives MIMO slots: channel estimate, equalizer, soft demapper and LDPC decoder in one call.
 
     received: (..., symbols, tones, Nr), complex64, a slot with its pilots. pilots: as in
-    estimate_channel(); pilot_symbols: which symbols of the slot they are, counted from 0. Data stands
-    on every other place, symbol by symbol, tone by tone, layer by layer; a slot holds as many whole
+    estimate_channel(); pilot_symbols: which symbols of the slot they are, counted from 0. Every
+    other place holds data, symbol by symbol, tone by tone, layer by layer. A slot holds as many whole
     codewords of `code`, an ldpc_code, as fit. constellation: a name of constellation_names().
-    options: what the block mimo_receiver takes beside these: data_beside_pilots; estimate,
+    options: further parameters of the block mimo_receiver: data_beside_pilots; estimate,
     delay_spread, first_delay, snr_db, window, times, doppler, tone_numbers, group_symbols, errors_as_noise (True); method,
     unbiased, route; max_log, llr_type, llr_steps; max_iterations, scale, early_stop, output, packed,
     algorithm, offset, schedule, arithmetic, stop_crc, llr_positive.
 
-    Returns bits (..., words, k), uint8 (or what output and packed make of it); iterations (..., words),
+    Returns bits (..., words, k), uint8 (or as output and packed say); iterations (..., words),
     int32; ok (..., words), bool. With details a fourth, a dictionary: h (..., tones, Nr, Nt), with
     times (..., times, tones, Nr, Nt); n0 (...) or (..., times); x and noise (..., places, Nt), of the
-    places with data; llr (..., words, n), as they were decoded; status (...), -1 where a received
-    pilot is not finite.
+    places with data; llr (..., words, n), the decoder's input; status (...), -1 if a received pilot is
+    not finite.
     Raises ValueError for shapes that do not fit or what is out of range, BackendUnavailable. More in
     kernels/mimo_receiver.h.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Transport blocks of 5G NR (3GPP TS 38.212): CRCs, segmentation, rate matching, HARQ.
 
-Bits are uint8 of value 0 or 1; others raise ValueError, items that are no real numbers TypeError. transport_block does it all; the functions are its steps. The code
+Bits are uint8 of value 0 or 1; others raise ValueError, items that are no real numbers TypeError. transport_block does all of this; the functions are its steps. The code
 itself is ldpc_code("nr5g", ...), or segmentation(...).code(rows).
 """
 
@@ -64,7 +64,7 @@ def segmentation(payload, base_graph):
 
     payload: A, bits without CRC. base_graph: 1 or 2. Its attributes: payload, base_graph,
     transport_crc_bits, blocks (C), block_bits (K'), lifting_size (Z_c), fillers, coded_bits (N);
-    code(rows) is the blocks' ldpc_code. Raises ValueError where the blocks' lengths would differ.
+    code(rows) is the blocks' ldpc_code. Raises ValueError if the blocks' lengths would differ.
     """
     return _native._nr5g_segmentation(payload, base_graph)
 
@@ -115,7 +115,7 @@ def rate_match(
 
     words: (..., n), codewords of ldpc_code("nr5g", ...) with rows enough. length: E, a multiple of
     modulation_order (1, 2, 4, 6, 8, 10). redundancy_version: 0..3. limited_buffer: N_ref, 0 for none.
-    Returns uint8 (..., length). Raises ValueError, also where the words are too short.
+    Returns uint8 (..., length). Raises ValueError, also if the words are too short.
     """
     rows, lead = _bits(words, "words")
     matcher = _matcher(
@@ -141,8 +141,8 @@ def rate_recover(
 ):
     """Adds received LLRs to soft buffers: the inverse of rate_match, and HARQ combining.
 
-    llr: (..., E), int8 or anything that becomes float32. soft: None for an empty buffer, or what an
-    earlier call returned, of the same type; it is not changed. Returns float32 or int8 (..., places): the
+    llr: (..., E), int8, or another type, which becomes float32. soft: None for an empty buffer, or the result of
+    an earlier call, of the same type; it is not changed. Returns float32 or int8 (..., places): the
     whole circular buffer without fillers, whose first n places are the LLRs of a codeword of
     ldpc_code("nr5g", ...). int8 saturates at -128 and 127; NaN counts as 0. Raises ValueError.
     """
@@ -179,7 +179,7 @@ class transport_block:
     layers: 1..4. modulation_order: 1, 2, 4, 6, 8 or 10 bits a symbol. limited_buffer: N_ref, 0 for none.
     max_iterations, scale (None: the code's own), llr_positive: as in ldpc_decode.
     llr: "float32" or "int8", the type that decode takes and that the soft buffer has.
-    Threads may share one, and one soft buffer with it: their calls follow each other.
+    Threads may share one object, and with it one soft buffer: their calls run one after another.
     Raises ValueError, BackendUnavailable. .segmentation describes the blocks.
     """
 
@@ -256,5 +256,5 @@ class transport_block:
         return bits, ok, iterations, block_ok.astype(bool)
 
     def clear(self):
-        """Forgets what was received: the next transmission is of another transport block."""
+        """Empties the soft buffer: the next transmission is of another transport block."""
         self._decoder.clear()

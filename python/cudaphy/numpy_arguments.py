@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the functions on numpy arrays take: arrays of numbers, in this machine's byte order."""
+"""Arguments of the functions on numpy arrays: arrays of numbers, in this machine's byte order."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def _of_kind(values, name, kinds, wanted):
 
 
 def real_array(values, name, *dtypes):
-    """An array of real numbers: as it is where it has one of the types, else converted to the first one.
+    """An array of real numbers: unchanged if it has one of the types, otherwise converted to the first one.
 
     Raises TypeError that names the argument for complex numbers, objects, text and times.
     """
@@ -40,7 +40,7 @@ def number_array(values, name):
 def bit_array(values, name, packed=False):
     """Bits as uint8; packed: eight a byte.
 
-    Raises TypeError as real_array does, ValueError where an item is neither 0 nor 1 (packed: no byte).
+    Raises TypeError as real_array does, ValueError if an item is neither 0 nor 1 (packed: no byte).
     """
     array = _of_kind(values, name, _REAL, "bytes" if packed else "bits, 0 or 1")
     if packed and array.dtype == np.uint8 or array.dtype == np.bool_ or not array.size:

@@ -37,7 +37,7 @@ def _matrix(a):
 
 
 def _arguments(a, kind):
-    """What the native side takes a matrix as; it checks the indices."""
+    """The arguments of the native side for a matrix; the native side checks the indices."""
     count = int(a.indptr[-1]) if len(a.indptr) else 0
     # scipy may keep room behind the last entry.
     held = slice(0, count if 0 <= count <= len(a.data) else None)
@@ -50,7 +50,7 @@ def _arguments(a, kind):
 
 
 def _kind_of_entries(given, matrix):
-    """A file's numbers have the digits that they are written with: other operands decide on float32 or float64."""
+    """The kind of a matrix's entries; a file's numbers count as single precision, so that the other operands decide."""
     if isinstance(given, (str, os.PathLike)):
         return np.dtype("complex64" if matrix.dtype.kind == "c" else "float32")
     return matrix.dtype
@@ -75,9 +75,9 @@ class sparse_product:
     dtype: "float32", "float64" or "complex64"; None: as numpy combines a with float32 (a file: float32, or
       complex64).
     block: bcrs: rows and columns of a block, 1..8.
-    Every format gives the same bits on the CPU and on a GPU (ccs on a GPU excepted): a row's sum takes A's
-    entries with columns ascending, one fused multiply-add each. Where A has no entry, x has no part in y.
-    Threads may share one: their products follow each other.
+    Every format gives the same bits on the CPU and on a GPU (except ccs on a GPU): a row's sum takes A's entries
+    with columns ascending, one fused multiply-add each. An element of x that meets no entry of A has no effect.
+    Threads may share one object: their products run one after another.
     Raises ValueError for a wrong parameter, an index out of range, or a format that does not suit the matrix;
     BackendUnavailable.
     Source: matrix-form FDTD on a graphics accelerator, which compares the formats.
@@ -116,7 +116,8 @@ class sparse_product:
 
     def __call__(self, x, y=None):
         """x: (..., n); y: (..., m), or what broadcasts to that. Returns (..., m), of the product's dtype, to which
-        x and y are converted; ValueError where that would lose more than digits."""
+        x and y are converted. Raises ValueError if the conversion would lose more than digits.
+        """
         x = self._converted("x", x)
         rows, columns = self.shape
         if x.ndim == 0 or x.shape[-1] != columns:
@@ -143,12 +144,12 @@ class sparse_product:
 
 
 def multiply_sparse(a, x, y=None, format="subdivided_crs", backend="auto", device=0):
-    """The product of a sparse matrix and vectors: A x, or y + A x where y is given.
+    """The product of a sparse matrix and vectors: A x, or y + A x if y is given.
 
     a: (m, n), any kind of scipy.sparse, rows of numbers, the path of a Matrix Market file; or a sparse_product,
-      made once for many calls, whose own format, backend and dtype then stand.
-    x: (..., n); y: (..., m), or what broadcasts to that. Kinds are float32, float64 and complex64; others are
-      converted as numpy does to combine a, x and y with float32.
+      made once for many calls, which has its own format, backend and dtype.
+    x: (..., n); y: (..., m), or what broadcasts to that. Kinds are float32, float64 and complex64; others become
+      the one to which numpy combines a, x and y with float32.
     format: see sparse_product.
     Returns (..., m).
     Raises ValueError for a wrong shape, kind or parameter, an index out of range, or a format that does not suit

@@ -89,25 +89,27 @@ def invert_symmetric(
 ):
     """Inverts symmetric (complex: Hermitian) matrices, one large one or a batch.
 
-    a: (..., n, n), float32, float64, complex64 or complex128 (other kinds are converted as numpy does to
-      combine them with float32), n from 1 to what memory holds.
+    a: (..., n, n), float32, float64, complex64 or complex128; other kinds become the one to which numpy
+      combines them with float32. Only memory limits n.
     definite: "unknown"; or "positive", for Hermitian positive definite matrices, which is faster.
     algorithm: "blocked"; or "bordering", source 2's row after row, which needs leading minors that are not 0.
-    check: whether a is looked at first; else its lower triangle is read and the upper one ignored.
+    check: whether to check first that a is symmetric; otherwise only its lower triangle is read.
     symmetry: "hermitian"; or "symmetric": complex matrices equal their plain transposes, as impedance matrices
-      do. It takes twice the memory and, of such matrices, neither "positive" nor "bordering"; residual is that of
-      the real matrix [Re A, Im A; Im A, -Re A]. Of real matrices the two are one.
-    residual, rcond: whether these are returned too.
-    Returns x, of a's shape and kind, exactly symmetric, and info (...), int32; after them, where asked for,
-    residual (...), real: an estimate of |I - A X|_1 / (n |A|_1 |X|_1 eps), NaN where x = 0; and rcond (...),
-    real: 1 / (|A|_1 |X|_1), the reciprocal condition, 0 where x = 0.
-    info is 0 where it worked. Else x = 0, and info is: n where a matrix is singular to its kind's precision,
-    as R = sum x x^H of fewer than n vectors x is, however it was rounded; k where the leading minor of order k
-    is not positive ("positive"), or is 0 ("bordering"); -1 where a matrix or its inverse is not finite.
-    Singular to its precision means 1 / (|S A S|_1 |S^-1 X S^-1|_1) below 8 eps / max(n, 4), where eps is
-    numpy.finfo's and S scales rows and columns alike, so that units do not count: a matrix of rows of very
-    different sizes is inverted, and its rcond, of A as it is, may be far below eps. What has a condition below
-    1 / (8 eps) in the 2-norm is never refused. "bordering" loses twice the digits and misses some.
+      do. "symmetric" takes twice the memory for complex matrices, and excludes "positive" and "bordering"; the
+      residual is that of the real matrix [Re A, Im A; Im A, -Re A]. For real matrices both mean the same.
+    residual, rcond: whether to return these too.
+    Returns x, of a's shape and kind, exactly symmetric, and info (...), int32. With `residual` then residual
+    (...), real: an estimate of |I - A X|_1 / (n |A|_1 |X|_1 eps), NaN if x = 0; with `rcond` then rcond (...),
+    real: 1 / (|A|_1 |X|_1), the reciprocal condition, 0 if x = 0.
+    info is 0 if A was inverted. Otherwise x = 0, and info is:
+      n: A is singular to its kind's precision, as R = sum x x^H of fewer than n vectors x is, however rounded;
+      k: the leading minor of order k is not positive ("positive"), or is 0 ("bordering");
+      -1: A or its inverse is not finite.
+    Singular to its precision means that 1 / (|S A S|_1 |S^-1 X S^-1|_1) is below 8 eps / max(n, 4). eps is
+    numpy.finfo's. S scales rows and columns alike, so that units do not count: a matrix with rows of very
+    different sizes is inverted, although its unscaled rcond may be far below eps. A matrix with a condition
+    below 1 / (8 eps) in the 2-norm is never refused. "bordering" loses twice the digits and misses some
+    singular matrices.
     Raises ValueError for a matrix that is not symmetric, naming the first pair that differs, and for a wrong
     shape or parameter; BackendUnavailable; MemoryError.
     Source: Huo, Wang, Peng, Fang: inversion of a large symmetric matrix by bordering, on a GPU.
@@ -143,12 +145,12 @@ def update_inverse(x, v, d=1, forgetting=1.0, backend="auto", device=0):
     """Inverses after their matrices changed: of forgetting * A + V diag(d) V^H, by Woodbury's formula.
 
     x: (..., n, n), inverses of symmetric (complex: Hermitian) matrices A; not changed.
-    v: (..., n, k), k = 1..64 and at most n; or (..., n) for k = 1, where v has one dimension, or one fewer than x.
+    v: (..., n, k), k = 1..64 and at most n; or (..., n) for k = 1, if v has one dimension, or one fewer than x.
     d: real, (..., k), or one number for all; above 0 an update, below 0 a downdate, 0 no change.
     forgetting: A is scaled by this before the update, above 0.
     The leading dimensions are x's; those of v and d are broadcast to them.
-    Returns the new x, exactly symmetric, and info (...), int32: 0 where it worked; 1 where the changed matrix is
-    singular to its kind's precision; -1 where something is not finite. There x is as it was.
+    Returns the new x, exactly symmetric, and info (...), int32: 0 if x was updated; 1 if the changed matrix is
+    singular to its kind's precision; -1 if x, v or d is not finite. If info is not 0, x is unchanged.
     Raises ValueError for a wrong shape or parameter, BackendUnavailable.
     """
     x, v = number_array(x, "x"), number_array(v, "v")

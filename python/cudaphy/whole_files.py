@@ -9,8 +9,8 @@ from pathlib import Path
 def write_whole(path, write):
     """Writes a file by write(name) with the name of one beside it, which then takes its place.
 
-    If write fails, a file that was at `path` stays as it was. What is no ordinary file, such as a device,
-    is written to directly. Raises what write raises, and OSError.
+    If write fails, a file that was at `path` stays unchanged. If `path` is no ordinary file, but a device
+    for example, it is written directly. Raises what write raises, and OSError.
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():

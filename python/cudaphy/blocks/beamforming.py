@@ -21,8 +21,8 @@ class array_covariance(gr.basic_block):
     """Sample covariance matrices of an antenna array, for Symmetric Inverse.
 
     In: snapshots, vectors of `elements` complex, one sample of each antenna. Out: for each `snapshots` of them
-    the `elements` rows of R = sum x x^H / snapshots + loading I, Hermitian to the last bit, as a packet. What
-    remains at the end of the stream is not put out. With fewer snapshots than elements R has no inverse without
+    the `elements` rows of R = sum x x^H / snapshots + loading I, Hermitian to the last bit, as a packet. Snapshots
+    that remain at the end of the stream are dropped. With fewer snapshots than elements R has no inverse without
     loading; with K snapshots of Gaussian signals the weights from its inverse lose a factor (K - N + 2) / (K + 1)
     of the best output SINR on average (Reed, Mallett and Brennan, IEEE Trans. Aerosp. Electron. Syst. 10(6),
     1974), if the wanted signal was silent. NaN and infinity make a matrix of them, and harm no other.
@@ -112,7 +112,7 @@ class mvdr_weights(gr.decim_block):
     vector w = R^-1 a / (a^H R^-1 a) with the steering vector a (Capon, Proc. IEEE 57(8), 1969): the beam
     w^H x passes what comes from there unchanged, and of all such it has the least power. Where the matrix has no
     inverse (its rows are zeros, or the denominator is not positive and finite) the weights are zeros: the first
-    such matrix of a run is told in the log, and failures() counts all.
+    such matrix of a run is logged, and failures() counts all.
 
     Tags of a matrix' rows go to its weights, all but the length.
 
@@ -168,7 +168,7 @@ class mvdr_weights(gr.decim_block):
         if bad.any() and not self._failures:
             gr.logger(self.alias()).warn(
                 f"matrix {self.nitems_written(0) + int(bad.argmax())} has no inverse: its weights are zeros; "
-                "it takes as many snapshots as there are elements, or loading (told once a run)"
+                "it takes as many snapshots as there are elements, or loading (logged once a run)"
             )
         self._failures += int(bad.sum())
         first, last = self.nitems_read(0), self.nitems_read(0) + len(out) * n

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every block of this package that is written in Python shares: no exception of its own leaves
-it, and a tag of any type can be looked at."""
+"""What the blocks in Python share: none of their exceptions leaves them, and they can read a tag of any type."""
 
 import functools
 import traceback
@@ -12,7 +11,7 @@ _DONE = -1  # what work() returns when a block has ended
 
 
 def whole_number(value):
-    """The number that a PMT holds, where that is a whole one of any of GNU Radio's types; else None.
+    """The whole number that a PMT of any of GNU Radio's types holds; None if it holds none.
 
     A tag's value may be of any type: pmt.to_python() raises for some, and takes True for a number.
     """

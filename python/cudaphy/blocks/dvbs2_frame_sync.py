@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds DVB-S2 frames of one known MODCOD among symbols, and takes off frequency and phase."""
+"""Finds DVB-S2 frames of one known MODCOD among symbols, and removes frequency and phase."""
 
 import threading
 
@@ -53,14 +53,15 @@ class dvbs2_frame_sync(gr.basic_block):
     Frames are found by the differential correlation with the header (start of frame and PLS code, 90
     symbols); the frequency by that and by the correlation over 18 symbols within header and pilots,
     averaged over frames; the phase by header and pilots, linear in between. A tag rx_time amid a
-    frame says that the radio lost samples there: the frame is dropped and the next one searched.
+    frame says that the radio lost samples there: the block drops the frame and searches for the next.
     Symbols that are not finite, or larger than 1e15, count as zeros.
 
     Tags rx_time, rx_rate and rx_freq go to the next frame's first symbol. Message port
     noise_variance: of each frame's symbols, E|n|^2, by header and pilots; for Soft Demapper.
 
     modulation "QPSK", "8PSK" or "16APSK"; rate such as "3/5"; frame "NORMAL" or "SHORT"; gold_code
-    of the scrambling. Raises KeyError or AttributeError for what gr-dtv has not."""
+    of the scrambling. Raises KeyError or AttributeError for names that gr-dtv does not have.
+    """
 
     def __init__(self, modulation, rate, frame, gold_code=0, length_tag_key="packet_len"):
         gr.basic_block.__init__(self, "dvbs2_frame_sync", [np.complex64], [np.complex64])
@@ -103,7 +104,7 @@ class dvbs2_frame_sync(gr.basic_block):
         return super().start()
 
     def frames(self):
-        """That were put out."""
+        """Frames that left the block."""
         return self._frames
 
     def damaged(self):
@@ -111,11 +112,11 @@ class dvbs2_frame_sync(gr.basic_block):
         return self._damaged
 
     def lost_lock(self):
-        """Times that no header was where one should be."""
+        """How often the next header was not in its place."""
         return self._lost_lock
 
     def frequency(self):
-        """Of the carrier, in cycles a symbol."""
+        """The carrier's frequency, in cycles a symbol."""
         return self._step() / (2 * np.pi)
 
     def forecast(self, noutput_items, ninputs):
@@ -150,14 +151,14 @@ class dvbs2_frame_sync(gr.basic_block):
         return True
 
     def _step(self):
-        """Carrier's phase a symbol."""
+        """The carrier's phase step from symbol to symbol."""
         if self._weight == 0:
             return 0.0
         coarse = np.angle(self._coarse)
         return coarse + np.angle(self._fine * np.exp(-1j * LAG * coarse)) / LAG
 
     def _estimate(self, known, first_steps):
-        """The frequency with this frame; known are its header and pilots without their values."""
+        """The frequency with this frame; `known` are its header and pilots without their values."""
         fine = sum(np.vdot(z[:-LAG], z[LAG:]) for z in known)
         keep = 1 - 1 / min(self._weight + 1, SETTLING)
         self._coarse = keep * self._coarse + first_steps / max(abs(first_steps), 1e-30)
@@ -214,13 +215,13 @@ class dvbs2_frame_sync(gr.basic_block):
         self.consume(0, len(samples))
 
     def _last_tags(self):
-        """Takes out the last of each name up to the buffer's head; those behind it stay."""
+        """Removes and gives the last tag of each name up to the buffer's head; later tags stay."""
         count = sum(tag.offset <= self._first for _, tag in self._tags)
         last, self._tags = dict(self._tags[:count]), self._tags[count:]
         return last
 
     def _torn(self):
-        """Drops what lies before a gap, if one lies in the next frame."""
+        """Drops the symbols before a gap, if one lies in the next frame."""
         while self._times and self._times[0] <= self._first:
             self._times.pop(0)
         if not self._times or self._times[0] >= self._first + self._length + HEADER:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Counts what a receiver got wrong."""
+"""Counts a receiver's errors."""
 
 import threading
 
@@ -19,13 +19,13 @@ class frame_error_counter(gr.sync_block):
     its bits differs. A decoder in front must not drop frames (on_failure="mark").
 
     The tags that an LDPC decoder sets on the first bit of each frame are counted too:
-    `iterations` (a whole number) and `ldpc_ok` (pmt bool). Where a stream has length tags, each
-    must stand on the first bit of a frame and be a whole number of frames: else the block
-    logs an error that gives both numbers, and ends the flowgraph. Tags whose value is no whole
-    number (pmt long or uint64) are passed over.
+    `iterations` (a whole number) and `ldpc_ok` (pmt bool). If a stream has length tags, each
+    must be on the first bit of a frame and count whole frames. Otherwise the block
+    logs an error that gives both numbers, and ends the flowgraph. A tag whose value is no whole
+    number (pmt long or uint64) is ignored.
 
-    All counters may be read from any thread while the flowgraph runs; what they give is
-    for whole frames. When the flowgraph stops, the block logs them.
+    Any thread may read the counters while the flowgraph runs; they count whole
+    frames. When the flowgraph stops, the block logs them.
 
     Args:
         frame_length: bits in a frame, 1 to 2^24
@@ -97,7 +97,7 @@ class frame_error_counter(gr.sync_block):
             return self._bit_errors / max(1, self._frames * self._length)
 
     def average_iterations(self):
-        """Of the frames with a tag `iterations`; 0 without any."""
+        """The mean of the tags `iterations`; 0 before the first."""
         with self._lock:
             return self._iterations / max(1, self._tagged)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps a simulated link's frames in step with what was sent."""
+"""Keeps a simulated link's frames in step with the sent ones."""
 
 import numpy as np
 import pmt
@@ -11,15 +11,15 @@ from .mimo_channel_model import _whole
 
 @guarded
 class frame_filler(gr.basic_block):
-    """Puts zeros where frames of a periodic signal were not found, so that what is decoded can be compared
-    with what was sent, frame by frame: behind a channel estimator they are erasures.
+    """Puts zeros in the place of frames of a periodic signal that were not found, so that decoded frames can be
+    compared with sent ones. Behind a channel estimator the zeros are erasures.
 
     In: vectors of `vlen` complex, packets of frame_items with the tag `frame_start` of
     mimo_ofdm_receiver_frontend. Out: the same stream without packets. Frame i of the signal begins near
-    sample i * period, plus or minus half a period: a packet for a frame that has passed already is dropped,
-    and the place of one that did not come is filled. A packet for a frame more than max_fill frames
-    ahead is dropped too, with a warning: its frame_start is taken for damaged, since the zeros before it
-    would have no end. So is what has no frame_start that is a whole number (pmt long or uint64) from 0 on.
+    sample i * period, plus or minus half a period: the block drops a packet for a frame that has passed already,
+    and fills the place of one that did not come. It also drops, with a warning, a packet for a frame more than
+    max_fill frames ahead, whose frame_start must be damaged, and a packet without a frame_start that is a whole
+    number (pmt long or uint64) from 0 on.
 
     Args:
         vlen: 1 to 65536

@@ -52,8 +52,8 @@ class mimo_channel_model(gr.sync_block):
     Communications, 5th ed., section 13.1). Their discrete Fourier transform over the
     tones is H, with E|H|^2 = 1 on each tone, and the output is H x + noise.
 
-    With an impulse_response every slot has that channel instead, as it is: so scale it to a mean
-    energy of 1 between two antennas. Its taps are 1 / (the tones' whole band) apart, as
+    With an impulse_response every slot has that channel, unscaled: scale it to a mean energy of 1
+    between two antennas. Its taps are 1 / (the tones' whole band) apart, as
     fdtd.impulse_response() computes them for a room.
 
     snr_db is the ratio of received signal to noise at one receive antenna and tone, for

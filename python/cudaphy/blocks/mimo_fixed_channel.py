@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A channel between antennas that stays as it is, for samples."""
+"""A channel between antennas that does not change, for samples."""
 
 import os
 
@@ -8,7 +8,7 @@ from gnuradio import blocks, filter, gr
 
 
 def _read(path):
-    """The array in a file. Raises OSError, and ValueError where it is none."""
+    """The array in a file. Raises OSError, and ValueError if the file holds no array."""
     try:
         # Mapped: a damaged head may claim more than there is memory for.
         found = np.load(path, mmap_mode="r")
@@ -47,16 +47,16 @@ class mimo_fixed_channel(gr.hier_block2):
     """A channel of given impulse responses between antennas, such as fdtd.impulse_response() computes.
 
     In: for each transmit antenna a stream of samples. Out: for each receive antenna one: the sum over the transmit
-    antennas of the samples filtered by impulse_response[receive, transmit]. The first sample meets silence before
-    it. Noise and carrier offset are the business of GNU Radio's Channel Model, one at each receive antenna.
+    antennas of the samples filtered by impulse_response[receive, transmit]. Before the first
+    sample there is silence. For noise and carrier offset use GNU Radio's Channel Model, one at each receive antenna.
 
     Args:
         impulse_response: complex, (receive, transmit, taps) with 1 to 16 antennas and 1 to 65536 taps; or the
             name of a .npy file with such an array
-        receive_antennas, transmit_antennas: if given, what it must have
+        receive_antennas, transmit_antennas: if given, the numbers of antennas that it must have
 
     Raises:
-        ValueError: the shape is another, a tap is not finite, or the file is none of numpy's. OSError: the file
+        ValueError: the shape is another, a tap is not finite, or the file is not one of numpy's. OSError: the file
             can't be read.
     """
 

@@ -72,8 +72,8 @@ class mimo_ofdm_transmitter(gr.hier_block2):
     symbol, `symbols` symbols, and `gap` samples of silence; each symbol has a cyclic prefix. Points of
     mean energy 1 make samples of mean energy 1 at each antenna.
 
-    Frames follow each other from the stream's first item on: tags length_tag_key of the input, which
-    belong to other packets, end here.
+    Frames follow each other from the stream's first item on. The input's tags length_tag_key, which
+    belong to other packets, do not pass.
 
     Made of GNU Radio's blocks: OFDM carrier allocator, FFT, OFDM cyclic prefixer.
 
@@ -85,8 +85,8 @@ class mimo_ofdm_transmitter(gr.hier_block2):
             the even ones
         symbols: of a frame, without the preamble, 2 to 1024
         gap: samples of silence after each frame, 0 or more
-        length_tag_key: names the tag, on each frame's first sample, with its length in samples (gap
-            excluded; with a gap there is none)
+        length_tag_key: names the tag, on each frame's first sample, with its length in samples; only
+            without a gap
 
     Raises:
         ValueError: a parameter is out of range.
@@ -155,20 +155,19 @@ class mimo_ofdm_transmitter(gr.hier_block2):
 
 
 class mimo_ofdm_receiver_frontend(gr.hier_block2):
-    """Samples of several antennas to their tones, frame by frame; the mimo_ofdm_transmitter's twin.
+    """Samples of several antennas to their tones, frame by frame: the reverse of mimo_ofdm_transmitter.
 
     In: for each receive antenna a stream of samples. Out: vectors of `antennas` complex, one a tone:
     all tones of a frame's first symbol, then all of the second, and so on, in packets of symbols *
-    len(tone_numbers), each a frame. That is the order that the MIMO Channel Estimator and the MIMO
-    Equalizer take. Frames are found, and their carrier offset is removed, by the metrics of all antennas
+    len(tone_numbers), each a frame. The MIMO Channel Estimator and the MIMO Equalizer take this
+    order. Frames are found, and their carrier offset is removed, by the metrics of all antennas
     together (the block ofdm_synchronizer: Schmidl and Cox, a matched filter, cyclic prefixes); FFT and
     serializer are GNU Radio's. The scale is the transmitter's: a point of energy 1 over a channel of gain
     1 comes as energy 1. Noise of variance v on the samples has v * len(tone_numbers) / fft_size on tones.
 
     Tags on a packet's first item: the length tag, carrier_offset (tone spacings), frame_start (a sample
-    of the input), and rx_time, moved to that sample, where the input has it. An rx_time that tells of lost
-    samples ends the frame in which it lies, which is dropped and counted (torn_frames), and the next one is
-    looked for from there.
+    of the input), and rx_time, moved to that sample, if the input has it. If rx_time says that samples were lost
+    within a frame, the block drops the frame, counts it (torn_frames), and searches for the next one from there.
 
     Args:
         antennas: receive antennas, 1 to 16

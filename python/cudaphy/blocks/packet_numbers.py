@@ -53,11 +53,11 @@ class packet_numberer(gr.sync_block):
 class packet_loss_counter(gr.sync_block):
     """Counts packets by their tag packet_number, and those that are missing between them.
 
-    A number that is not above the one before means that the sender began anew. What cannot be a
-    packet's number is passed over: a tag that is neither pmt long nor uint64, is below 0 or from 2^48
-    on, or would mean more than 2^32 packets lost at once. A sink of items of a type, "complex",
-    "float" or "byte". All counters may be read from any thread while the flowgraph runs. Raises
-    ValueError for another type."""
+    A number that is not above the one before means that the sender began anew. A tag that
+    can't be a packet's number is ignored: one that is neither pmt long nor uint64, is below 0 or from
+    2^48 on, or would mean more than 2^32 packets lost at once. The block is a sink of items of `type`,
+    "complex", "float" or "byte"; ValueError for another. Any thread may read the counters while the
+    flowgraph runs."""
 
     def __init__(self, type="byte"):
         gr.sync_block.__init__(self, "packet_loss_counter", [_item_type(type)], None)
@@ -90,7 +90,7 @@ class packet_loss_counter(gr.sync_block):
             return self._restarts
 
     def no_numbers(self):
-        """Tags packet_number that were passed over."""
+        """Tags packet_number that were ignored."""
         with self._lock:
             return self._no_numbers
 

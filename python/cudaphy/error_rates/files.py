@@ -133,7 +133,7 @@ def _not_ours(path, number, problem):
 
 
 def _short(problem):
-    """What is wrong, without all of a long line."""
+    """The text of an error, with a long line shortened."""
     text = str(problem)
     return text if len(text) <= 200 else text[:200] + " ..."
 
@@ -157,7 +157,7 @@ def _add_row(found, row):
 
 
 def read_curve(path, identity):
-    """The curve of this identity in a file; an empty one where there is none, or no file."""
+    """The curve of this identity in a file; an empty one if the file has none, or there is no file."""
     if not Path(path).exists() or Path(path).stat().st_size == 0:
         return curve(identity)
     for one in read_curves(path):
@@ -167,7 +167,7 @@ def read_curve(path, identity):
 
 
 def append_point(path, simulation, point):
-    """Adds a line to a file, which is made with its head where there is none. Processes that add to one
+    """Adds a line to a file, which is made with its head if there is no file. Processes that add to one
     file wait for each other. A torn last line is removed, with a warning.
 
     Raises OSError, and then the file has no part of the line; ValueError where the file is another one

@@ -112,7 +112,7 @@ def draw_error_rates(curves, path, references=(), title=None):
     curves: error_rate_files.curve objects, with 95 % confidence; references: error_rate_files.reference
     objects, dotted, of frame error rates. Uncoded theory is drawn where its constellation has a closed
     form, the Shannon limit of each rate and constellation as a vertical line.
-    path: its suffix names the format, PNG if there is none. The file is whole, or as it was before.
+    path: its suffix names the format, PNG if it has none. The file is a whole picture, or unchanged.
     Raises ValueError without curves and references, OSError.
     """
     import matplotlib

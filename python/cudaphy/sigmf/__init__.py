@@ -27,9 +27,9 @@ from .reader import read_recording, recording, samples_of  # noqa: F401
 def read_metadata(path, packet_label=PACKET_LABEL):
     """The recording that a file describes, checked against its data file.
 
-    Raises SigmfError for a file that is missing, cut short or no SigMF, for another datatype than
-    SigMF's, and metadata that the data belie. Warns of what is passed over: a time before 1970, which
-    no tag can tell, or without a zone; what lies before core:offset; that it was never finished.
+    Raises SigmfError for a file that is missing, cut short or no SigMF, for a datatype that is not SigMF's,
+    and for metadata that contradict the data. Warns of a time before 1970, for which there is no tag, of a
+    time without a zone, of samples before core:offset, and of a recording that was never finished.
     """
     found = read_recording(files_of(path), packet_label)
     for remark in found.remarks:
@@ -38,8 +38,8 @@ def read_metadata(path, packet_label=PACKET_LABEL):
 
 
 def read_samples(path):
-    """(complex64 samples, or of several channels (channels, samples); the recording). Raises
-    SigmfError and warns as read_metadata."""
+    """(complex64 samples, of shape (channels, samples) if there are several channels; the recording). Raises
+    SigmfError and warns like read_metadata."""
     found = read_recording(files_of(path))
     for remark in found.remarks:
         warnings.warn(remark, stacklevel=2)
@@ -62,7 +62,7 @@ def checked_type(datatype):
 
 
 class _as_written:
-    """What is about to be written, for the reader to check."""
+    """The recording that is about to be written, for the reader to check."""
 
     def __init__(self, meta, data, size):
         self.name, self.locked = str(meta), [meta]
@@ -82,12 +82,12 @@ def write_samples(
     packet_label=PACKET_LABEL,
     **about,
 ):
-    """Writes complex samples, or (channels, samples), and what is known of them; `about` are texts
-    such as description, author, hw. Gives the number of parts that were beyond full scale and
-    clipped.
+    """Writes complex samples (samples) or (channels, samples), and their metadata; `about` are texts such
+    as description, author, hw. Returns the number of real and imaginary parts that were beyond full scale
+    and clipped.
 
-    Raises OSError where the files can't be written, ValueError for captures and packets that the
-    samples belie or that are not in order; a recording of that name stays as it was then.
+    Raises OSError if the files can't be written, and ValueError if captures and packets contradict the
+    samples or are not in order. Then a recording of that name stays unchanged.
     """
     form = checked_type(datatype)
     meta, data = paths_of(path)

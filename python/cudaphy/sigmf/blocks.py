@@ -46,12 +46,12 @@ class sigmf_source(gr.sync_block):
     and a length tag on each packet. Each channel has an output, with all tags.
 
     file: either file of the recording, its name without suffix, or an archive (x.sigmf, or
-    x.sigmf/NAME where that has several recordings). repeat: begins again at the
-    end, with all tags. packet_label: of the annotations that are packets; length_tag_key: of their
-    tags, empty for none. channels: of the recording, 1 to 64. Raises SigmfError (a ValueError) as
-    read_metadata, for a recording of another number of channels, and for one that a SigMF Sink writes.
-    The recording can't be written until the block has stopped. A data file that is removed, replaced
-    or cut meanwhile ends the flowgraph; problem() says why."""
+    x.sigmf/NAME if it has several recordings). repeat: begins again at the end, with all tags.
+    packet_label: of the annotations that are packets; length_tag_key: of their tags, empty for none.
+    channels: of the recording, 1 to 64. Raises SigmfError (a ValueError) as read_metadata does, for
+    another number of channels, and for a recording that a SigMF Sink writes.
+    No SigMF Sink can write the recording until the block has stopped. If its data file is removed,
+    replaced or cut before that, the flowgraph ends; problem() says why."""
 
     def __init__(
         self,
@@ -160,20 +160,19 @@ class sigmf_source(gr.sync_block):
 @guarded
 class sigmf_sink(gr.sync_block):
     """Records complex samples: a capture from each tag rx_time or rx_freq on, an annotation for
-    each packet that a length tag tells of. Each channel has an input; the tags are input 0's.
+    each packet with a length tag. Each channel has an input; the tags are input 0's.
 
-    file: either file of the recording, or its name without suffix; both are written anew from the
-    start on.
+    file: either file of the recording, or its name without suffix; the block writes both anew.
     sample_rate: in Hz, up to 1e12; 0: from the tag rx_rate. datatype: a name of COMPLEX_FORMATS in
     sigmf.py; samples beyond full scale (1) are clipped and counted. channels: 1 to 64. description,
     author, hw: texts for the metadata. length_tag_key: of length tags, pmt longs or uint64s of at least
-    1, empty for none. A packet that the end cuts is none, and of two that lie over each other the one
-    that ends first stands.
+    1, empty for none. A packet that the end of the stream cuts has no annotation; of two packets that overlap
+    only the one that ends first has one.
 
-    At any time what is on disk is a recording of at least samples() samples, with the captures and
-    packets in them, also where the process is killed. (Not where the machine fails.)
-    Raises ValueError for another datatype or a recording that another block has in use, OSError where
-    the files can't be written. What can't be written later ends the flowgraph; problem() says why.
+    At any time the files are a recording of at least samples() samples, with their captures and
+    packets, also if the process is killed. (Not if the machine fails.)
+    Raises ValueError for another datatype or a recording that another block has in use, OSError if
+    the files can't be written. A write that fails later ends the flowgraph; problem() says why.
     """
 
     def __init__(

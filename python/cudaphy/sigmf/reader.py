@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the metadata of a SigMF recording say, checked against its data; sigmf.py has the functions."""
+"""The metadata of a SigMF recording, checked against its data; the package sigmf has the functions."""
 
 import bisect
 import json
@@ -51,7 +51,7 @@ class recording:
     offset: int = 0
     name: str = ""  # of the data, as errors have it
     meta: Path = None
-    remarks: list = field(default_factory=list)  # on what was passed over
+    remarks: list = field(default_factory=list)  # on what was ignored
     sample_bytes: int = 0  # of all channels
     unfinished: bool = False  # its sink has not stopped
     # Where samples stand: from this one on they follow each other from this byte of the file on.
@@ -121,7 +121,7 @@ def _repaired(content):
 
 
 class metadata_reader:
-    """Takes values out of the metadata; what is wrong is told with the file and the place."""
+    """Takes values out of the metadata; an error names the file and the place."""
 
     def __init__(self, name):
         self.name = name
