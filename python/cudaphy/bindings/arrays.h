@@ -75,7 +75,7 @@ void bind_backends(py::module& m);
 void bind_bch(py::module& m);
 void bind_dvb(py::module& m);
 void bind_fdtd(py::module& m);
-void bind_fdtd_block(py::module& m);
+void bind_fdtd_blocks(py::module& m);
 void bind_linalg(py::module& m);
 void bind_mimo(py::module& m);
 void bind_symmetric(py::module& m);
@@ -89,8 +89,8 @@ void bind_packets(py::module& m);
 void bind_receiver(py::module& m);
 void bind_self_test(py::module& m);
 void bind_sparse(py::module& m);
-void bind_symmetric_block(py::module& m);
-void bind_blocks(py::module& m);
+void bind_linalg_blocks(py::module& m);
+void bind_mimo_blocks(py::module& m);
 void bind_ofdm(py::module& m);
 
 } // namespace gr::cudaphy::bindings

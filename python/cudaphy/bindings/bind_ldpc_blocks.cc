@@ -63,7 +63,7 @@ type: "float", "float16" or "int8". packed: eight bits a byte, the first one hig
 algorithm: "normalized_min_sum", "offset_min_sum" (with offset) or "sum_product"; schedule: "layered" or "flooding".
 arithmetic: "auto", "float32" or "int8"; llr_steps: steps of int8 arithmetic in a unit of a float LLR, above 0 to 64; 0: 12 on CUDA, 6 elsewhere. int8 arithmetic is layered normalised min-sum.
 llr_scale: what the LLRs are multiplied by, above 0 to 1e6, where they are in other units than natural logarithms: 1/12 for int8 of 12 steps a unit. Sum-product and the offset need it; normalised min-sum does not care.
-stop_crc: stop where the information bits pass this check of 3GPP TS 38.212: "24A", "24B", "24C", "16", "11" or "6"; ldpc_ok then tells so.
+stop_crc: stop where the information bits pass this check of 3GPP TS 38.212: "24A", "24B", "24C", "16", "11" or "6"; ldpc_ok then says whether they do.
 length_tag_key: names the tag with a packet's length in items; empty: a plain stream.
 codes: further codes, a dict name -> ldpc_code, or a list (each by its own name); a packet names its code by a tag code_tag_key on its first item: a symbol, or a number, 0 for `code`, 1 for the first of codes; without it, the packet is of `code`. Needs a length tag key. A packet of no such code, or of a wrong length, goes as a PDU with `reason` (and, for a length, `received` and `expected`) to message port `fail`.
 backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU.

@@ -17,9 +17,10 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_symmetric(m);
     bind_mimo(m);
     bind_ldpc(m);
-    bind_blocks(m);
+    bind_linalg_blocks(m);
+    bind_mimo_blocks(m);
     bind_ofdm(m);
-    bind_fdtd_block(m);
+    bind_fdtd_blocks(m);
     bind_ldpc_blocks(m);
     bind_ldpc_fec(m);
     bind_ldpc_functions(m);
@@ -29,6 +30,5 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_receiver(m);
     bind_self_test(m);
     bind_sparse(m);
-    bind_symmetric_block(m);
     bind_statistics(m); // last: of every block that is bound by then
 }

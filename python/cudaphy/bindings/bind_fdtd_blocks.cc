@@ -21,7 +21,7 @@ fdtd_channel::sptr make_block(const kernels::fdtd_system<T>& system,
 
 } // namespace
 
-void bind_fdtd_block(py::module& m)
+void bind_fdtd_blocks(py::module& m)
 {
     block_class<fdtd_channel>(m, "_fdtd_channel", "A block that fdtd_channel() makes.")
         .def("reset",

@@ -1,12 +1,50 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
 #include "block_arguments.h"
+#include <gnuradio/cudaphy/matrix_inverse.h>
 #include <gnuradio/cudaphy/symmetric_inverse.h>
+#include <gnuradio/cudaphy/triangular_inverse.h>
 
 namespace gr::cudaphy::bindings {
 
-void bind_symmetric_block(py::module& m)
+void bind_linalg_blocks(py::module& m)
 {
+    block_class<matrix_inverse>(
+        m,
+        "matrix_inverse",
+        "Inverts square matrices of order 1 to 64: vectors of order*order items, row by "
+        "row, in and out; type \"complex\" (64 bits) or \"float\"; pivoting \"full\", "
+        "\"partial\", or \"none\" for Hermitian positive definite matrices. A singular "
+        "matrix gets a tag 'singular' (pmt long: elimination step; -1 for NaN or Inf) "
+        "and "
+        "gives zeros; a nearly singular one, where pivoting is full, the inverse of a "
+        "matrix near it. Source: patent CN102567283 (2011)." BATCH_ARGUMENTS_TEXT)
+        .def(py::init(&matrix_inverse::make),
+             py::arg("order"),
+             py::arg("pivoting") = "full",
+             py::arg("type") = "complex",
+             BATCH_ARGUMENTS)
+        .def("backend", &matrix_inverse::backend, "The backend in use.")
+        .def("failures", &matrix_inverse::failures, "Matrices that got the tag.");
+
+    block_class<triangular_inverse>(
+        m,
+        "triangular_matrix_inverse",
+        "Inverts triangular matrices of order 1 to 128: vectors of order*order items, "
+        "row by row, in and out; type \"complex\" (64 bits) or \"float\". The triangle "
+        "alone is read, with unit_diagonal only what lies beside the diagonal. A matrix "
+        "with a zero on its diagonal gives zeros and a tag 'singular' (pmt long: first "
+        "row with a zero; -1 for NaN or Inf). Source: triangular inversion by one warp "
+        "(Shanghai Biren, 2023)." BATCH_ARGUMENTS_TEXT)
+        .def(py::init(&triangular_inverse::make),
+             py::arg("order"),
+             py::arg("lower") = true,
+             py::arg("unit_diagonal") = false,
+             py::arg("type") = "complex",
+             BATCH_ARGUMENTS)
+        .def("backend", &triangular_inverse::backend, "The backend in use.")
+        .def("failures", &triangular_inverse::failures, "Matrices that got the tag.");
+
     block_class<symmetric_inverse>(
         m,
         "symmetric_matrix_inverse",
