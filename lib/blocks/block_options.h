@@ -22,14 +22,14 @@ inline float checked_noise_variance(float value)
 class device_scalar
 {
 public:
-    explicit device_scalar(queue& line) : d_there(line, 1) {}
+    explicit device_scalar(queue& work_queue) : d_there(work_queue, 1) {}
     //! Sends the number along in order with the queue's work.
-    view<const float> set(float value, queue& line)
+    view<const float> set(float value, queue& work_queue)
     {
         if (value != d_value) {
-            line.synchronize(); // what still reads the old number, and the copy of it
+            work_queue.synchronize(); // kernels and a copy may still read the old number
             d_value = value;
-            line.copy_in(d_there.data(), &d_value, sizeof(value));
+            work_queue.copy_in(d_there.data(), &d_value, sizeof(value));
         }
         return { d_there.data(), 1 };
     }

@@ -5,23 +5,6 @@
 #include <algorithm>
 
 namespace gr::cudaphy {
-namespace {
-
-//! Still a std::bad_alloc, which Python has as MemoryError, but one that says of what.
-class too_little_memory : public std::bad_alloc
-{
-public:
-    explicit too_little_memory(std::string text)
-        : d_text(std::make_shared<const std::string>(std::move(text)))
-    {
-    }
-    const char* what() const noexcept override { return d_text->c_str(); }
-
-private:
-    std::shared_ptr<const std::string> d_text; //!< shared: copies must not throw
-};
-
-} // namespace
 
 batch_block::batch_block(const batch_options& options,
                          std::vector<batch_port> inputs,
@@ -80,11 +63,7 @@ void batch_block::add_kind(const batch_kind& kind)
 void batch_block::make_jobs()
 {
     const auto most = batch_load::largest(d_kinds);
-    try {
-        d_worker = std::make_unique<batch_worker>(*this, most);
-    } catch (const std::bad_alloc&) {
-        throw too_little_memory(memory_problem(most.frames));
-    }
+    d_worker = std::make_unique<batch_worker>(*this, most);
     size_rings(most);
 }
 
@@ -175,14 +154,6 @@ int batch_block::general_work(int,
                               gr_vector_void_star& output_items)
 {
     return d_worker->work(ninput_items, input_items, output_items);
-}
-
-//! Whether a stream from one to the other can stay where it is.
-bool batch_block::shares_memory_with(const batch_block& other) const
-{
-    return has_own_memory() && other.has_own_memory() &&
-           d_backend.where == other.d_backend.where &&
-           d_backend.device == other.d_backend.device;
 }
 
 void batch_block::check_frame_starts(const std::vector<tag_t>& tags,

@@ -170,7 +170,6 @@ private:
     friend class batch_worker;
     void size_rings(const batch_load& most);
     std::string memory_problem(size_t frames) const;
-    bool shares_memory_with(const batch_block& other) const;
 
     const batch_options d_options;
     const resolved_backend d_backend;

@@ -30,11 +30,11 @@ batch_end::batch_end(queue& owner, size_t most_words)
     d_words = make_locked_memory(bytes);
 }
 
-void batch_end::submit(queue& line, const int* status, size_t count, bool zeros_too)
+void batch_end::submit(queue& work_queue, const int* status, size_t count, bool zeros_too)
 {
 #ifdef CUDAPHY_HAVE_CUDA
-    // A launch takes 3.5 us, a copy 1.4, but many words wait for the copy engine too
-    // long.
+    // A launch takes 3.5 us, a copy 1.4 us. Many words would wait too long for the copy
+    // engine.
     constexpr size_t most_copied = 4096;
     if (d_mark) {
         auto* mark = static_cast<unsigned*>(d_mark.get());
@@ -42,19 +42,20 @@ void batch_end::submit(queue& line, const int* status, size_t count, bool zeros_
         const bool in_place = status == words();
         if (in_place || count <= most_copied) {
             if (!in_place && count) {
-                line.copy_out(words(), status, count * sizeof(int));
+                work_queue.copy_out(words(), status, count * sizeof(int));
             }
-            if (submit_mark(line, mark, 2 * d_number + 1)) {
+            if (submit_mark(work_queue, mark, 2 * d_number + 1)) {
                 return;
             }
         }
-        submit_batch_end(line, status, words(), count, zeros_too, mark, 2 * d_number);
+        submit_batch_end(
+            work_queue, status, words(), count, zeros_too, mark, 2 * d_number);
         return;
     }
 #endif
     (void)zeros_too;
     if (status != words() && count) {
-        line.copy_out(words(), status, count * sizeof(int));
+        work_queue.copy_out(words(), status, count * sizeof(int));
     }
 }
 

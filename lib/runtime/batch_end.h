@@ -9,10 +9,10 @@ namespace gr::cudaphy {
 /*!
  * \brief Tells the host that a batch is done, and what its status words are.
  *
- * On a GPU a mark in the host's memory says so, which the stream writes when it gets
- * there: the host need not ask the driver, which takes longer and holds up the threads
- * that submit. Few words are copied; many are brought by a kernel, since a copy would
- * queue with the batches that leave for the host, and stay where they are if all are 0.
+ * On a GPU the CUDA stream writes a mark into the host's memory when it comes to the
+ * batch's end. Asking the driver instead takes longer, and holds up the threads that
+ * submit. Few status words are copied. Many are brought by a kernel, because a copy would
+ * queue with the batches that leave for the host; if all are 0, they are not brought.
  */
 class batch_end
 {
@@ -23,14 +23,14 @@ public:
     //! The host's status words: those of the last batch once it is done().
     int* words() const { return static_cast<int*>(d_words.get()); }
 
-    //! Submits the end of a batch to a queue on the same device. Words that are all 0 are
-    //! not copied unless `zeros_too`. `status` may be words() itself.
-    void submit(queue& line, const int* status, size_t words, bool zeros_too);
+    //! Submits the end of a batch to a queue on the same device. If all status words are
+    //! 0, they are copied only if `zeros_too`. `status` may be words() itself.
+    void submit(queue& work_queue, const int* status, size_t words, bool zeros_too);
 
-    //! Whether the device has come to the end of the last batch that was submitted; true
-    //! where it can't say, on the host, and the queue is to be asked.
+    //! Whether the device has come to the end of the last batch that was submitted.
+    //! Always true on the host, where a batch is done when it is submitted.
     bool done() const;
-    //! Whether words() are to be looked at.
+    //! False if every status word is 0: words() then holds stale data.
     bool any_words() const;
 
 private:

@@ -9,8 +9,8 @@ namespace {
 
 constexpr int threads = 1024;
 
-// One thread block, since what it reads is small, and a whole grid would have to agree on
-// who is last. 32768 words take each thread eight loads of 16 bytes.
+// One thread block, because the words are few, and a grid's blocks would have to agree on
+// which is last. 32768 words take each thread eight loads of 16 bytes.
 __global__ void __launch_bounds__(threads) end_batch(const int* __restrict__ status,
                                                      int* __restrict__ host,
                                                      unsigned words,
@@ -66,7 +66,7 @@ std::shared_ptr<void> make_shared_memory(queue& owner, size_t bytes)
 
 namespace {
 
-//! cuStreamWriteValue32, which the runtime has no call for; null where the driver lacks
+//! cuStreamWriteValue32, for which the CUDA runtime has no call; null if the driver lacks
 //! it.
 auto write_value()
 {
@@ -93,16 +93,16 @@ auto write_value()
 
 } // namespace
 
-bool submit_mark(queue& line, unsigned* host_mark, unsigned mark)
+bool submit_mark(queue& work_queue, unsigned* host_mark, unsigned mark)
 {
-    cuda_device_scope scope(line.device());
-    return write_value() && write_value()(stream_of(line),
+    cuda_device_scope scope(work_queue.device());
+    return write_value() && write_value()(stream_of(work_queue),
                                           reinterpret_cast<CUdeviceptr>(host_mark),
                                           mark,
                                           0) == CUDA_SUCCESS;
 }
 
-void submit_batch_end(queue& line,
+void submit_batch_end(queue& work_queue,
                       const int* status,
                       int* host,
                       size_t words,
@@ -110,9 +110,9 @@ void submit_batch_end(queue& line,
                       unsigned* host_mark,
                       unsigned mark)
 {
-    cuda_device_scope scope(line.device());
+    cuda_device_scope scope(work_queue.device());
     const auto count = static_cast<unsigned>(words);
-    end_batch<<<1, threads, 0, stream_of(line)>>>(
+    end_batch<<<1, threads, 0, stream_of(work_queue)>>>(
         status, host, count, always && words, host_mark, mark);
     cuda_check_launch("the end of a batch");
 }

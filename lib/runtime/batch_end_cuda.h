@@ -6,13 +6,13 @@
 
 namespace gr::cudaphy {
 
-//! Memory of the host's that kernels on the queue's device reach at the same address.
+//! Host memory that kernels on the queue's device reach at the same address.
 //! \throws std::bad_alloc
 std::shared_ptr<void> make_shared_memory(queue& owner, size_t bytes);
 
-//! Copies status words to the host if any is not 0, or always; then writes there `mark`,
-//! plus 1 if they were copied.
-void submit_batch_end(queue& line,
+//! Copies status words to the host if any is not 0 or `zeros_too`. Then writes `mark` to
+//! `host_mark`, plus 1 if the words were copied.
+void submit_batch_end(queue& work_queue,
                       const int* status,
                       int* host,
                       size_t words,
@@ -20,7 +20,7 @@ void submit_batch_end(queue& line,
                       unsigned* host_mark,
                       unsigned mark);
 
-//! Writes there the mark alone, without a kernel; false where the driver can't.
-bool submit_mark(queue& line, unsigned* host_mark, unsigned mark);
+//! Writes `mark` to `host_mark` without a kernel; false if the driver can't.
+bool submit_mark(queue& work_queue, unsigned* host_mark, unsigned mark);
 
 } // namespace gr::cudaphy

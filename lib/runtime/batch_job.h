@@ -6,8 +6,7 @@
 
 namespace gr::cudaphy {
 
-//! A batch of frames as a kernel sees it: every pointer leads to memory that the queue
-//! reaches.
+//! A batch of frames as a kernel sees it: the queue reaches what every pointer points to.
 struct batch {
     int frames;
     std::vector<const void*> in; //!< one a port, frames after each other
@@ -33,11 +32,10 @@ struct batch_status {
 };
 
 /*!
- * \brief What a block does to one batch, with the kernels and workspace of its own that
- * this takes.
+ * \brief What a block does to one batch, with its own kernels and workspace.
  *
- * A block owns several, so that several batches are under way at once, each on its own
- * queue.
+ * A block owns several jobs, so that several batches are under way at once, each on its
+ * own queue.
  */
 class batch_job
 {
@@ -58,7 +56,7 @@ class mixed_batch_job
 {
 public:
     virtual ~mixed_batch_job() = default;
-    //! \param parts  at least one, of each kind one at most
+    //! \param parts  at least one; of each kind at most one
     virtual void run(const std::vector<batch_part>& parts, queue& queue) = 0;
 };
 

@@ -13,9 +13,9 @@ struct batch_slot {
     std::unique_ptr<queue> own_queue;
     queue* used = nullptr; //!< where the batch is: the own queue, or the block's before
     std::unique_ptr<batch_end> end;
-    std::unique_ptr<stopwatch> watch; //!< of the kernels, without the copies
-    bool timed = false;               //!< the batch under way
-    std::unique_ptr<batch_job> job;   //!< if frames are of one kind
+    std::unique_ptr<stopwatch> kernel_time; //!< without the copies
+    bool timed = false;                     //!< the batch under way
+    std::unique_ptr<batch_job> job;         //!< if frames are of one kind
     // If they are of several kinds.
     std::unique_ptr<mixed_batch_job> mixed_job;
     std::unique_ptr<kind_sorter> sorter;
@@ -32,7 +32,7 @@ struct batch_slot {
              queue& where)
     {
         if (timed) {
-            watch->begin(where);
+            kernel_time->begin(where);
         }
         if (!mixed_job) {
             job->run(work, where);
@@ -42,7 +42,7 @@ struct batch_slot {
             sorter->run(*mixed_job, sorter->cut(work, parts), where);
         }
         if (timed) {
-            watch->end(where);
+            kernel_time->end(where);
         }
     }
 };

@@ -12,12 +12,34 @@ namespace gr::cudaphy {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+//! Still a std::bad_alloc, which Python has as MemoryError, but one that says of what.
+class too_little_memory : public std::bad_alloc
+{
+public:
+    explicit too_little_memory(std::string text)
+        : d_text(std::make_shared<const std::string>(std::move(text)))
+    {
+    }
+    const char* what() const noexcept override { return d_text->c_str(); }
+
+private:
+    std::shared_ptr<const std::string> d_text; //!< shared: copies must not throw
+};
+
+} // namespace
+
 batch_worker::batch_worker(batch_block& block, batch_load most)
     : d_block(block), d_port(block), d_row(*this, d_port), d_most(std::move(most)),
       d_on_device(block.has_own_memory())
 {
-    for (int i = 0; i < (d_on_device ? slots_on_device : 1); ++i) {
-        make_slot();
+    try {
+        for (int i = 0; i < (d_on_device ? slots_on_device : 1); ++i) {
+            make_slot();
+        }
+    } catch (const std::bad_alloc&) {
+        throw too_little_memory(block.memory_problem(d_most.frames));
     }
 }
 
@@ -28,7 +50,7 @@ void batch_worker::make_slot()
     auto made = std::make_unique<batch_slot>();
     const size_t words = size_t(d_most.frames) * d_block.d_status_words;
     auto& where = *(made->own_queue = d_block.make_queue());
-    made->watch = std::make_unique<stopwatch>(where);
+    made->kernel_time = std::make_unique<stopwatch>(where);
     if (d_block.d_kinds.size() > 1) {
         made->mixed_job = d_block.make_mixed_job(where);
         made->sorter = make_sorter(where);
@@ -152,7 +174,9 @@ void batch_worker::find_edges()
     const auto shares = [](const block* from, const block* to) {
         const auto* before = dynamic_cast<const batch_block*>(from);
         const auto* behind = dynamic_cast<const batch_block*>(to);
-        return before && behind && before->shares_memory_with(*behind) &&
+        return before && behind && before->has_own_memory() && behind->has_own_memory() &&
+               before->d_backend.where == behind->d_backend.where &&
+               before->d_backend.device == behind->d_backend.device &&
                !before->drops_frames();
     };
     d_memory.find_edges(own, d_port, shares, [&] {

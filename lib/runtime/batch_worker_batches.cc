@@ -348,10 +348,10 @@ void batch_worker::collect(const rings& at)
     auto& done = d_in_flight.front();
     if (done.slot) {
         if (done.batch_frames) {
-            d_block.d_counters.computed(done.batch_frames,
-                                        done.slot->timed
-                                            ? std::optional(done.slot->watch->seconds())
-                                            : std::nullopt);
+            d_block.d_counters.computed(
+                done.batch_frames,
+                done.slot->timed ? std::optional(done.slot->kernel_time->seconds())
+                                 : std::nullopt);
         }
         if (!d_publishes_early) {
             publish(done, at);

@@ -25,9 +25,9 @@ public:
     {
     }
 
-    void queued(uint64_t depth); //!< so many are under way or wait
-    //! A batch is done. Not every one is timed: the total takes the others to be as fast
-    //! a frame as the next that is.
+    void queued(uint64_t depth); //!< this many batches are under way or wait
+    //! A batch is done. Not every batch is timed: the total counts the frames of the
+    //! others at the time a frame of the next timed one.
     void computed(uint64_t frames, std::optional<double> seconds);
     block_statistics now() const;
 
@@ -48,7 +48,7 @@ private:
         d_largest_batch{ 0 }, d_depth{ 0 }, d_largest_depth{ 0 };
     std::atomic<double> d_compute{ 0 }, d_last_compute{ 0 };
     uint64_t d_untimed = 0; //!< frames
-    //! Last, so that nobody asks for what is gone.
+    //! The last member, so that ControlPort reads no member that is destroyed.
     std::vector<std::shared_ptr<void>> d_registrations;
 };
 

@@ -17,12 +17,12 @@ namespace {
 
 #ifdef CUDAPHY_HAVE_CUDA
 
-std::shared_ptr<void> make_event(const queue& line)
+std::shared_ptr<void> make_event(const queue& work_queue)
 {
-    if (line.where() != backend::cuda) {
+    if (work_queue.where() != backend::cuda) {
         return nullptr;
     }
-    cuda_device_scope scope(line.device());
+    cuda_device_scope scope(work_queue.device());
     cudaEvent_t made = nullptr;
     cuda_check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming),
                "cudaEventCreate");
@@ -32,34 +32,35 @@ std::shared_ptr<void> make_event(const queue& line)
             } };
 }
 
-void wait_for(void* event, queue& line)
+void wait_for(void* event, queue& work_queue)
 {
     if (event) {
-        cuda_device_scope scope(line.device());
+        cuda_device_scope scope(work_queue.device());
+        cuda_check(cudaStreamWaitEvent(
+                       stream_of(work_queue), static_cast<cudaEvent_t>(event), 0),
+                   "a stream's wait for the block before");
+    }
+}
+
+void set(void* event, queue& work_queue)
+{
+    if (event) {
+        cuda_device_scope scope(work_queue.device());
         cuda_check(
-            cudaStreamWaitEvent(stream_of(line), static_cast<cudaEvent_t>(event), 0),
-            "a stream's wait for the block before");
+            cudaEventRecord(static_cast<cudaEvent_t>(event), stream_of(work_queue)),
+            "a stream's mark for the block after");
     }
 }
 
-void set(void* event, queue& line)
+void copy_there(queue& work_queue, void* to, const void* from, size_t bytes)
 {
-    if (event) {
-        cuda_device_scope scope(line.device());
-        cuda_check(cudaEventRecord(static_cast<cudaEvent_t>(event), stream_of(line)),
-                   "a stream's mark for the block after");
-    }
-}
-
-void copy_there(queue& line, void* to, const void* from, size_t bytes)
-{
-    if (line.where() != backend::cuda) {
+    if (work_queue.where() != backend::cuda) {
         std::memcpy(to, from, bytes);
         return;
     }
-    cuda_device_scope scope(line.device());
+    cuda_device_scope scope(work_queue.device());
     cuda_check(
-        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(line)),
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_of(work_queue)),
         "a copy on the device");
 }
 
@@ -81,7 +82,7 @@ std::shared_ptr<device_edge>
 device_edge::along(const gr::buffer_sptr& buffer,
                    const std::function<std::unique_ptr<queue>()>& make_queue)
 {
-    // By address, and for as long as that buffer lives: a later one may get its address.
+    // By address, as long as that buffer lives: a later buffer may get the same address.
     struct entry {
         std::weak_ptr<gr::buffer> buffer;
         std::weak_ptr<device_edge> edge;
@@ -98,7 +99,7 @@ device_edge::along(const gr::buffer_sptr& buffer,
         return edge;
     }
     known.buffer = buffer;
-    // All who ask must get the same answer: what did not fit once is not tried again.
+    // Every caller must get the same answer: an edge that did not fit is not tried again.
     if (known.refused) {
         return nullptr;
     }
@@ -130,7 +131,7 @@ void device_edge::begin()
     d_reader_sleeps = true;
 }
 
-//! Kernels expect the alignment that allocate() gives for their widest loads.
+//! Kernels' widest loads need the alignment that allocate() gives.
 bool device_edge::in_one_piece(uint64_t first, size_t items) const
 {
     constexpr size_t alignment = 16;
@@ -151,27 +152,28 @@ void device_edge::in_pieces(uint64_t first, size_t items, const Copy& copy) cons
     }
 }
 
-const void* device_edge::read(queue& line, uint64_t first, size_t items, void* room) const
+const void*
+device_edge::read(queue& work_queue, uint64_t first, size_t items, void* room) const
 {
     {
-        // Under the lock no mark moves on to a later batch.
+        // The lock keeps each mark at its batch.
         std::lock_guard<std::mutex> guard(d_mutex);
         for (auto& mark : d_marks) {
-            if (mark.line == &line || !mark.overlaps(first, items)) {
+            if (mark.work_queue == &work_queue || !mark.overlaps(first, items)) {
                 continue;
             }
             if (!mark.is_set) {
-                set(mark.event.get(), *mark.line);
+                set(mark.event.get(), *mark.work_queue);
                 mark.is_set = true;
             }
-            wait_for(mark.event.get(), line);
+            wait_for(mark.event.get(), work_queue);
         }
     }
     if (in_one_piece(first, items)) {
         return d_ring.data() + first % d_ring_items * d_item_bytes;
     }
     in_pieces(first, items, [&](const char* ring, size_t at, size_t bytes) {
-        copy_there(line, static_cast<char*>(room) + at, ring, bytes);
+        copy_there(work_queue, static_cast<char*>(room) + at, ring, bytes);
     });
     return room;
 }
@@ -183,31 +185,32 @@ void* device_edge::place(uint64_t first, size_t items, void* room) const
                : room;
 }
 
-void device_edge::written(queue& line,
+void device_edge::written(queue& work_queue,
                           uint64_t first,
                           size_t items,
                           const void* room,
-                          bool is_lent,
+                          bool is_shared,
                           bool marks_later)
 {
     if (!in_one_piece(first, items)) {
         in_pieces(first, items, [&](char* ring, size_t at, size_t bytes) {
-            copy_there(line, ring, static_cast<const char*>(room) + at, bytes);
+            copy_there(work_queue, ring, static_cast<const char*>(room) + at, bytes);
         });
     }
     std::lock_guard<std::mutex> guard(d_mutex);
-    auto mine = std::find_if(d_marks.begin(), d_marks.end(), [&](const mark& one) {
-        return one.line == &line;
+    auto own_mark = std::find_if(d_marks.begin(), d_marks.end(), [&](const mark& one) {
+        return one.work_queue == &work_queue;
     });
-    if (mine == d_marks.end()) {
-        mine = d_marks.insert(mine, { &line, first, 0, make_event(line), true });
+    if (own_mark == d_marks.end()) {
+        own_mark = d_marks.insert(
+            own_mark, { &work_queue, first, 0, make_event(work_queue), true });
     }
     if (!marks_later) {
-        set(mine->event.get(), line);
+        set(own_mark->event.get(), work_queue);
     }
-    mine->is_set = !marks_later;
-    mine->first = is_lent ? std::min(mine->first, first) : first;
-    mine->end = first + items;
+    own_mark->is_set = !marks_later;
+    own_mark->first = is_shared ? std::min(own_mark->first, first) : first;
+    own_mark->end = first + items;
 }
 
 std::vector<const queue*> device_edge::writing(uint64_t first, size_t items) const
@@ -216,7 +219,7 @@ std::vector<const queue*> device_edge::writing(uint64_t first, size_t items) con
     std::vector<const queue*> found;
     for (const auto& mark : d_marks) {
         if (mark.overlaps(first, items)) {
-            found.push_back(mark.line);
+            found.push_back(mark.work_queue);
         }
     }
     return found;

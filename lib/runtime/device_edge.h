@@ -13,20 +13,20 @@ namespace gr::cudaphy {
 /*!
  * \brief A stream between two blocks that stays in the memory of one device.
  *
- * GNU Radio's own ring between them goes on to count the items, to carry their tags and
- * to make back pressure, but the items themselves lie here, in a ring of as many items.
- * So nothing of GNU Radio's is replaced: any mixture of readers works, and a ring of the
- * host is written besides only where a reader needs it.
+ * GNU Radio's own ring between the blocks still counts the items, carries their tags and
+ * makes back pressure. The items themselves lie here, in a ring of as many items. Any
+ * mixture of readers works; the ring on the host is written too if a reader needs it.
  *
- * One block writes, with one thread; items are published (gr::block::produce) once what
- * writes them is submitted, and a reader's queue waits for it, not its thread. A reader
- * consumes items only when it has read them, so that the writer overwrites nothing.
+ * One block writes, with one thread. Items are published (gr::block::produce) when the
+ * work that writes them is submitted. A reader's queue waits for that work, its thread
+ * does not. A reader consumes items only when it has read them, so that the writer
+ * overwrites no unread item.
  */
 class device_edge
 {
 public:
-    //! The edge along a buffer of GNU Radio's: the same one for all who ask while one of
-    //! them keeps it. Null where the device's memory doesn't suffice.
+    //! The edge along a ring of GNU Radio's: the same one for every caller, as long as
+    //! one of them keeps it. Null if the device has too little memory.
     static std::shared_ptr<device_edge>
     along(const gr::buffer_sptr& buffer,
           const std::function<std::unique_ptr<queue>()>& make_queue);
@@ -38,31 +38,32 @@ public:
     //! The writer's counts start anew, and nothing is under way.
     void begin();
 
-    //! Where a kernel on `line` finds items from `first` (since the start) on: in the
-    //! ring, or where they lie around its end in `room`, to which they are copied.
-    const void* read(queue& line, uint64_t first, size_t items, void* room) const;
+    //! Where a kernel on `work_queue` finds items from `first` (since the start) on: in
+    //! the ring, or, if they lie around its end, in `room`, to which they are copied.
+    const void* read(queue& work_queue, uint64_t first, size_t items, void* room) const;
 
-    //! Where a kernel on `line` is to write items: in the ring, or in `room`.
+    //! Where a kernel on `work_queue` is to write items: in the ring, or in `room`.
     void* place(uint64_t first, size_t items, void* room) const;
-    //! After the kernel: what is in `room` is copied to the ring, and readers' queues
-    //! will find it. What the writer wrote on `line` before is done, unless it `is_lent`
-    //! by the block before. Where readers mostly use the same queue, `marks_later` spares
-    //! it the mark until another one asks.
-    void written(queue& line,
+    //! To be called after the kernel: copies what is in `room` to the ring, and marks the
+    //! items as written.
+    //! \param is_shared  the queue is that of the block before. If not, what the writer
+    //! wrote on it before is done.
+    //! \param marks_later  no event is recorded until a reader on another queue asks
+    void written(queue& work_queue,
                  uint64_t first,
                  size_t items,
                  const void* room,
-                 bool is_lent = false,
+                 bool is_shared = false,
                  bool marks_later = false);
 
     //! The writer's queues that may still be writing some of these items: those that a
     //! reader must wait for.
     std::vector<const queue*> writing(uint64_t first, size_t items) const;
 
-    // So that a reader's thread is awake when items come: it takes longer to wake it than
-    // to submit work.
+    // A reader's thread is woken early, because waking it takes longer than submitting
+    // work.
 
-    //! The reader goes to sleep for want of items.
+    //! The reader goes to sleep because it has no items.
     void reader_sleeps() { d_reader_sleeps = true; }
     //! The writer is about to write an item `item`; whether a reader should be woken.
     bool announce(uint64_t item)
@@ -74,9 +75,9 @@ public:
     uint64_t announced() const { return d_announced; }
 
 private:
-    //! What a queue of the writer's wrote last.
+    //! The items that one of the writer's queues wrote last.
     struct mark {
-        queue* line;
+        queue* work_queue;
         uint64_t first, end;
         std::shared_ptr<void> event; //!< cudaEvent_t after it, on the host null
         bool is_set;

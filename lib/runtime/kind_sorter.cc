@@ -8,7 +8,7 @@
 namespace gr::cudaphy {
 namespace {
 
-//! Each kind's frames begin where a transaction of memory does.
+//! Each kind's frames begin at a multiple of a memory transaction's 128 bytes.
 size_t rounded(size_t bytes) { return (bytes + 127) / 128 * 128; }
 
 } // namespace
@@ -63,7 +63,7 @@ std::vector<batch_part> kind_sorter::cut(const batch& whole,
 
 void kind_sorter::run(mixed_batch_job& job,
                       const std::vector<batch_part>& parts,
-                      queue& line)
+                      queue& work_queue)
 {
     auto groups = groups_of(parts);
     place(groups);
@@ -71,11 +71,11 @@ void kind_sorter::run(mixed_batch_job& job,
     d_after.clear();
     for (const auto& part : parts) {
         const auto same = [&](const group& one) { return one.all.kind == part.kind; };
-        auto& its = *std::find_if(groups.begin(), groups.end(), same);
-        if (d_on_device || its.parts > 1) {
-            list_copies(part, its);
+        auto& of_kind = *std::find_if(groups.begin(), groups.end(), same);
+        if (d_on_device || of_kind.parts > 1) {
+            list_copies(part, of_kind);
         } else {
-            its.all = part;
+            of_kind.all = part;
         }
     }
     std::vector<batch_part> sorted;
@@ -86,13 +86,13 @@ void kind_sorter::run(mixed_batch_job& job,
         auto* table = static_cast<copied_piece*>(d_host_table.get());
         table = std::copy(d_before.begin(), d_before.end(), table);
         std::copy(d_after.begin(), d_after.end(), table);
-        line.copy_in(d_table.data(),
-                     d_host_table.get(),
-                     (d_before.size() + d_after.size()) * sizeof(copied_piece));
+        work_queue.copy_in(d_table.data(),
+                           d_host_table.get(),
+                           (d_before.size() + d_after.size()) * sizeof(copied_piece));
     }
-    copy(d_before, 0, line);
-    job.run(sorted, line);
-    copy(d_after, d_before.size(), line);
+    copy(d_before, 0, work_queue);
+    job.run(sorted, work_queue);
+    copy(d_after, d_before.size(), work_queue);
 }
 
 std::vector<kind_sorter::group>
@@ -101,18 +101,18 @@ kind_sorter::groups_of(const std::vector<batch_part>& parts) const
     std::vector<group> found;
     std::vector<int> index(d_kinds.size(), -1);
     for (const auto& part : parts) {
-        auto& its = index[part.kind];
-        if (its < 0) {
-            its = static_cast<int>(found.size());
+        auto& of_kind = index[part.kind];
+        if (of_kind < 0) {
+            of_kind = static_cast<int>(found.size());
             found.push_back({ { part.kind, { 0, {}, {}, nullptr } }, {} });
         }
-        found[its].all.work.frames += part.work.frames;
-        ++found[its].parts;
+        found[of_kind].all.work.frames += part.work.frames;
+        ++found[of_kind].parts;
     }
     return found;
 }
 
-//! Shares the memory out.
+//! Gives each group its part of d_in, d_out and d_status.
 void kind_sorter::place(std::vector<group>& groups) const
 {
     std::vector<size_t> at_in(d_in.size(), 0), at_out(d_out.size(), 0);
@@ -160,7 +160,7 @@ void kind_sorter::list_copies(const batch_part& part, group& to)
     to.frames_before += work.frames;
 }
 
-//! In pieces for a block of threads each.
+//! Cuts a copy into pieces, one for each block of threads.
 void kind_sorter::add(std::vector<copied_piece>& list,
                       const void* from,
                       void* to,
@@ -176,16 +176,16 @@ void kind_sorter::add(std::vector<copied_piece>& list,
 
 void kind_sorter::copy(const std::vector<copied_piece>& pieces,
                        size_t first_in_table,
-                       queue& line)
+                       queue& work_queue)
 {
 #ifdef CUDAPHY_HAVE_CUDA
     if (d_on_device) {
-        copy_pieces(line, d_table.data() + first_in_table, pieces.size());
+        copy_pieces(work_queue, d_table.data() + first_in_table, pieces.size());
         return;
     }
 #endif
     (void)first_in_table;
-    (void)line;
+    (void)work_queue;
     for (const auto& one : pieces) {
         std::memcpy(one.to, one.from, one.bytes);
     }

@@ -19,20 +19,21 @@ struct copied_piece {
 };
 
 /*!
- * \brief Lets a job have the frames of each kind side by side that come to a batch by
- * turns, and brings what it makes of them back into the order in which they came.
+ * \brief Groups a batch's frames by kind, so that the job sees each kind's frames
+ * contiguously, and scatters the results back into arrival order.
  *
- * The frames are copied, within the queue's memory; on a GPU by two small kernels. On the
- * host those of a kind that are side by side anyway stay where they are.
+ * The frames are copied within the queue's memory, on a GPU by two small kernels. On the
+ * host, frames of a kind that are contiguous anyway stay where they are.
  */
 class kind_sorter
 {
 public:
-    //! Of one batch, so that the list of what is copied has an end.
+    //! Parts of one batch at most, so that the list of copies has a bounded size.
     static constexpr int most_parts = 1024;
 
-    //! \param kinds  of a frame of each kind
-    //! \param batch  the most that a batch has; so `frames`
+    //! \param kinds  bytes of a frame of each kind
+    //! \param batch  bytes of the largest batch
+    //! \param frames  of the largest batch
     //! \throws std::bad_alloc
     kind_sorter(queue& owner,
                 std::vector<port_bytes> kinds,
@@ -48,24 +49,26 @@ public:
     std::vector<batch_part> cut(const batch& whole,
                                 const std::vector<kind_frames>& parts) const;
 
-    //! Has a job run on a batch of any parts, most_parts at most. To be called again when
-    //! the batch before is done.
-    void run(mixed_batch_job& job, const std::vector<batch_part>& parts, queue& line);
+    //! Runs a job on a batch of at most most_parts parts. May be called again when that
+    //! batch is done.
+    void
+    run(mixed_batch_job& job, const std::vector<batch_part>& parts, queue& work_queue);
 
 private:
     //! The frames of one kind, side by side.
     struct group {
         batch_part all;
-        std::vector<char*> in; //!< as all.work.in, to be written
+        std::vector<char*> in; //!< as all.work.in, but writable
         int parts = 0;
-        size_t frames_before = 0; //!< of those parts that have their place
+        size_t frames_before = 0; //!< of the parts that are listed already
     };
     std::vector<group> groups_of(const std::vector<batch_part>& parts) const;
     void place(std::vector<group>& groups) const;
     void list_copies(const batch_part& part, group& to);
     void add(std::vector<copied_piece>& list, const void* from, void* to, size_t bytes);
-    void
-    copy(const std::vector<copied_piece>& pieces, size_t first_in_table, queue& line);
+    void copy(const std::vector<copied_piece>& pieces,
+              size_t first_in_table,
+              queue& work_queue);
 
     const std::vector<port_bytes> d_kinds;
     const int d_status_words;
@@ -73,7 +76,7 @@ private:
     std::vector<array<char>> d_in, d_out;
     array<int> d_status;
     std::vector<copied_piece> d_before, d_after; //!< the job
-    // On a device only: both lists, where the device and where the host reaches them.
+    // On a device only: d_before and d_after, in its memory and on the host.
     array<copied_piece> d_table;
     std::shared_ptr<void> d_host_table;
 };

@@ -37,13 +37,14 @@ __global__ void __launch_bounds__(threads) copy_list(const copied_piece* pieces)
 
 } // namespace
 
-void copy_pieces(queue& line, const copied_piece* pieces, size_t count)
+void copy_pieces(queue& work_queue, const copied_piece* pieces, size_t count)
 {
     if (count == 0) {
         return;
     }
-    cuda_device_scope scope(line.device());
-    copy_list<<<static_cast<unsigned>(count), threads, 0, stream_of(line)>>>(pieces);
+    cuda_device_scope scope(work_queue.device());
+    copy_list<<<static_cast<unsigned>(count), threads, 0, stream_of(work_queue)>>>(
+        pieces);
     cuda_check_launch("the order of a batch's frames");
 }
 

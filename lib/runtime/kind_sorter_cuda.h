@@ -5,11 +5,11 @@
 
 namespace gr::cudaphy {
 
-//! What one block of threads copies while the others do the same.
+//! The most that one block of threads copies.
 constexpr size_t most_bytes_a_piece = 16384;
 
-//! Copies pieces of that many bytes at most, any of which may begin anywhere and none
-//! overlaps another; the list of them is in the device's memory.
-void copy_pieces(queue& line, const copied_piece* pieces, size_t count);
+//! Copies pieces of at most that many bytes. A piece may begin at any address; none
+//! overlaps another. The list of pieces is in the device's memory.
+void copy_pieces(queue& work_queue, const copied_piece* pieces, size_t count);
 
 } // namespace gr::cudaphy

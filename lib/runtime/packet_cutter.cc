@@ -5,7 +5,7 @@
 namespace gr::cudaphy {
 namespace {
 
-//! Of a packet: what the items made from it come to is still a number.
+//! Of a packet, so that the number of items made from it does not overflow.
 constexpr int64_t most_items = int64_t{ 1 } << 40;
 
 } // namespace

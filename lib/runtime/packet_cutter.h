@@ -43,10 +43,10 @@ public:
     }
 
     /*!
-     * Goes on over up to `frames` frames that begin at absolute item `item`, and says how
+     * Goes on over up to `frames` frames that begin at absolute item `item`. Returns how
      * many of them lie in good packets of the kind() that was before the call. If fewer,
-     * `problem` says why, or the next packet is of another kind() or is refused. With 0
-     * frames only a head is looked at, of which one item must be there.
+     * `problem` is set, or the next packet is of another kind() or is refused. With 0
+     * frames only the packet's head is read, of which one item must be there.
      */
     int
     advance(uint64_t item, int frames, const label_reader& read, std::string& problem);
@@ -59,10 +59,8 @@ public:
     //! 0 frames looks it up.
     bool at_head() const { return d_left == 0 && d_refused == 0; }
     int kind() const { return d_kind; } //!< of the packet that is under way
-    uint64_t frames_missing() const
-    {
-        return d_left;
-    } //!< of the packet that is under way
+    //! Of the packet that is under way.
+    uint64_t frames_missing() const { return d_left; }
 
     uint64_t refused_items() const { return d_refused; } //!< still to be passed over
     uint64_t refused_length() const { return d_refused_length; } //!< of the whole packet
@@ -75,7 +73,7 @@ private:
     std::string d_key;
     std::vector<int> d_items;
     std::string d_before;
-    uint64_t d_frame = 0; //!< where advance() stands
+    uint64_t d_frame = 0; //!< of the stream, up to which advance() has come
     uint64_t d_left = 0;
     int d_kind = 0;
     uint64_t d_refused = 0, d_refused_length = 0;

@@ -40,9 +40,9 @@ page_lock lock_pages(const void* base, size_t bytes)
         std::lock_guard<std::mutex> guard(mutex);
         cudaHostUnregister(registered);
         cudaGetLastError();
-        // A neighbour may have asked anew between the last release and this line: it
-        // found the old registration expired and its own attempt refused, so only an
-        // expired entry is struck.
+        // Another block may have asked for the range since the last release. It found
+        // the old registration expired, and its own attempt refused. So only an expired
+        // entry is erased.
         const auto entry = locked.find(range);
         if (entry != locked.end() && entry->second.expired()) {
             locked.erase(entry);

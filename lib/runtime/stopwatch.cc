@@ -33,12 +33,12 @@ private:
 
 } // namespace
 
-stopwatch::stopwatch(queue& line) : d_line(line)
+stopwatch::stopwatch(queue& work_queue) : d_queue(work_queue)
 {
-    if (line.where() != backend::cuda) {
+    if (work_queue.where() != backend::cuda) {
         return;
     }
-    on_device scope(line.device());
+    on_device scope(work_queue.device());
     for (auto& event : d_events) {
         cudaEvent_t made = nullptr;
         event = cudaEventCreate(&made) == cudaSuccess ? made : nullptr;
@@ -47,10 +47,10 @@ stopwatch::stopwatch(queue& line) : d_line(line)
 
 stopwatch::~stopwatch()
 {
-    if (d_line.where() != backend::cuda) {
+    if (d_queue.where() != backend::cuda) {
         return;
     }
-    on_device scope(d_line.device());
+    on_device scope(d_queue.device());
     for (auto* event : d_events) {
         if (event) {
             cudaEventDestroy(event_of(event));
@@ -58,27 +58,29 @@ stopwatch::~stopwatch()
     }
 }
 
-void stopwatch::begin(queue& line)
+void stopwatch::begin(queue& work_queue)
 {
     d_begin = std::chrono::steady_clock::now();
     if (d_events[0]) {
-        on_device scope(line.device());
-        cudaEventRecord(event_of(d_events[0]), static_cast<cudaStream_t>(line.native()));
+        on_device scope(work_queue.device());
+        cudaEventRecord(event_of(d_events[0]),
+                        static_cast<cudaStream_t>(work_queue.native()));
     }
 }
 
-void stopwatch::end(queue& line)
+void stopwatch::end(queue& work_queue)
 {
     d_end = std::chrono::steady_clock::now();
     if (d_events[1]) {
-        on_device scope(line.device());
-        cudaEventRecord(event_of(d_events[1]), static_cast<cudaStream_t>(line.native()));
+        on_device scope(work_queue.device());
+        cudaEventRecord(event_of(d_events[1]),
+                        static_cast<cudaStream_t>(work_queue.native()));
     }
 }
 
 double stopwatch::seconds() const
 {
-    if (d_line.where() == backend::cuda) {
+    if (d_queue.where() == backend::cuda) {
         float milliseconds = 0;
         const bool known = d_events[0] && d_events[1] &&
                            cudaEventElapsedTime(&milliseconds,
@@ -92,7 +94,7 @@ double stopwatch::seconds() const
 
 #else
 
-stopwatch::stopwatch(queue& line) : d_line(line) {}
+stopwatch::stopwatch(queue& work_queue) : d_queue(work_queue) {}
 stopwatch::~stopwatch() = default;
 void stopwatch::begin(queue&) { d_begin = std::chrono::steady_clock::now(); }
 void stopwatch::end(queue&) { d_end = std::chrono::steady_clock::now(); }

@@ -21,16 +21,16 @@ namespace gr::cudaphy {
  *
  * Fields stay on the device, from one start of the flowgraph to the next too. reset(), or
  * any message to the port `reset`, clears them before the next time step that is done.
- * What is there is stepped at once; how the stream comes in pieces changes no bit of what
- * comes out.
+ * Items are stepped as soon as they come. The sizes of the pieces in which they come
+ * change no bit of the output.
  *
  * A tag of any input goes to the item of the same time step of each probe, and to the
- * first vector of the plane from that time step on; equal ones that come on several
- * inputs go once.
+ * first vector of the plane from that time step on. Of equal tags on several inputs, one
+ * goes on.
  *
- * Fields that grow beyond all numbers, and an excitation that is not finite, end the
- * flowgraph with a message in the log that names the time step; what came before is put
- * out, and no NaN ever.
+ * Fields that overflow, and an excitation that is not finite, end the flowgraph with a
+ * message in the log that names the time step. Items before that time step are put out;
+ * NaN never is.
  */
 class CUDAPHY_API fdtd_channel : virtual public gr::block
 {

@@ -16,14 +16,14 @@ namespace gr::cudaphy {
  * word's last byte filled with zeros. Out 1, with soft_output: floats, the LLR of each of
  * these bits after decoding. On the first item of each word stand the tags `iterations`
  * (pmt long) and `ldpc_ok` (pmt bool: the word is decoded, every telling parity check
- * holds, or stop_crc), and, where the word came with NaN, `nan_llrs` (pmt long: how many;
+ * holds, or stop_crc), and, if the word came with NaN, `nan_llrs` (pmt long: how many;
  * each is an erasure); ldpc_output_options::word_tags may leave them to failed words. A
  * packet is any number of whole codewords. Algorithm and sources:
  * kernels/ldpc_decoder.h.
  *
  * With several codes (ldpc_block_options::codes) each packet names its own by a tag on
  * its first item. Packets are decoded together whatever their codes, as far as max_batch
- * and the room for a batch go, in one launch where the codes' sizes allow
+ * and the room for a batch go, in one launch if the codes' sizes allow
  * (kernels::ldpc_mixed_decoder), and leave in order. A packet whose tag names no code, or
  * whose length is no whole number of its codewords, is passed over: message port `fail`
  * gets a PDU, its metadata the packet's tags and `reason` (a symbol, one of a few), and,

@@ -9,9 +9,8 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief How an LDPC decoder decodes, in the words of its users: what the blocks, the
- * FECAPI objects and the numpy functions share. kernels/ldpc_decoder.h says what each
- * does.
+ * \brief How an LDPC decoder decodes: the options that the blocks, the FECAPI objects and
+ * the numpy functions share. kernels/ldpc_decoder.h says what each does.
  */
 struct CUDAPHY_API ldpc_decoder_options {
     int max_iterations = 20; //!< 1..1000
@@ -27,10 +26,10 @@ struct CUDAPHY_API ldpc_decoder_options {
     std::string arithmetic = "auto";  //!< "auto", "float32" or "int8"
     //! Steps of int8 arithmetic in a unit of floating-point LLR; 0: the backend's own.
     float llr_steps = 0;
-    float llr_scale = 1; //!< what LLRs in other units than natural ones are multiplied by
+    float llr_scale = 1; //!< factor that turns LLRs into natural units
     bool packed = false; //!< put out eight bits a byte, the first one highest
-    //! Stop where the information bits pass this check of 3GPP TS 38.212, 5.1: "24A",
-    //! "24B", "24C", "16", "11" or "6"; empty: where the telling parity checks hold.
+    //! Stop when the information bits pass this check of 3GPP TS 38.212, 5.1: "24A",
+    //! "24B", "24C", "16", "11" or "6"; empty: when the telling parity checks hold.
     std::string stop_crc = "";
 
     //! \throws std::invalid_argument for a name that is none of these.
@@ -39,13 +38,13 @@ struct CUDAPHY_API ldpc_decoder_options {
 
 //! What a decoder puts out for a codeword.
 struct ldpc_output_options {
-    //! "mark": hard decisions even where decoding failed, tag ldpc_ok false; "drop":
-    //! nothing then, and each word that is put out is a packet of its own.
+    //! "mark": hard decisions even if decoding failed, with the tag ldpc_ok false.
+    //! "drop": nothing then, and each word that is put out is a packet of its own.
     std::string on_failure = "mark";
     bool soft = false; //!< a second output with LLRs
-    //! Words that have the tags iterations and ldpc_ok: "all"; "failed": those that are
-    //! not decoded, and those with LLRs that were NaN, as two tags a word, 0.6 us of a
-    //! core, are what limits short codes on a GPU.
+    //! Words that have the tags iterations and ldpc_ok: "all"; or "failed": words that
+    //! are not decoded, and words with LLRs that were NaN. Two tags a word take 0.6 us of
+    //! a core, which limits short codes on a GPU.
     std::string word_tags = "all";
 };
 
@@ -63,7 +62,7 @@ struct ldpc_block_options {
     //! Further codes. Each packet, or PDU, says which code is its own by the tag, or
     //! metadata key, code_tag_key: a symbol, the code's name; or a long, 0 for the
     //! block's first code, 1 for the first of these, and so on. The first code's name is
-    //! its name(); it serves packets that say nothing.
+    //! its name(); packets without the tag have this code.
     ldpc_codes codes = {};
     std::string code_tag_key = "ldpc_code";
 };

@@ -17,9 +17,8 @@ namespace gr::cudaphy {
  *
  * A singular matrix gets a tag `singular` on its item: a pmt long, the elimination step
  * (from 1) that found no good pivot, or -1 for a matrix or inverse with NaN or infinity.
- * Its item is zeros, but for a matrix that is only nearly singular where pivoting is
- * full: there the item is the finite inverse of a matrix near it, and the step is its
- * numerical rank plus 1.
+ * Its item is zeros. Only with full pivoting, the item of a nearly singular matrix is the
+ * finite inverse of a matrix near it, and the step is its numerical rank plus 1.
  */
 class CUDAPHY_API matrix_inverse : virtual public gr::block
 {

@@ -9,7 +9,8 @@ namespace gr::cudaphy {
 
 /*!
  * \brief Estimates MIMO channel matrices and the noise variance from pilots, by least
- * squares or MMSE. \ingroup cudaphy
+ * squares or MMSE.
+ * \ingroup cudaphy
  *
  * In: received pilots, vectors of Nr complex (one a receive antenna); a slot is all tones
  * of the first pilot symbol, then all of the second, and so on: pilot symbols · tones

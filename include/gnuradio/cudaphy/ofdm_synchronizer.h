@@ -30,14 +30,14 @@ namespace gr::cudaphy {
  * `advance` samples, so that no path comes early. The offset is refined over the whole
  * frame by its cyclic prefixes.
  *
- * A tag `rx_time` with another time than the last one and the rate lead to, by more than
- * two samples (without a rate any later one), says that the radio lost samples there:
- * what was found of a frame before it is dropped and counted, and the next one is looked
+ * A tag `rx_time` shows that the radio lost samples if its time differs by more than two
+ * samples from that which the last tag and the rate give. Without a rate, any later tag
+ * shows it. The frame under way is then dropped and counted, and the next one is searched
  * for.
  *
  * A frame whose end does not come is not put out. A sample that is not finite counts as
- * 0. Samples of the stream are looked at as they come, in bounded memory; frames may
- * follow each other without a gap. Whatever comes, a sample takes a bounded time: a
+ * 0. Samples are searched as they come, in bounded memory; frames may follow each other
+ * without a gap. Whatever comes, a sample takes a bounded time: a
  * carrier, a DC offset or any other wave whose metric passes all the time is compared
  * with the preamble, by Fourier transforms, every quarter of a symbol, or every prefix
  * if that is longer. Frames beside it are found.
@@ -84,8 +84,9 @@ public:
                      const std::string& length_tag_key = "packet_len",
                      double sample_rate = 0);
 
-    virtual uint64_t frames() const = 0;       //!< put out
-    virtual uint64_t false_alarms() const = 0; //!< what repeated, and was no preamble
+    virtual uint64_t frames() const = 0; //!< put out
+    virtual uint64_t
+    false_alarms() const = 0; //!< signals that repeated, and were no preamble
     virtual uint64_t torn_frames() const = 0;  //!< begun, and torn by lost samples
     virtual double carrier_offset() const = 0; //!< of the last frame, in tone spacings
 };

@@ -9,25 +9,26 @@ namespace gr::cudaphy {
 
 /*!
  * \brief Lets whole packets pass, drops those that the radio has torn, and counts the
- * loss. \ingroup cudaphy
+ * loss.
+ * \ingroup cudaphy
  *
  * A radio that overflows leaves samples out and says so by a new tag `rx_time` on the
  * first sample after the gap (gr-uhd and gr-soapy, which set `rx_rate` and `rx_freq`
  * beside it). In and out: items of `item_bytes`; every packet that leaves is whole.
  *
  * With `packet_length` above 0 the input is a plain stream, cut into packets of that many
- * items from its first one on. Where `rx_time` tells of a gap, the packet that it tears
- * is dropped, and the next one begins where it would have without the gap, which the time
- * says to the sample: the grid of packets is kept, whole lost packets included. Without a
- * rate the gap's length is unknown, and a packet begins at the tag.
+ * items from its first one on. If `rx_time` shows a gap, the packet in which the gap lies
+ * is dropped. The next packet begins where it would have without the gap: the time gives
+ * the gap's length to the sample, whole lost packets included. Without a rate the gap's
+ * length is unknown, and a packet begins at the tag.
  *
  * With `packet_length` 0 the input brings length tags. A packet in which a gap lies, or
- * in which another one begins, is dropped; so is what lies outside of packets.
+ * in which another one begins, is dropped. So are items outside of packets.
  *
- * A tag that tells the time that was to be expected, to within `tolerance` items, is no
- * gap. The rate is `sample_rate`, or where that is 0 that of the last tag `rx_rate`. The
- * tags rx_time, rx_rate and rx_freq of what is dropped go to the head of the next packet,
- * with the time that the head has; all others stay on their items or go with them.
+ * A tag whose time is the expected one, to within `tolerance` items, shows no gap. The
+ * rate is `sample_rate`, or if that is 0, the last tag `rx_rate`. The tags rx_time,
+ * rx_rate and rx_freq of dropped items go to the head of the next packet, with the time
+ * of that head. All other tags stay on their items, or are dropped with them.
  *
  * Message port `gaps`: a dictionary for each gap with `item` (uint64, of the input),
  * `lost_items` (uint64; 0: unknown), `lost_packets` (uint64) and `rx_time`.
@@ -38,12 +39,13 @@ public:
     typedef std::shared_ptr<packet_resync> sptr;
 
     /*!
-     * \param item_bytes  of an item, 1..2^20
+     * \param item_bytes     of an item, 1..2^20
      * \param packet_length  items of every packet, or 0: by their length tags; a packet
-     * has 2^28 bytes at most \param sample_rate  items a second, or 0: by the tag rx_rate
-     * \param length_tag_key  of the packets that leave, and of those that come
-     * \param tolerance  items that a time may be off, 0..2^20
-     * \param stamp  sets rx_time on every packet, where a time and a rate are known
+     *                       has 2^28 bytes at most
+     * \param sample_rate    items a second, or 0: by the tag rx_rate
+     * \param length_tag_key of the packets that leave, and of those that come
+     * \param tolerance      items that a time may be off, 0..2^20
+     * \param stamp          sets rx_time on every packet, if a time and a rate are known
      * \throws std::invalid_argument if a parameter is out of range
      */
     static sptr make(size_t item_bytes,

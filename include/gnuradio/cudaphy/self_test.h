@@ -27,9 +27,9 @@ struct self_test_result {
 CUDAPHY_API std::vector<std::string> self_test_names();
 
 /*!
- * Times a kernel on a batch that does not fit into caches, and holds what it put out then
- * against the reference backend; for decoders, against the words that were sent. Takes
- * about half a second.
+ * Times a kernel on a batch that does not fit into caches. Then compares its output with
+ * that of the reference backend; of decoders, with the words that were sent. Takes about
+ * half a second.
  *
  * \param damage  spoils one value of the output, which the comparison must find
  * \throws std::invalid_argument for an unknown name; backend_unavailable as resolve()

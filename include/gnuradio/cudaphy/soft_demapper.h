@@ -17,8 +17,8 @@ namespace gr::cudaphy {
  * llr_positive is 1. Equation: kernels/soft_demapper.h.
  *
  * Message port noise_variance: a number, or a pair whose second is one, becomes the noise
- * variance from the next batch on, as by set_noise_variance(); any other is left with a
- * warning.
+ * variance from the next batch on, as by set_noise_variance(). Any other message is
+ * ignored, with a warning.
  *
  * A noise variance that is not finite or not positive, or a symbol that is not finite,
  * gives LLRs of 0: erasures.
@@ -30,22 +30,25 @@ public:
 
     /*!
      * \param constellation  a name of constellation_names(): "bpsk" "qpsk" "qam16"
-     * "qam64" "qam256" (3GPP), the same with "wifi_" (IEEE 802.11), "dvbs2_qpsk"
-     * "dvbs2_8psk" "dvbs2_16apsk_2/3" ... (ETSI EN 302 307) \param vlen           symbols
-     * in one item, 1..65536 \param max_log        the largest term of each sum alone,
-     * instead of the exact LLR \param llr_positive   the bit that a positive LLR means, 0
-     * or 1 \param noise_input    take noise variances from input 1 \param noise_variance
-     * else this one for all, E|n|², linear \param length_tag_key names the tag with a
-     * packet's length in items; empty: a plain stream \param backend        "auto",
-     * "cuda", "cpu" or "reference" \param device         index of the GPU \param
-     * max_batch      items in one launch at most; 0: automatic \param max_latency seconds
-     * that an item may wait for a fuller batch
+     *                       "qam64" "qam256" (3GPP), the same with "wifi_" (IEEE 802.11),
+     *                       "dvbs2_qpsk" "dvbs2_8psk" "dvbs2_16apsk_2/3" ... (ETSI EN
+     *                       302 307)
+     * \param vlen           symbols in one item, 1..65536
+     * \param max_log        the largest term of each sum alone, instead of the exact LLR
+     * \param llr_positive   the bit that a positive LLR means, 0 or 1
+     * \param noise_input    take noise variances from input 1
+     * \param noise_variance else this one for all, E|n|², linear
+     * \param length_tag_key names the tag with a packet's length in items; empty: a plain
+     *                       stream
+     * \param backend        "auto", "cuda", "cpu" or "reference"
+     * \param device         index of the GPU
+     * \param max_batch      items in one launch at most; 0: automatic
+     * \param max_latency    seconds that an item may wait for a fuller batch
      * \param type           of the LLRs: "float"; "float16", saturated at 65504; or
-     * "int8" for steps of 1 / llr_steps, saturated at 127 steps, as the LDPC decoder
-     * takes them
-     * \param llr_steps      of int8, in a unit of LLR, above 0
-     * \throws std::invalid_argument if a
-     * parameter is out of range; std::runtime_error if the backend can't be had.
+     * "int8", in steps of 1 / llr_steps, saturated at 127 steps, as the LDPC decoder
+     * takes them \param llr_steps      of int8, in a unit of LLR, above 0 \throws
+     * std::invalid_argument if a parameter is out of range; std::runtime_error if the
+     * backend can't be had.
      */
     static sptr make(const std::string& constellation,
                      int vlen = 1,

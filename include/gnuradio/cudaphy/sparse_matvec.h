@@ -13,8 +13,8 @@ namespace gr::cudaphy {
  *
  * In: vectors of A's columns (complex or float, as A is), one a stream item. Out: vectors
  * of A's rows, in order, many a launch. Each row's sum takes A's entries with columns
- * ascending, one fused multiply-add each; where A has no entry, x has no part in y, be it
- * infinite or NaN (source 5: matrix-form FDTD on a graphics accelerator).
+ * ascending, one fused multiply-add each. If A has no entry, x has no part in y, even if
+ * x is infinite or NaN (source 5: matrix-form FDTD on a graphics accelerator).
  */
 class CUDAPHY_API sparse_matvec : virtual public gr::block
 {

@@ -33,7 +33,7 @@ public:
      * \param type           of the elements, "complex" (64 bits) or "float"
      * \param definite       "unknown" or "positive", which is faster
      * \param algorithm      "blocked"; or "bordering", row after row as in the source
-     * \param check          whether matrices are looked at for symmetry; otherwise only
+     * \param check          whether matrices are checked for symmetry; otherwise only
      *                       their lower triangles are read
      * \param length_tag_key names the tag with a packet's length in items; empty: a plain
      *                       stream
@@ -56,7 +56,7 @@ public:
     virtual std::string backend() const = 0; //!< in use: "cuda", "cpu" or "reference"
     //! Matrices that got a tag, since the block was made.
     virtual uint64_t failures() const = 0;
-    virtual uint64_t matrices() const = 0; //!< that were inverted, or got a tag
+    virtual uint64_t matrices() const = 0; //!< inverted, or with a tag
 };
 
 } // namespace gr::cudaphy

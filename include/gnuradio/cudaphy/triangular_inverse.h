@@ -10,9 +10,9 @@ namespace gr::cudaphy {
  * \brief Inverts triangular matrices of order 1 to 128, one a stream item.
  * \ingroup cudaphy
  *
- * In: vectors of order² items (complex or float), a matrix row by row, of which the
- * triangle alone is read: what stands beside it may be anything. Out: the same of the
- * inverses, in order, zeros in the other triangle. Up to order 32 a warp of the GPU
+ * In: vectors of order² items (complex or float), a matrix row by row. Only the triangle
+ * is read; the other elements may be anything. Out: the inverses in the same form, in
+ * order, with zeros in the other triangle. Up to order 32 a warp of the GPU
  * inverts a matrix in n + 1 rounds of blocks (Shanghai Biren, 2023); above, such blocks
  * are joined by products.
  *

@@ -94,8 +94,8 @@ CUDAPHY_MAKE(double)
 
 template <typename T>
 template <typename U>
-fdtd_channel_impl<T>::mirrored<U>::mirrored(queue& line, size_t size)
-    : there(line, size),
+fdtd_channel_impl<T>::mirrored<U>::mirrored(queue& work_queue, size_t size)
+    : there(work_queue, size),
       memory(make_locked_memory(std::max<size_t>(1, size) * sizeof(U))),
       here(static_cast<U*>(memory.get()))
 {
@@ -103,10 +103,10 @@ fdtd_channel_impl<T>::mirrored<U>::mirrored(queue& line, size_t size)
 
 template <typename T>
 template <typename U>
-void fdtd_channel_impl<T>::mirrored<U>::copy_out(queue& line, size_t count)
+void fdtd_channel_impl<T>::mirrored<U>::copy_out(queue& work_queue, size_t count)
 {
     if (count > 0) {
-        line.copy_out(here, there.data(), count * sizeof(U));
+        work_queue.copy_out(here, there.data(), count * sizeof(U));
     }
 }
 
@@ -136,7 +136,7 @@ fdtd_channel_impl<T>::fdtd_channel_impl(const kernels::fdtd_system<T>& system,
         d_planes = mirrored<T>(*d_queue, d_most_planes * d_points);
         d_elements =
             array<int32_t>(*d_queue, view<const int32_t>(o.plane.data(), d_points));
-        d_queue->synchronize(); // its source is gone soon
+        d_queue->synchronize(); // the copy's source is freed soon
     }
     message_port_register_in(pmt::mp("reset"));
     set_msg_handler(pmt::mp("reset"), [this](const pmt::pmt_t&) { reset(); });
@@ -218,8 +218,8 @@ size_t fdtd_channel_impl<T>::steps_that_fit(const gr_vector_int& ninput_items)
     return steps;
 }
 
-//! Puts the streams' items side by side; how many time steps before one that is not
-//! finite.
+//! Puts the streams' items side by side. Returns how many time steps come before the
+//! first excitation that is not finite.
 template <typename T>
 size_t fdtd_channel_impl<T>::take_in(const gr_vector_const_void_star& in, size_t steps)
 {
@@ -240,7 +240,7 @@ size_t fdtd_channel_impl<T>::take_in(const gr_vector_const_void_star& in, size_t
     return good;
 }
 
-//! Does time steps from plane to plane; how many of them left all fields finite.
+//! Does time steps from plane to plane. Returns how many of them left all fields finite.
 template <typename T>
 size_t fdtd_channel_impl<T>::step(size_t steps)
 {
@@ -290,7 +290,8 @@ size_t fdtd_channel_impl<T>::step(size_t steps)
     return std::min<uint64_t>(good - before, steps);
 }
 
-//! Puts out what so many time steps made, but for what no float can hold; how many.
+//! Puts out the items of so many time steps, up to the first that no float can hold.
+//! Returns how many.
 template <typename T>
 size_t fdtd_channel_impl<T>::put_out(const gr_vector_void_star& out, size_t steps)
 {

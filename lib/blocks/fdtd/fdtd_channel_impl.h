@@ -10,9 +10,9 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief One stepper that time steps go through in order. Batches can't overlap, since
- * each begins with the fields that the last one left: a call copies in, steps, copies
- * out and waits.
+ * \brief One stepper, through which all time steps go in order. Batches can't overlap,
+ * because each begins with the fields that the last one left. So a call copies in, steps,
+ * copies out and waits.
  */
 template <typename T>
 class fdtd_channel_impl : public fdtd_channel, public counting_block
@@ -53,8 +53,8 @@ private:
         U* here = nullptr;
 
         mirrored() = default;
-        mirrored(queue& line, size_t size);
-        void copy_out(queue& line, size_t count);
+        mirrored(queue& work_queue, size_t size);
+        void copy_out(queue& work_queue, size_t count);
     };
 
     uint64_t planes_by(uint64_t item) const; //!< put out before an item of the stream

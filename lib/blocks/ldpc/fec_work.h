@@ -7,7 +7,7 @@
 
 namespace gr::cudaphy {
 
-//! What generic_work's first argument is: void*, and from GNU Radio 3.10.11 on const
+//! The type of generic_work's first argument: void*; from GNU Radio 3.10.11 on const
 //! void*.
 template <typename Work>
 struct fec_work;
@@ -35,12 +35,12 @@ inline int checked_fec_batch(int batch, const kernels::ldpc_code& code)
  * \brief How many words make up the frame of `bits` information bits that a FEC block
  * sets.
  *
- * The asynchronous decoder computes that number from the code's rate and cuts it off, so
- * that it may come out one too small: 901 where 902 are meant. It is told then that the
- * frame is not whole, and asks for the sizes of input and output instead of taking its
- * own number for the room that the bits need. Nothing is thrown here: the tagged decoder
- * also asks about the size of its largest packet. A frame of more than most_fec_items is
- * cut short, and not whole.
+ * The asynchronous decoder computes the number of bits from the code's rate and truncates
+ * it, so that it may be one too small: 901 instead of 902. If set_frame_size() then says
+ * that the frame is not whole, the decoder uses get_input_size() and get_output_size()
+ * instead of its own number. Nothing is thrown here, because the tagged decoder also asks
+ * for the size of its largest packet. A frame of more than most_fec_items is cut short,
+ * and not whole.
  */
 struct fec_frame {
     fec_frame(unsigned bits, int k, int n)

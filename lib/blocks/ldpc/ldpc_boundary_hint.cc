@@ -12,7 +12,7 @@ using number = kernels::ldpc_decoder::number;
 constexpr unsigned words_a_verdict = 100, failed_of_them = 90;
 constexpr size_t most_looked_at = 256; // LLRs of a batch: a few microseconds
 
-//! Of a bit, what its LLR tells, 0 to 1; 0 for NaN.
+//! The information that an LLR carries of its bit, 0 to 1; 0 for NaN.
 double information(double llr)
 {
     const double certain = std::min(std::abs(llr), 50.0); // NaN stays

@@ -7,12 +7,12 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief Notices where words fail although their LLRs would do: the first item of each
- * word may not be where it is taken to be.
+ * \brief Notices that words fail although their LLRs are good enough. The words' first
+ * items may then not be where the block takes them to be.
  *
- * LLRs alone say how much they tell of their bits: 1 - h(1 / (1 + e^|L|)) each, with the
- * entropy h in bits. Where that comes to more than the code needs and half of what it has
- * to spare, and still nine words in ten fail, it is not noise that they fail of.
+ * Each LLR L carries 1 - h(1 / (1 + e^|L|)) bits of information, with the entropy h in
+ * bits. If the sum exceeds what the code needs by half of its redundancy, and nine words
+ * in ten still fail, noise is not the reason.
  */
 class ldpc_boundary_hint
 {
@@ -21,7 +21,8 @@ public:
 
     //! Looks at some LLRs of a batch's first word, which are in the host's memory.
     void look(const kernels::ldpc_decoder::received& llr, const kernels::ldpc_code&);
-    //! Counts a decoded word. True once in this object's life, where its text is due.
+    //! Counts a decoded word. True once in this object's life: text() is then to be
+    //! logged.
     bool due(bool ok);
 
     static const char* text();

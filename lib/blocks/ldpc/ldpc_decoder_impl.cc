@@ -91,7 +91,7 @@ decoder_views views_of(const batch& work,
 void count_nan(const batch& work,
                const kernels::ldpc_code& code,
                const parameters& p,
-               queue& line)
+               queue& work_queue)
 {
     if (!counts_nan(p)) {
         return;
@@ -99,9 +99,9 @@ void count_nan(const batch& work,
     const size_t frames = work.frames;
     const view<int> counts{ work.status + 2 * frames, frames };
     if (p.llr == kernels::ldpc_decoder::number::float16) {
-        kernels::count_nan(work.input<float16>(0, code.n()), counts, line);
+        kernels::count_nan(work.input<float16>(0, code.n()), counts, work_queue);
     } else {
-        kernels::count_nan(work.input<float>(0, code.n()), counts, line);
+        kernels::count_nan(work.input<float>(0, code.n()), counts, work_queue);
     }
 }
 
@@ -114,19 +114,20 @@ public:
                 const parameters& p,
                 bool soft,
                 const hint& looks,
-                const queue& line)
+                const queue& work_queue)
         : d_code(code), d_parameters(p), d_soft(soft), d_hint(looks),
-          d_kernel(kernels::ldpc_decoder::make(code, p, line.where(), line.device()))
+          d_kernel(kernels::ldpc_decoder::make(
+              code, p, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
         const auto views = views_of(work, *d_code, d_parameters, d_soft);
-        if (line.where() != backend::cuda) {
+        if (work_queue.where() != backend::cuda) {
             d_hint->look(views.llr, *d_code);
         }
-        d_kernel->run(views.llr, views.out, line);
-        count_nan(work, *d_code, d_parameters, line);
+        d_kernel->run(views.llr, views.out, work_queue);
+        count_nan(work, *d_code, d_parameters, work_queue);
     }
 
 private:
@@ -144,25 +145,25 @@ public:
                       const parameters& p,
                       bool soft,
                       const hint& looks,
-                      const queue& line)
+                      const queue& work_queue)
         : d_codes(codes), d_parameters(p), d_soft(soft), d_hint(looks),
-          d_kernel(
-              kernels::ldpc_mixed_decoder::make(codes, p, line.where(), line.device()))
+          d_kernel(kernels::ldpc_mixed_decoder::make(
+              codes, p, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const std::vector<batch_part>& parts, queue& line) override
+    void run(const std::vector<batch_part>& parts, queue& work_queue) override
     {
         std::vector<kernels::ldpc_mixed_decoder::part> all;
         for (const auto& [kind, work] : parts) {
             const auto views = views_of(work, *d_codes[kind], d_parameters, d_soft);
             all.push_back({ kind, views.llr, views.out });
-            if (line.where() != backend::cuda) {
+            if (work_queue.where() != backend::cuda) {
                 d_hint->look(views.llr, *d_codes[kind]);
             }
         }
-        d_kernel->run(all, line);
+        d_kernel->run(all, work_queue);
         for (const auto& [kind, work] : parts) {
-            count_nan(work, *d_codes[kind], d_parameters, line);
+            count_nan(work, *d_codes[kind], d_parameters, work_queue);
         }
     }
 
@@ -258,16 +259,16 @@ bool ldpc_decoder_impl::start()
     return batch_block::start();
 }
 
-std::unique_ptr<batch_job> ldpc_decoder_impl::make_job(queue& line)
+std::unique_ptr<batch_job> ldpc_decoder_impl::make_job(queue& work_queue)
 {
     return std::make_unique<decoder_job>(
-        d_codes.all()[0], d_parameters, d_soft, d_hint, line);
+        d_codes.all()[0], d_parameters, d_soft, d_hint, work_queue);
 }
 
-std::unique_ptr<mixed_batch_job> ldpc_decoder_impl::make_mixed_job(queue& line)
+std::unique_ptr<mixed_batch_job> ldpc_decoder_impl::make_mixed_job(queue& work_queue)
 {
     return std::make_unique<mixed_decoder_job>(
-        d_codes.all(), d_parameters, d_soft, d_hint, line);
+        d_codes.all(), d_parameters, d_soft, d_hint, work_queue);
 }
 
 int ldpc_decoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const

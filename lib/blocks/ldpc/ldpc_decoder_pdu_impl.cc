@@ -75,8 +75,8 @@ private:
     // The one for int8 LLRs, of all codes, is made when the first of them comes.
     ldpc_mixed_on_host& decoder(int kind)
     {
-        auto& place = d_decoders[kind];
-        if (!place) {
+        auto& made = d_decoders[kind];
+        if (!made) {
             auto p = d_parameters;
             p.llr = kind ? number::int8 : number::float32;
             std::vector<int> max_batch;
@@ -84,10 +84,10 @@ private:
                 max_batch.push_back(
                     d_codes.batch(d_options.max_batch, static_cast<int>(i)));
             }
-            place = std::make_unique<ldpc_mixed_on_host>(
+            made = std::make_unique<ldpc_mixed_on_host>(
                 d_codes.all(), p, d_backend, max_batch);
         }
-        return *place;
+        return *made;
     }
 
     packet_refusal examine(request& one) const override
@@ -117,16 +117,16 @@ private:
     }
 
     //! Where a PDU's words stand.
-    struct place {
+    struct pdu_position {
         ldpc_mixed_on_host::group* group;
         size_t first, frames;
     };
 
-    //! The words of each code after each other; `places`: of each PDU; `room`: for LLRs
-    //! that must be moved, since there are several codes.
+    //! The words of each code after each other; `positions`: of each PDU; `room`: for
+    //! LLRs that must be moved, since there are several codes.
     std::vector<ldpc_mixed_on_host::group> by_codes(const pdu_batch& batch,
                                                     int kind,
-                                                    std::vector<place>& places,
+                                                    std::vector<pdu_position>& positions,
                                                     std::vector<char>& room) const
     {
         const auto& parts = batch.parts();
@@ -146,7 +146,7 @@ private:
             const auto at = group_of[codes[i]];
             bytes.push_back(parts[i].frames * d_codes.all()[codes[i]]->n() *
                             (kind ? sizeof(int8_t) : sizeof(float)));
-            places.push_back({ &groups[at], begun[at], parts[i].frames });
+            positions.push_back({ &groups[at], begun[at], parts[i].frames });
             begun[at] += parts[i].frames;
         }
         if (groups.size() == 1) {
@@ -170,16 +170,17 @@ private:
 
     void process(const pdu_batch& batch, int kind) override
     {
-        std::vector<place> places;
+        std::vector<pdu_position> positions;
         std::vector<char> room;
-        auto groups = by_codes(batch, kind, places, room);
+        auto groups = by_codes(batch, kind, positions, room);
         decoder(kind).run(groups, d_soft);
-        for (size_t i = 0; i < places.size(); ++i) {
-            publish(batch.parts()[i].metadata, places[i], kind);
+        for (size_t i = 0; i < positions.size(); ++i) {
+            publish(batch.parts()[i].metadata, positions[i], kind);
         }
     }
 
-    size_t nan_llrs_of(const place& at, const kernels::ldpc_code& code, int kind) const
+    size_t
+    nan_llrs_of(const pdu_position& at, const kernels::ldpc_code& code, int kind) const
     {
         if (kind != kind_of(number::float32)) {
             return 0;
@@ -189,7 +190,7 @@ private:
         return kernels::count_nan({ llr + at.first * n, at.frames * n });
     }
 
-    void publish(const pmt::pmt_t& before, const place& at, int kind)
+    void publish(const pmt::pmt_t& before, const pdu_position& at, int kind)
     {
         const auto& group = *at.group;
         const auto& code = *d_codes.all()[group.code];

@@ -102,7 +102,8 @@ private:
     }
 
     const kernels::ldpc_code::sptr d_code;
-    //! Which bit of the codeword the encoder's each is; empty: bit i is bit i.
+    //! For each bit of the encoder's word its place in the codeword; empty: the same
+    //! place.
     const std::vector<int> d_columns;
     const resolved_backend d_backend;
     int d_batch;

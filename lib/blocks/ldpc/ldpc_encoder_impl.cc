@@ -21,16 +21,19 @@ int output_bytes(const kernels::ldpc_code& code, const parameters& p)
 class encoder_job : public batch_job
 {
 public:
-    encoder_job(kernels::ldpc_code::sptr code, const parameters& p, const queue& line)
+    encoder_job(kernels::ldpc_code::sptr code,
+                const parameters& p,
+                const queue& work_queue)
         : d_input_bytes(input_bytes(*code, p)), d_output_bytes(output_bytes(*code, p)),
-          d_kernel(kernels::ldpc_encoder::make(code, p, line.where(), line.device()))
+          d_kernel(kernels::ldpc_encoder::make(
+              code, p, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
         d_kernel->run(work.input<uint8_t>(0, d_input_bytes),
                       work.output<uint8_t>(0, d_output_bytes),
-                      line);
+                      work_queue);
     }
 
 private:
@@ -44,16 +47,16 @@ class mixed_encoder_job : public mixed_batch_job
 public:
     mixed_encoder_job(const std::vector<kernels::ldpc_code::sptr>& codes,
                       const parameters& p,
-                      const queue& line)
+                      const queue& work_queue)
     {
         for (const auto& code : codes) {
-            d_jobs.emplace_back(code, p, line);
+            d_jobs.emplace_back(code, p, work_queue);
         }
     }
-    void run(const std::vector<batch_part>& parts, queue& line) override
+    void run(const std::vector<batch_part>& parts, queue& work_queue) override
     {
         for (const auto& [kind, work] : parts) {
-            d_jobs[kind].run(work, line);
+            d_jobs[kind].run(work, work_queue);
         }
     }
 
@@ -111,14 +114,14 @@ ldpc_encoder_impl::ldpc_encoder_impl(const ldpc_code_choice& codes,
     make_jobs();
 }
 
-std::unique_ptr<batch_job> ldpc_encoder_impl::make_job(queue& line)
+std::unique_ptr<batch_job> ldpc_encoder_impl::make_job(queue& work_queue)
 {
-    return std::make_unique<encoder_job>(d_codes.all()[0], d_parameters, line);
+    return std::make_unique<encoder_job>(d_codes.all()[0], d_parameters, work_queue);
 }
 
-std::unique_ptr<mixed_batch_job> ldpc_encoder_impl::make_mixed_job(queue& line)
+std::unique_ptr<mixed_batch_job> ldpc_encoder_impl::make_mixed_job(queue& work_queue)
 {
-    return std::make_unique<mixed_encoder_job>(d_codes.all(), d_parameters, line);
+    return std::make_unique<mixed_encoder_job>(d_codes.all(), d_parameters, work_queue);
 }
 
 int ldpc_encoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const

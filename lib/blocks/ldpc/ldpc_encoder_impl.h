@@ -19,8 +19,8 @@ public:
     uint64_t refused_packets() const override { return d_refused; }
 
 private:
-    std::unique_ptr<batch_job> make_job(queue& line) override;
-    std::unique_ptr<mixed_batch_job> make_mixed_job(queue& line) override;
+    std::unique_ptr<batch_job> make_job(queue& work_queue) override;
+    std::unique_ptr<mixed_batch_job> make_mixed_job(queue& work_queue) override;
     int kind_of(const std::vector<tag_t>& head, std::string& refusal) const override;
     void refuse(const std::vector<tag_t>& head,
                 uint64_t items,

@@ -11,7 +11,7 @@ ldpc_mixed_on_host::ldpc_mixed_on_host(
     const resolved_backend& where,
     const std::vector<int>& max_batch)
     : d_codes(codes), d_parameters(parameters), d_max_batch(max_batch),
-      d_line(queue::make(where.where, where.device)),
+      d_queue(queue::make(where.where, where.device)),
       d_kernel(
           kernels::ldpc_mixed_decoder::make(codes, parameters, where.where, where.device))
 {
@@ -43,8 +43,8 @@ void ldpc_mixed_on_host::run(std::vector<group>& groups, bool soft)
         if (pieces.empty()) {
             return;
         }
-        d_line->where() == backend::cuda ? decode_on_device(pieces, soft)
-                                         : decode(pieces, soft);
+        d_queue->where() == backend::cuda ? decode_on_device(pieces, soft)
+                                          : decode(pieces, soft);
     }
 }
 
@@ -73,7 +73,7 @@ void ldpc_mixed_on_host::decode(const std::vector<piece>& pieces, bool soft)
                          of.ok.data() + from,
                          soft ? of.soft.data() + from * one.bits : nullptr) });
     }
-    d_kernel->run(parts, *d_line);
+    d_kernel->run(parts, *d_queue);
 }
 
 void ldpc_mixed_on_host::decode_on_device(const std::vector<piece>& pieces, bool soft)
@@ -90,7 +90,7 @@ void ldpc_mixed_on_host::decode_on_device(const std::vector<piece>& pieces, bool
     const auto enlarge = [&](auto& memory, size_t size) {
         if (memory.size() < size) {
             memory = {};
-            memory = std::decay_t<decltype(memory)>(*d_line, size);
+            memory = std::decay_t<decltype(memory)>(*d_queue, size);
         }
     };
     enlarge(d_llr, llr);
@@ -102,7 +102,7 @@ void ldpc_mixed_on_host::decode_on_device(const std::vector<piece>& pieces, bool
     llr = bytes = bits = frames = 0;
     for (const auto& one : pieces) {
         const size_t size = one.frames * one.llr_bytes;
-        d_line->copy_in(d_llr.data() + llr, one.llr(), size);
+        d_queue->copy_in(d_llr.data() + llr, one.llr(), size);
         parts.push_back({ one.of.code,
                           { d_llr.data() + llr,
                             one.frames * d_codes[one.of.code]->n(),
@@ -117,26 +117,26 @@ void ldpc_mixed_on_host::decode_on_device(const std::vector<piece>& pieces, bool
         bits += one.frames * one.bits;
         frames += one.frames;
     }
-    d_kernel->run(parts, *d_line);
+    d_kernel->run(parts, *d_queue);
     for (size_t i = 0; i < pieces.size(); ++i) {
         const auto& one = pieces[i];
         const auto& out = parts[i].out;
         auto& of = one.of;
-        d_line->copy_out(of.bits.data() + one.first * one.bytes,
-                         out.bits.data(),
-                         one.frames * one.bytes);
-        d_line->copy_out(of.iterations.data() + one.first,
-                         out.iterations.data(),
-                         one.frames * sizeof(int));
-        d_line->copy_out(
+        d_queue->copy_out(of.bits.data() + one.first * one.bytes,
+                          out.bits.data(),
+                          one.frames * one.bytes);
+        d_queue->copy_out(of.iterations.data() + one.first,
+                          out.iterations.data(),
+                          one.frames * sizeof(int));
+        d_queue->copy_out(
             of.ok.data() + one.first, out.ok.data(), one.frames * sizeof(int));
         if (soft) {
-            d_line->copy_out(of.soft.data() + one.first * one.bits,
-                             out.soft.data(),
-                             one.frames * one.bits * sizeof(float));
+            d_queue->copy_out(of.soft.data() + one.first * one.bits,
+                              out.soft.data(),
+                              one.frames * one.bits * sizeof(float));
         }
     }
-    d_line->synchronize();
+    d_queue->synchronize();
 }
 
 } // namespace gr::cudaphy

@@ -52,7 +52,7 @@ private:
     const std::vector<kernels::ldpc_code::sptr> d_codes;
     const kernels::ldpc_decoder::parameters d_parameters;
     const std::vector<int> d_max_batch;
-    std::unique_ptr<queue> d_line;
+    std::unique_ptr<queue> d_queue;
     std::unique_ptr<kernels::ldpc_mixed_decoder> d_kernel;
     array<char> d_llr; // these on a device only, as large as a launch has asked for
     array<uint8_t> d_bits;

@@ -7,8 +7,8 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief Decodes codewords from host memory to host memory, and waits for them: for what
- * comes one packet at a time.
+ * \brief Decodes codewords from host memory to host memory, and waits for them. For
+ * blocks whose packets come one at a time.
  */
 class ldpc_on_host_decoder
 {
@@ -34,9 +34,9 @@ private:
     const kernels::ldpc_code::sptr d_code;
     const kernels::ldpc_decoder::parameters d_parameters;
     const size_t d_max_batch;
-    std::unique_ptr<queue> d_line;
+    std::unique_ptr<queue> d_queue;
     std::unique_ptr<kernels::ldpc_decoder> d_kernel;
-    array<char> d_llr; // these on a device only
+    array<char> d_llr; // these are empty on the host
     array<uint8_t> d_bits;
     array<float> d_soft;
     array<int> d_status;
@@ -55,7 +55,7 @@ public:
 
 private:
     const size_t d_max_batch, d_info_bytes, d_word_bytes;
-    std::unique_ptr<queue> d_line;
+    std::unique_ptr<queue> d_queue;
     std::unique_ptr<kernels::ldpc_encoder> d_kernel;
     array<uint8_t> d_info, d_words;
 };

@@ -11,10 +11,10 @@ namespace gr::cudaphy {
  * \brief The tags on the first item of decoded words: `iterations`, `ldpc_ok`,
  * `nan_llrs`.
  *
- * At a million words a second they are what a flowgraph is busy with. So key, value and
- * source are made once. Each copy of a tag counts references to all three, as does the
- * thread that reads it, and whoever else has the same key: so there are some sets of
- * them, the same objects with counts of their own, that take turns.
+ * At a million words a second a flowgraph spends most of its time on tags. So key, value
+ * and source are made once. Each copy of a tag counts references to all three, and so do
+ * the thread that reads the tag and every other user of the key. So there are several
+ * sets of the same objects, each with its own counts, which are used in rotation.
  */
 class ldpc_word_tags
 {

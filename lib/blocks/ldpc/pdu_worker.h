@@ -10,8 +10,9 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief What blocks of PDUs share: PDUs of one kind that wait together are processed in
- * one call, one alone at once; a PDU that can't be processed leaves by port `fail`.
+ * \brief What blocks of PDUs share. PDUs of one kind that wait together are processed in
+ * one call; a PDU alone is processed at once. A PDU that can't be processed leaves by
+ * port `fail`.
  */
 class pdu_worker : public counting_block
 {
@@ -42,7 +43,7 @@ protected:
     //! Fills in the rest of a request; why it can't be processed, if it can't.
     virtual packet_refusal examine(request&) const = 0;
     virtual void process(const pdu_batch& batch, int kind) = 0;
-    //! What was waiting is lost.
+    //! PDUs that wait are lost.
     virtual void report(const std::string& problem) = 0;
 
     void take(const pmt::pmt_t& pdu)

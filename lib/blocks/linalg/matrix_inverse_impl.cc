@@ -13,23 +13,24 @@ class inverse_job : public batch_job
 {
 public:
     inverse_job(const typename kernels::inverse<T>::parameters& parameters,
-                const queue& line)
+                const queue& work_queue)
         : d_items(parameters.order * parameters.order),
-          d_kernel(kernels::inverse<T>::make(parameters, line.where(), line.device()))
+          d_kernel(kernels::inverse<T>::make(
+              parameters, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
         const size_t needed = d_kernel->workspace_bytes(work.frames);
         if (d_workspace.size() < needed) {
-            line.synchronize(); // what still works in the old one
-            d_workspace = array<unsigned char>(line, needed);
+            work_queue.synchronize(); // kernels may still work in the old one
+            d_workspace = array<unsigned char>(work_queue, needed);
         }
         d_kernel->run(
             work.input<T>(0, d_items),
             { work.output<T>(0, d_items), { work.status, size_t(work.frames) } },
             d_workspace,
-            line);
+            work_queue);
     }
 
 private:
@@ -73,14 +74,14 @@ matrix_inverse_impl::matrix_inverse_impl(int order,
     make_jobs();
 }
 
-std::unique_ptr<batch_job> matrix_inverse_impl::make_job(queue& line)
+std::unique_ptr<batch_job> matrix_inverse_impl::make_job(queue& work_queue)
 {
     if (d_complex) {
         return std::make_unique<inverse_job<complex64>>(
-            kernels::inverse<complex64>::parameters{ d_order, d_pivoting }, line);
+            kernels::inverse<complex64>::parameters{ d_order, d_pivoting }, work_queue);
     }
     return std::make_unique<inverse_job<float>>(
-        kernels::inverse<float>::parameters{ d_order, d_pivoting }, line);
+        kernels::inverse<float>::parameters{ d_order, d_pivoting }, work_queue);
 }
 
 void matrix_inverse_impl::report(const batch_status& status, int frame, uint64_t item)

@@ -19,7 +19,7 @@ public:
     uint64_t failures() const override { return d_failures; }
 
 private:
-    std::unique_ptr<batch_job> make_job(queue& line) override;
+    std::unique_ptr<batch_job> make_job(queue& work_queue) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
     bool reports_zeros() const override { return false; }
     bool passes_once() const override { return true; }

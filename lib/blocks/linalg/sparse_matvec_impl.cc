@@ -6,7 +6,8 @@
 namespace gr::cudaphy {
 namespace {
 
-//! A vector's bytes, before GNU Radio is asked for ports of a width that it can't have.
+//! A vector's bytes. The check comes before GNU Radio makes ports, whose width would be
+//! impossible.
 template <typename T>
 int item_bytes(const char* what, int64_t elements)
 {
@@ -27,11 +28,11 @@ public:
         : d_product(std::move(product))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
         d_product->run(work.input<T>(0, d_product->columns()),
                        work.output<T>(0, d_product->rows()),
-                       line);
+                       work_queue);
     }
 
 private:
@@ -79,10 +80,11 @@ sparse_matvec_impl<T>::sparse_matvec_impl(const kernels::sparse_matrix<T>& a,
 }
 
 template <typename T>
-std::unique_ptr<batch_job> sparse_matvec_impl<T>::make_job(queue& line)
+std::unique_ptr<batch_job> sparse_matvec_impl<T>::make_job(queue& work_queue)
 {
     if (!d_product) {
-        d_product = product::make(*d_matrix, d_parameters, line.where(), line.device());
+        d_product = product::make(
+            *d_matrix, d_parameters, work_queue.where(), work_queue.device());
     }
     return std::make_unique<product_job<T>>(d_product);
 }

@@ -22,12 +22,13 @@ public:
 private:
     using product = kernels::sparse_product<T>;
 
-    std::unique_ptr<batch_job> make_job(queue& line) override;
+    std::unique_ptr<batch_job> make_job(queue& work_queue) override;
     void report(const batch_status&, int, uint64_t) override {} // nothing can fail
 
-    const kernels::sparse_matrix<T>* d_matrix; //!< while the jobs are made
+    const kernels::sparse_matrix<T>* d_matrix; //!< valid only while the jobs are made
     const typename product::parameters d_parameters;
-    std::shared_ptr<product> d_product; //!< of all jobs: it does not change
+    std::shared_ptr<product>
+        d_product; //!< shared by all jobs, because it does not change
 };
 
 } // namespace gr::cudaphy

@@ -17,7 +17,7 @@ namespace {
 constexpr int max_order = 32768;
 constexpr size_t batch_bytes = size_t{ 16 } << 20; // what max_batch = 0 comes to
 constexpr int64_t most_bytes = int64_t{ 64 } << 30;
-constexpr std::chrono::seconds quiet{ 5 }; // between two words on progress
+constexpr std::chrono::seconds quiet{ 5 }; // between two log messages on progress
 
 int matrices_at_once(int wanted, int order, size_t element_bytes)
 {
@@ -128,7 +128,7 @@ bool symmetric_inverse_impl<T>::stop()
 template <typename T>
 void symmetric_inverse_impl<T>::forecast(int, gr_vector_int& required)
 {
-    // What is inverted goes out even after the stream before this block has ended.
+    // Inverted matrices go out even after the stream before this block has ended.
     required[0] = d_inverted ? 0 : 1;
 }
 
@@ -143,7 +143,7 @@ int symmetric_inverse_impl<T>::general_work(int noutput_items,
             const int taken =
                 gather(static_cast<const T*>(input_items[0]), ninput_items[0]);
             consume(0, taken);
-            // Nothing waits for a fuller batch than what is there.
+            // No matrix waits for a fuller batch.
             const bool full = d_gathered == d_most * d_order;
             if (full || (taken == ninput_items[0] && d_gathered >= d_order) ||
                 !d_problem.empty()) {
@@ -166,7 +166,7 @@ int symmetric_inverse_impl<T>::general_work(int noutput_items,
     }
 }
 
-//! Takes rows until the matrices are full; how many.
+//! Takes rows until the matrices are full. Returns how many.
 template <typename T>
 int symmetric_inverse_impl<T>::gather(const T* rows, int count)
 {
@@ -210,7 +210,7 @@ int symmetric_inverse_impl<T>::gather(const T* rows, int count)
     return taken;
 }
 
-//! Inverts the whole ones of the matrices gathered, in place.
+//! Inverts the gathered matrices that are whole, in place.
 template <typename T>
 void symmetric_inverse_impl<T>::invert()
 {
@@ -233,7 +233,7 @@ void symmetric_inverse_impl<T>::invert()
                 d_asymmetric.push_back(m);
                 std::fill(a.begin(), a.end(), T());
                 for (size_t k = 0; k < d_order; ++k) {
-                    a[k * d_order + k] = 1; // so that the kernel has nothing to tell
+                    a[k * d_order + k] = 1; // so that the kernel reports no fault
                 }
             }
         }
@@ -277,7 +277,7 @@ void symmetric_inverse_impl<T>::invert()
     d_inverted = count * d_order;
 }
 
-//! Puts rows out, with their tags; when all are, makes room for the next.
+//! Puts rows out, with their tags. After the last row, makes room for the next ones.
 template <typename T>
 int symmetric_inverse_impl<T>::put_out(T* rows, int most)
 {

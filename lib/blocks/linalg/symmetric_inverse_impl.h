@@ -13,8 +13,8 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief Rows are gathered until a matrix is whole, since no ring of GNU Radio holds a
- * large one; then the inverse's rows go out before others come in.
+ * \brief Gathers rows until a matrix is whole, because no ring of GNU Radio holds a large
+ * matrix. The inverse's rows then go out before other rows come in.
  */
 template <typename T>
 class symmetric_inverse_impl : public symmetric_inverse, public counting_block
@@ -57,7 +57,7 @@ private:
     std::unique_ptr<queue> d_queue;
     stopwatch d_watch;
     std::unique_ptr<kernel> d_kernel;
-    array<T> d_on_device; //!< empty where kernels reach d_values
+    array<T> d_on_device; //!< empty if kernels reach d_values
     array<unsigned char> d_workspace;
     array<int> d_status;
     std::shared_ptr<void> d_memory;
@@ -65,7 +65,7 @@ private:
     T* d_values;           //!< d_most matrices: gathered, then inverted in place
     size_t d_gathered = 0; //!< rows in them
     size_t d_inverted = 0; //!< of these rows that wait to be put out
-    size_t d_given = 0;    //!< of these rows that have been
+    size_t d_given = 0;    //!< of these rows that are put out
     std::vector<size_t> d_asymmetric; //!< of the matrices that are inverted
     std::vector<tag_t> d_tags;        //!< of rows that have not been put out
     uint64_t d_begun = 0;             //!< matrices of packets, since start()

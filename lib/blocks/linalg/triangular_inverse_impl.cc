@@ -14,18 +14,18 @@ class triangular_job : public batch_job
 {
 public:
     triangular_job(const typename kernels::triangular_inverse<T>::parameters& parameters,
-                   const queue& line)
+                   const queue& work_queue)
         : d_items(parameters.order * parameters.order),
           d_kernel(kernels::triangular_inverse<T>::make(
-              parameters, line.where(), line.device()))
+              parameters, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
         d_kernel->run(work.input<T>(0, d_items),
                       work.output<T>(0, d_items),
                       { work.status, size_t(work.frames) },
-                      line);
+                      work_queue);
     }
 
 private:
@@ -71,18 +71,18 @@ triangular_inverse_impl::triangular_inverse_impl(int order,
     make_jobs();
 }
 
-std::unique_ptr<batch_job> triangular_inverse_impl::make_job(queue& line)
+std::unique_ptr<batch_job> triangular_inverse_impl::make_job(queue& work_queue)
 {
     if (d_complex) {
         return std::make_unique<triangular_job<complex64>>(
             kernels::triangular_inverse<complex64>::parameters{
                 d_order, d_lower, d_unit_diagonal },
-            line);
+            work_queue);
     }
     return std::make_unique<triangular_job<float>>(
         kernels::triangular_inverse<float>::parameters{
             d_order, d_lower, d_unit_diagonal },
-        line);
+        work_queue);
 }
 
 void triangular_inverse_impl::report(const batch_status& status, int frame, uint64_t item)

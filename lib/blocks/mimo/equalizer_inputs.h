@@ -11,8 +11,8 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief What an equalizer is told beside its streams: channels and noise variances by
- * tags and messages, and which slots they are for.
+ * \brief The inputs of an equalizer beside its streams: channels and noise variances that
+ * come by tags and messages, and the slots for which they hold.
  *
  * Used by the block's thread alone.
  */
@@ -35,8 +35,7 @@ public:
     //! Forgets the stream, not what has come by messages.
     void restart();
 
-    //! Each takes what a message brings, or says why it can't. \throws
-    //! std::invalid_argument
+    //! Each takes a message's value. \throws std::invalid_argument if it can't
     void set_channel(const pmt::pmt_t& message);
     void set_covariance(const pmt::pmt_t& message);
     void set_noise_variance(const pmt::pmt_t& message);
@@ -44,7 +43,8 @@ public:
     void set_noise_now(float value) { d_now.noise_variance = value; }
 
     //! What holds for each of the next slots. `tags` are those of input 0 on them; those
-    //! named `head`, if any, begin packets. What is of no use is told to `complain`.
+    //! named `head`, if any, begin packets. An unusable tag or message goes to
+    //! `complain`.
     template <typename Complain>
     const std::vector<state>& next_slots(int slots,
                                          std::vector<tag_t> tags,

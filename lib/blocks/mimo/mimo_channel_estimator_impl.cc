@@ -39,20 +39,20 @@ size_t matrix_bytes(const parameters& p) { return vector_bytes(p) * p.layers; }
 class estimator_job : public batch_job
 {
 public:
-    estimator_job(const parameters& p, const queue& line)
+    estimator_job(const parameters& p, const queue& work_queue)
         : d_received(size_t(pilot_symbols(p)) * p.tones * p.receive_antennas),
           d_channel(size_t(times(p)) * p.tones * p.receive_antennas * p.layers),
-          d_times(times(p)),
-          d_kernel(kernels::channel_estimator::make(p, line.where(), line.device()))
+          d_times(times(p)), d_kernel(kernels::channel_estimator::make(
+                                 p, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
         d_kernel->run(work.input<complex64>(0, d_received),
                       work.output<complex64>(0, d_channel),
                       work.output<float>(1, d_times),
                       { work.status, size_t(work.frames) },
-                      line);
+                      work_queue);
     }
 
 private:
@@ -96,9 +96,9 @@ std::string mimo_channel_estimator_impl::frame_sizes() const
            std::to_string(d_parameters.tones) + " tones";
 }
 
-std::unique_ptr<batch_job> mimo_channel_estimator_impl::make_job(queue& line)
+std::unique_ptr<batch_job> mimo_channel_estimator_impl::make_job(queue& work_queue)
 {
-    return std::make_unique<estimator_job>(d_parameters, line);
+    return std::make_unique<estimator_job>(d_parameters, work_queue);
 }
 
 void mimo_channel_estimator_impl::report(const batch_status& status,

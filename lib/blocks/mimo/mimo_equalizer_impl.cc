@@ -71,14 +71,15 @@ public:
     //! equal values.
     template <typename KeyOf, typename Fill>
     view<const T>
-    set(int slots, size_t width, const KeyOf& key, const Fill& fill, queue& line)
+    set(int slots, size_t width, const KeyOf& key, const Fill& fill, queue& work_queue)
     {
         bool same = size_t(slots) <= d_keys.size();
         for (int slot = 0; same && slot < slots; ++slot) {
             same = d_keys[slot] == key(slot);
         }
         if (!same) {
-            line.synchronize(); // what still reads the old ones, and the copy of them
+            work_queue
+                .synchronize(); // what still reads the old ones, and the copy of them
             d_keys.clear();
             d_here.resize(slots * width);
             for (int slot = 0; slot < slots; ++slot) {
@@ -86,9 +87,9 @@ public:
                 fill(slot, d_here.data() + slot * width);
             }
             if (d_there.size() < d_here.size()) {
-                d_there = array<T>(line, d_here.size());
+                d_there = array<T>(work_queue, d_here.size());
             }
-            line.copy_in(d_there.data(), d_here.data(), d_here.size() * sizeof(T));
+            work_queue.copy_in(d_there.data(), d_here.data(), d_here.size() * sizeof(T));
         }
         return { d_there.data(), slots * width };
     }
@@ -107,32 +108,33 @@ public:
     equalizer_job(const parameters& p,
                   const equalizer_ports& ports,
                   mimo_equalizer_impl& block,
-                  queue& line)
+                  queue& work_queue)
         : d_p(p), d_ports(ports), d_block(block),
-          d_kernel(kernels::equalizer::make(p, line.where(), line.device()))
+          d_kernel(kernels::equalizer::make(p, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
-        const auto& told = d_block.next_slots(work.frames);
+        const auto& side_inputs = d_block.next_slots(work.frames);
         const size_t vectors = size_t(d_p.symbols) * d_p.tones;
         const size_t square = size_t(d_p.receive_antennas) * d_p.receive_antennas;
         const size_t matrices = size_t(d_p.tones) * d_p.receive_antennas * d_p.layers;
-        const auto h =
-            d_ports.channel > 0
-                ? work.input<complex64>(d_ports.channel, matrices)
-                : d_channels.set(
-                      work.frames,
-                      matrices,
-                      [&](int slot) { return told[slot].channel; },
-                      [&](int slot, complex64* to) {
-                          if (told[slot].channel) {
-                              std::copy_n(told[slot].channel->data(), matrices, to);
-                          } else {
-                              std::fill_n(to, matrices, complex64(NAN, NAN));
-                          }
-                      },
-                      line);
+        const auto h = d_ports.channel > 0
+                           ? work.input<complex64>(d_ports.channel, matrices)
+                           : d_channels.set(
+                                 work.frames,
+                                 matrices,
+                                 [&](int slot) { return side_inputs[slot].channel; },
+                                 [&](int slot, complex64* to) {
+                                     if (side_inputs[slot].channel) {
+                                         std::copy_n(side_inputs[slot].channel->data(),
+                                                     matrices,
+                                                     to);
+                                     } else {
+                                         std::fill_n(to, matrices, complex64(NAN, NAN));
+                                     }
+                                 },
+                                 work_queue);
         const auto run = [&](auto variance) {
             d_kernel->run(work.input<complex64>(0, vectors * d_p.receive_antennas),
                           h,
@@ -140,37 +142,38 @@ public:
                           work.output<complex64>(0, vectors * d_p.layers),
                           work.output<float>(1, vectors * d_p.layers),
                           { work.status, size_t(work.frames) * d_p.tones },
-                          line);
+                          work_queue);
         };
         if (d_ports.covariance > 0) {
             run(work.input<complex64>(d_ports.covariance, square));
-        } else if (told.back().covariance) {
+        } else if (side_inputs.back().covariance) {
             // Slots of a batch from before the first covariance have white noise.
             run(d_covariances.set(
                 work.frames,
                 square,
                 [&](int slot) {
-                    return std::pair(told[slot].covariance, told[slot].noise_variance);
+                    return std::pair(side_inputs[slot].covariance,
+                                     side_inputs[slot].noise_variance);
                 },
                 [&](int slot, complex64* to) {
-                    const auto& own = told[slot].covariance;
+                    const auto& own = side_inputs[slot].covariance;
                     for (size_t e = 0; e < square; ++e) {
                         const bool diagonal = e % (d_p.receive_antennas + 1) == 0;
                         to[e] = own        ? (*own)[e]
-                                : diagonal ? told[slot].noise_variance
+                                : diagonal ? side_inputs[slot].noise_variance
                                            : 0.0f;
                     }
                 },
-                line));
+                work_queue));
         } else if (d_ports.noise > 0) {
             run(work.input<float>(d_ports.noise, 1));
         } else {
             run(d_variances.set(
                 work.frames,
                 1,
-                [&](int slot) { return told[slot].noise_variance; },
-                [&](int slot, float* to) { *to = told[slot].noise_variance; },
-                line));
+                [&](int slot) { return side_inputs[slot].noise_variance; },
+                [&](int slot, float* to) { *to = side_inputs[slot].noise_variance; },
+                work_queue));
         }
     }
 
@@ -263,7 +266,7 @@ mimo_equalizer_impl::mimo_equalizer_impl(const parameters& p,
                     { noise_bytes(p), p.symbols * p.tones } },
                   p.tones),
       d_parameters(p), d_ports(ports), d_length_tag_key(options.length_tag_key),
-      d_told(p, channel_from == "tag", ports.noise < 0, noise_variance),
+      d_side_inputs(p, channel_from == "tag", ports.noise < 0, noise_variance),
       d_noise_variance(noise_variance)
 {
     if (channel_from == "message") {
@@ -284,7 +287,7 @@ void mimo_equalizer_impl::listen(const char* port,
     message_port_register_in(pmt::mp(port));
     set_msg_handler(pmt::mp(port), [this, port, set](const pmt::pmt_t& message) {
         try {
-            (d_told.*set)(message);
+            (d_side_inputs.*set)(message);
         } catch (const std::invalid_argument& problem) {
             d_logger->warn("the message on {} {}", port, problem.what());
         }
@@ -293,7 +296,7 @@ void mimo_equalizer_impl::listen(const char* port,
 
 bool mimo_equalizer_impl::start()
 {
-    d_told.restart();
+    d_side_inputs.restart();
     return batch_block::start();
 }
 
@@ -306,11 +309,11 @@ void mimo_equalizer_impl::set_noise_variance(float noise_variance)
 const std::vector<equalizer_inputs::state>& mimo_equalizer_impl::next_slots(int slots)
 {
     if (d_noise_is_set.exchange(false)) {
-        d_told.set_noise_now(d_noise_variance);
+        d_side_inputs.set_noise_now(d_noise_variance);
     }
     std::vector<tag_t> tags;
-    const auto first = d_told.next_item();
-    get_tags_in_range(tags, 0, first, first + slots * d_told.items_a_slot());
+    const auto first = d_side_inputs.next_item();
+    get_tags_in_range(tags, 0, first, first + slots * d_side_inputs.items_a_slot());
     if (d_ports.channel > 0) {
         std::vector<tag_t> marks;
         const uint64_t matrix = first / d_parameters.symbols;
@@ -321,14 +324,14 @@ const std::vector<equalizer_inputs::state>& mimo_equalizer_impl::next_slots(int 
                           pmt::intern("frame_start"));
         check_frame_starts(marks, d_ports.channel, d_parameters.tones);
     }
-    const auto& told = d_told.next_slots(slots,
-                                         std::move(tags),
-                                         d_length_tag_key,
-                                         [&](const auto& text) { warn_sometimes(text); });
+    const auto& side_inputs = d_side_inputs.next_slots(
+        slots, std::move(tags), d_length_tag_key, [&](const auto& text) {
+            warn_sometimes(text);
+        });
     if (d_ports.noise < 0 && !d_noise_is_set) {
-        d_noise_variance = told.back().noise_variance;
+        d_noise_variance = side_inputs.back().noise_variance;
     }
-    return told;
+    return side_inputs;
 }
 
 std::string mimo_equalizer_impl::frame_sizes() const
@@ -337,9 +340,9 @@ std::string mimo_equalizer_impl::frame_sizes() const
            std::to_string(d_parameters.tones) + " tones";
 }
 
-std::unique_ptr<batch_job> mimo_equalizer_impl::make_job(queue& line)
+std::unique_ptr<batch_job> mimo_equalizer_impl::make_job(queue& work_queue)
 {
-    return std::make_unique<equalizer_job>(d_parameters, d_ports, *this, line);
+    return std::make_unique<equalizer_job>(d_parameters, d_ports, *this, work_queue);
 }
 
 void mimo_equalizer_impl::report(const batch_status& status, int frame, uint64_t item)

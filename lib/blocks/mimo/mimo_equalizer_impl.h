@@ -33,17 +33,20 @@ public:
     const std::vector<equalizer_inputs::state>& next_slots(int slots);
 
 private:
-    std::unique_ptr<batch_job> make_job(queue& line) override;
+    std::unique_ptr<batch_job> make_job(queue& work_queue) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
     bool reports_zeros() const override { return false; }
-    bool needs_own_thread() const override { return true; } // messages change d_told
+    bool needs_own_thread() const override
+    {
+        return true;
+    } // messages change d_side_inputs
     std::string frame_sizes() const override;
     void listen(const char* port, void (equalizer_inputs::*set)(const pmt::pmt_t&));
 
     const kernels::equalizer::parameters d_parameters;
     const equalizer_ports d_ports;
     const std::string d_length_tag_key;
-    equalizer_inputs d_told;
+    equalizer_inputs d_side_inputs;
     std::atomic<float> d_noise_variance;
     std::atomic<bool> d_noise_is_set{ false }; //!< since the last batch
     std::atomic<uint64_t> d_failures{ 0 };

@@ -57,11 +57,14 @@ bool is_ok(const batch_status& status, int words, int word)
 class receiver_job : public batch_job
 {
 public:
-    receiver_job(const parameters& p, const mimo_receiver_outputs& outputs, queue& line)
-        : d_outputs(outputs), d_kernel(kernel::make(p, line.where(), line.device()))
+    receiver_job(const parameters& p,
+                 const mimo_receiver_outputs& outputs,
+                 queue& work_queue)
+        : d_outputs(outputs),
+          d_kernel(kernel::make(p, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
         const auto& s = d_kernel->slot();
         const size_t slots = work.frames;
@@ -83,11 +86,11 @@ public:
         }
         const size_t bytes = d_kernel->workspace_bytes(slots);
         if (d_workspace.size() < bytes) {
-            line.synchronize(); // what still works in the old one
+            work_queue.synchronize(); // kernels may still work in the old one
             d_workspace = {};
-            d_workspace = array<unsigned char>(line, bytes);
+            d_workspace = array<unsigned char>(work_queue, bytes);
         }
-        d_kernel->run(work.input<complex64>(0, s.received), out, d_workspace, line);
+        d_kernel->run(work.input<complex64>(0, s.received), out, d_workspace, work_queue);
     }
 
 private:
@@ -154,9 +157,9 @@ std::string mimo_receiver_impl::frame_sizes() const
            std::to_string(d_parameters.pilots.tones) + " tones";
 }
 
-std::unique_ptr<batch_job> mimo_receiver_impl::make_job(queue& line)
+std::unique_ptr<batch_job> mimo_receiver_impl::make_job(queue& work_queue)
 {
-    return std::make_unique<receiver_job>(d_parameters, d_outputs, line);
+    return std::make_unique<receiver_job>(d_parameters, d_outputs, work_queue);
 }
 
 void mimo_receiver_impl::report(const batch_status& status, int frame, uint64_t item)

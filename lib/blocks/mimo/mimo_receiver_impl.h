@@ -25,7 +25,7 @@ public:
     uint64_t failures() const override { return d_frame_errors; }
 
 private:
-    std::unique_ptr<batch_job> make_job(queue& line) override;
+    std::unique_ptr<batch_job> make_job(queue& work_queue) override;
     std::string frame_sizes() const override;
     void report(const batch_status& status, int frame, uint64_t item) override;
 

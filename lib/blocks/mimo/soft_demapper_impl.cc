@@ -60,20 +60,21 @@ public:
                  int vlen,
                  soft_demapper_impl::number type,
                  const std::atomic<float>* fixed_noise,
-                 queue& line)
+                 queue& work_queue)
         : d_type(type), d_vlen(vlen), d_llrs(size_t(vlen) * p.points.bits),
-          d_fixed_noise(fixed_noise), d_scalar(line),
-          d_kernel(kernels::soft_demapper::make(p, line.where(), line.device()))
+          d_fixed_noise(fixed_noise), d_scalar(work_queue),
+          d_kernel(
+              kernels::soft_demapper::make(p, work_queue.where(), work_queue.device()))
     {
     }
-    void run(const batch& work, queue& line) override
+    void run(const batch& work, queue& work_queue) override
     {
         const auto run = [&](auto llr) {
             d_kernel->run(work.input<complex64>(0, d_vlen),
-                          d_fixed_noise ? d_scalar.set(*d_fixed_noise, line)
+                          d_fixed_noise ? d_scalar.set(*d_fixed_noise, work_queue)
                                         : work.input<float>(1, d_vlen),
                           llr,
-                          line);
+                          work_queue);
         };
         switch (d_type) {
         case soft_demapper_impl::number::int8:
@@ -167,10 +168,13 @@ void soft_demapper_impl::set_noise_variance(float noise_variance)
     d_noise_variance = checked_noise_variance(noise_variance);
 }
 
-std::unique_ptr<batch_job> soft_demapper_impl::make_job(queue& line)
+std::unique_ptr<batch_job> soft_demapper_impl::make_job(queue& work_queue)
 {
-    return std::make_unique<demapper_job>(
-        d_parameters, d_vlen, d_type, d_noise_input ? nullptr : &d_noise_variance, line);
+    return std::make_unique<demapper_job>(d_parameters,
+                                          d_vlen,
+                                          d_type,
+                                          d_noise_input ? nullptr : &d_noise_variance,
+                                          work_queue);
 }
 
 } // namespace gr::cudaphy

@@ -24,7 +24,7 @@ public:
     std::string backend() const override { return used_backend(); }
 
 private:
-    std::unique_ptr<batch_job> make_job(queue& line) override;
+    std::unique_ptr<batch_job> make_job(queue& work_queue) override;
     void report(const batch_status&, int, uint64_t) override {}
     void take_noise_variance(const pmt::pmt_t& message);
 

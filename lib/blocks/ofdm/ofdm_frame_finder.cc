@@ -25,7 +25,7 @@ double automatic_threshold(const ofdm_frame_shape& s)
 
 complex turned(double turns) { return std::polar(1.0, 2 * M_PI * turns); }
 
-//! A product that is no look after infinities.
+//! A complex product without the checks for infinities.
 complex product(complex a, complex b)
 {
     return { a.real() * b.real() - a.imag() * b.imag(),
@@ -93,7 +93,7 @@ bool ofdm_frame_finder::next(ofdm_frame& found)
         forget(std::min(d_search, end()));
         const int64_t ahead = d_shape.half() + 4 * d_shape.cyclic_prefix;
         if (!detect() || end() < d_search + ahead + 2 * d_shape.fft_size) {
-            return false; // more samples are wanted
+            return false; // more samples are needed
         }
         d_located = locate();
         d_detected = false;

@@ -18,9 +18,9 @@ struct ofdm_frame {
  * \brief Finds frames in the samples of several antennas; see ofdm_synchronizer.h for
  * how. Knows nothing of GNU Radio's streams. Keeps the samples that it may still need.
  *
- * Whatever comes, a sample costs a bounded number of operations: the metric is summed up
- * without subtractions, and what repeats without end is compared with the preamble once
- * in a quarter of a symbol, or once in a prefix where that is longer.
+ * Any sample costs a bounded number of operations. The metric is summed up without
+ * subtractions. A signal that repeats without end is compared with the preamble once in a
+ * quarter of a symbol, or once in a prefix if that is longer.
  */
 class ofdm_frame_finder
 {
@@ -34,8 +34,8 @@ public:
     //! Appends samples of each antenna.
     void append(const std::vector<const std::complex<float>*>& samples, int count);
 
-    //! Looks for the next frame that has come as a whole. Once it was given, its samples
-    //! stay until the next call.
+    //! Finds the next frame that has come as a whole. Its samples stay until the next
+    //! call.
     bool next(ofdm_frame& found);
 
     //! A symbol of the frame, the preamble not counted, from 0: fft_size samples of an
@@ -78,7 +78,7 @@ private:
     ofdm_preamble_filter d_filter;
     std::vector<std::vector<std::complex<float>>> d_samples; //!< of each antenna
     int64_t d_first = 0;  //!< of the stream: the first sample kept
-    int64_t d_search = 0; //!< where the metric is looked at next
+    int64_t d_search = 0; //!< the sample at which the metric is compared next
 
     // The metric, from d_search or before on to d_measured, and the sums that it is made
     // of: the samples' products with those half a symbol later.

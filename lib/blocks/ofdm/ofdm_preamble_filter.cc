@@ -44,7 +44,7 @@ int fast_size(int least)
     }
 }
 
-//! A product that is no look after infinities.
+//! A complex product without the checks for infinities.
 template <typename T>
 std::complex<T> product(std::complex<T> a, std::complex<T> b)
 {
@@ -89,7 +89,7 @@ struct fourier_transform::plan {
     fftwf_plan made;
 };
 
-// Planned without trying out: of 65536 points that would take half a minute.
+// Planned by estimate: measuring plans for 65536 points would take half a minute.
 fourier_transform::fourier_transform(int size, bool forward)
     : size(size), in(memory_of(size)), out(memory_of(size)),
       d_plan(std::make_unique<plan>())

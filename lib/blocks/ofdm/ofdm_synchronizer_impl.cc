@@ -83,7 +83,7 @@ bool ofdm_synchronizer_impl::start()
     return true;
 }
 
-//! Each frame is a batch of its own; what is computed is not timed.
+//! In the statistics, each frame is a batch, and its computation is not timed.
 block_statistics ofdm_synchronizer_impl::statistics() const
 {
     block_statistics found;
@@ -133,7 +133,7 @@ int ofdm_synchronizer_impl::general_work(int noutput_items,
 void ofdm_synchronizer_impl::take(const gr_vector_int& ninput_items,
                                   const gr_vector_const_void_star& in)
 {
-    // No more at once than keeps the memory bounded.
+    // A bounded number of samples at once, so that the memory is bounded.
     const int count = samples_to_gap(
         std::min(*std::min_element(ninput_items.begin(), ninput_items.end()), 65536));
     std::vector<const gr_complex*> samples;

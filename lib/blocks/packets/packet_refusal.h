@@ -10,15 +10,15 @@ namespace gr::cudaphy {
 /*!
  * \brief Why a packet is not processed.
  *
- * The reason becomes a PMT symbol, and those are never freed: a block has a few of them,
- * the same for all packets. What differs goes beside it, as numbers.
+ * The reason becomes a PMT symbol, and PMT symbols are never freed. So a block has a few
+ * reasons, the same for all packets. Numbers, which differ, go beside the reason.
  */
 struct packet_refusal {
-    std::string reason; //!< empty: there is none
+    std::string reason; //!< empty: the packet is processed
     int64_t received = 0,
             expected = 0; //!< items; where a length is wrong, expected is above 0
 
-    //! The packet's metadata with this in it.
+    //! The packet's metadata with the reason and the numbers added.
     pmt::pmt_t add_to(pmt::pmt_t metadata) const
     {
         if (expected > 0) {

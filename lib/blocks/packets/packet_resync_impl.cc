@@ -77,7 +77,7 @@ bool packet_resync_impl::start()
     return block::start();
 }
 
-//! A packet is a frame here, and each is a batch of its own; nothing is computed.
+//! In the statistics, each packet is a frame and a batch; nothing is computed.
 block_statistics packet_resync_impl::statistics() const
 {
     block_statistics found;
@@ -124,7 +124,7 @@ int packet_resync_impl::general_work(int noutput_items,
             next, tags.end(), [&](const tag_t& tag) { return tag.offset != item; });
         heed({ next, after }, item);
         next = after;
-        // Up to the next tag, the packet's end, or what is there.
+        // Up to the next tag, the packet's end, or the last item that has come.
         uint64_t step = (next == tags.end() ? first + there : next->offset) - item;
         if (d_length) {
             step = std::min(step, d_length - d_position);
@@ -167,7 +167,7 @@ void packet_resync_impl::heed(const std::vector<tag_t>& tags, uint64_t item)
                     off > 0 && off < 1e18 ? static_cast<uint64_t>(off) : 0,
                     tag.value);
             }
-        } else if (amid) { // nobody knows what time was to be expected
+        } else if (amid) { // the expected time is unknown
             gap(item, 0, tag.value);
         }
         d_time = { item, *time };
@@ -177,7 +177,7 @@ void packet_resync_impl::heed(const std::vector<tag_t>& tags, uint64_t item)
             const auto length = length_of(tag);
             const bool fits = length && *length <= most_bytes / d_item_bytes;
             if (d_position > 0) {
-                lose(); // its end did not come
+                lose(); // the packet's end did not come
             }
             begin(item, length.value_or(0), fits);
             if (length && !fits) {
@@ -206,7 +206,7 @@ void packet_resync_impl::keep_state(const tag_t& tag)
     }
 }
 
-//! Before `item`, `lost` items are missing; 0: nobody knows how many.
+//! Before `item`, `lost` items are missing; 0: an unknown number.
 void packet_resync_impl::gap(uint64_t item, uint64_t lost, const pmt::pmt_t& time)
 {
     ++d_gaps;
@@ -228,22 +228,22 @@ void packet_resync_impl::gap(uint64_t item, uint64_t lost, const pmt::pmt_t& tim
         }
         begin(item, d_fixed_length, d_fixed_length > 0);
     }
-    auto told = pmt::make_dict();
-    const auto tell = [&told](const char* name, const pmt::pmt_t& value) {
-        told = pmt::dict_add(told, pmt::mp(name), value);
+    auto report = pmt::make_dict();
+    const auto add = [&report](const char* name, const pmt::pmt_t& value) {
+        report = pmt::dict_add(report, pmt::mp(name), value);
     };
-    tell("item", pmt::from_uint64(item));
-    tell("lost_items", pmt::from_uint64(lost));
-    tell("lost_packets", pmt::from_uint64(d_lost_packets - lost_before));
-    tell("rx_time", time);
-    message_port_pub(pmt::mp("gaps"), told);
+    add("item", pmt::from_uint64(item));
+    add("lost_items", pmt::from_uint64(lost));
+    add("lost_packets", pmt::from_uint64(d_lost_packets - lost_before));
+    add("rx_time", time);
+    message_port_pub(pmt::mp("gaps"), report);
     d_logger->warn("a gap before item {}: {} lost, {} packets in all",
                    item,
                    lost ? std::to_string(lost) + " items" : "an unknown number of items",
                    d_lost_packets.load());
 }
 
-//! The packet under way does not leave.
+//! Drops the packet under way.
 void packet_resync_impl::lose()
 {
     if (d_whole) {
@@ -283,7 +283,7 @@ void packet_resync_impl::take(const char* from, uint64_t items, uint64_t item)
     }
 }
 
-//! Tags that the packet's head gets besides its own.
+//! Tags of dropped items that move to the packet's head.
 void packet_resync_impl::add_head_tags()
 {
     const auto has = [this](const pmt::pmt_t& key) {

@@ -54,7 +54,7 @@ private:
 
     // The packet under way: where it began, its items, and how many of them have passed.
     uint64_t d_head = 0, d_length = 0, d_position = 0;
-    bool d_whole = false; //!< so far; else it is passed over
+    bool d_whole = false; //!< no gap so far; else the packet is dropped
     std::vector<char> d_items;
     std::vector<tag_t> d_tags; //!< with offsets from the packet's head
     bool d_full = false;       //!< all of it is here, and leaves
