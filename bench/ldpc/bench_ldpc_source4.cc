@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bench/benchmark.h"
 #include "bench/ldpc/bench_ldpc_words.h"
-#include "kernels/ldpc/decoder/as_published/source4.h"
-#include "kernels/ldpc/decoder/as_published/source4_cpu.h"
+#include "kernels/ldpc/decoder/as_published/source4_splits.h"
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -14,9 +13,10 @@
 #include "bench/ldpc/bench_ldpc_cuda.h"
 #endif
 
-// Source 4's tables: Lu Zouchen, CETC 20th institute, 2018. Rate 1/2, (1024, 512), row
-// weight 6, scaled min-sum, BPSK at 3.0 dB, 10,000 frames; the check nodes (CNP) and the
-// variable nodes (VNP) each on the CPU or the GPU, and speed against the threads in use.
+// Measures what source 4 prints in its tables (Lu Zouchen, CETC 20th institute, 2018): a
+// (1024, 512) code of row weight 6, scaled min-sum, BPSK at 3.0 dB, 10,000 frames. The
+// check nodes (CNP) and the variable nodes (VNP) run on the CPU or the GPU; then speed
+// against the number of threads.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels::source4;
@@ -27,8 +27,8 @@ namespace {
 
 constexpr size_t all_frames = 10000;
 constexpr double eb_n0_db = 3.0;
-constexpr int most_iterations = 20; // the source prints none
-constexpr float factor = 0.75f;     // nor this
+constexpr int most_iterations = 20; // the source prints no limit
+constexpr float factor = 0.75f;     // the source prints no factor
 
 code code_of(const ldpc_code& from)
 {
@@ -64,96 +64,11 @@ code code_of(const ldpc_code& from)
     return c;
 }
 
-//! Arrays of the host for a batch.
-struct host_arrays {
-    host_arrays(const shape& s, size_t frames)
-        : q(s.edges() * frames), r(s.edges() * frames), hard(s.bits * frames),
-          done(frames)
-    {
-    }
-    std::vector<float> q, r;
-    std::vector<uint8_t> hard, done;
-};
-
-//! Iterates until all frames are done; gives the sum of the frames' iterations.
-template <typename Check, typename Bit>
-size_t iterate(std::vector<uint8_t>& done, const Check& check_nodes, const Bit& bit_nodes)
-{
-    size_t sum = 0;
-    for (int i = 0; i < most_iterations; ++i) {
-        const auto ended = std::count(done.begin(), done.end(), 1);
-        if (ended == static_cast<long>(done.size())) {
-            break;
-        }
-        sum += done.size() - ended;
-        check_nodes();
-        bit_nodes();
-    }
-    return sum;
-}
-
-//! Decodes a batch, (bits, frames), into h.hard; gives the sum of iterations.
-size_t decode_on_cpu(const cpu& here, const float* llr, host_arrays& h)
-{
-    std::fill(h.done.begin(), h.done.end(), 0);
-    here.begin(llr, h.q.data());
-    return iterate(
-        h.done,
-        [&] { here.check_nodes(h.q.data(), h.r.data()); },
-        [&] {
-            here.bit_nodes(llr, h.r.data(), h.q.data(), h.hard.data(), h.done.data());
-        });
-}
-
-enum class split { checks_on_gpu, bits_on_gpu, all_on_gpu };
-
-[[maybe_unused]] size_t
-decode_split(split way, const cpu& here, const float* llr, gpu& there, host_arrays& h)
-{
-    std::fill(h.done.begin(), h.done.end(), 0);
-    size_t sum = 0;
-    if (way == split::checks_on_gpu) {
-        here.begin(llr, h.q.data());
-        sum = iterate(
-            h.done,
-            [&] {
-                there.put_q(h.q.data());
-                there.check_nodes();
-                there.get_r(h.r.data());
-            },
-            [&] {
-                here.bit_nodes(llr, h.r.data(), h.q.data(), h.hard.data(), h.done.data());
-            });
-    } else if (way == split::bits_on_gpu) {
-        there.begin(llr);
-        there.get_q(h.q.data());
-        sum = iterate(
-            h.done,
-            [&] {
-                here.check_nodes(h.q.data(), h.r.data());
-                there.put_r(h.r.data());
-            },
-            [&] {
-                there.bit_nodes(h.done.data());
-                there.get_q(h.q.data());
-            });
-        there.get_hard(h.hard.data());
-    } else {
-        there.begin(llr);
-        sum = iterate(
-            h.done,
-            [&] { there.check_nodes(); },
-            [&] { there.bit_nodes(h.done.data()); });
-        there.get_hard(h.hard.data());
-    }
-    return sum;
-}
-
-//! What a way of decoding gave for all frames: hard decisions as (bits, frames).
+//! What one split gave for all frames.
 struct outcome {
     double seconds = 0;
     size_t iterations = 0;
-    std::vector<uint8_t> hard;
+    std::vector<uint8_t> hard; //!< (bits, frames)
 };
 
 class comparison
@@ -215,7 +130,8 @@ private:
         return out;
     }
 
-    //! The GPU threads' formulas, in plain loops, against the serial program's.
+    //! Compares the formulas of the GPU's threads, in plain loops, with the serial
+    //! program.
     void formulas()
     {
         const shape& s = d_parts.sizes;
@@ -275,7 +191,7 @@ private:
         }
     }
 
-    //! Frames one by one, on so many threads.
+    //! Decodes the frames one by one, on that number of threads.
     outcome on_cpu(int threads)
     {
         const tbb::global_control limit(tbb::global_control::max_allowed_parallelism,
@@ -289,7 +205,8 @@ private:
             const cpu here(d_parts, 1);
             host_arrays h(d_parts.sizes, 1);
             for (size_t f = first; f < last; ++f) {
-                iterations[f] = decode_on_cpu(here, &d_received.floats[f * n], h);
+                iterations[f] =
+                    decode_on_cpu(here, &d_received.floats[f * n], h, most_iterations);
                 std::copy(h.hard.begin(), h.hard.end(), &by_frame[f * n]);
             }
         });
@@ -361,13 +278,14 @@ private:
         };
         outcome out;
         out.hard.resize(n * all_frames);
-        // All at once, or one by one; the first frame warms up.
+        // All frames at once, or one by one. The first call is not counted: it warms up.
         const float* llr = at_once == 1 ? d_received.floats.data() : d_by_bit.data();
-        decode_split(way, here, llr, *there, h);
+        decode_split(way, here, llr, *there, h, most_iterations);
         double outside = 0;
         const auto start = std::chrono::steady_clock::now();
         for (size_t f = 0; f < all_frames; f += at_once) {
-            out.iterations += decode_split(way, here, llr + f * n, *there, h);
+            out.iterations +=
+                decode_split(way, here, llr + f * n, *there, h, most_iterations);
             const auto copied = std::chrono::steady_clock::now();
             for (size_t i = 0; i < n; ++i) {
                 std::copy_n(&h.hard[i * at_once], at_once, &out.hard[i * all_frames + f]);
@@ -425,7 +343,7 @@ private:
     void gpu_threads() {}
 #endif
 
-    //! This library's decoder on the same frames, copies from and to the host counted.
+    //! The library's decoder on the same frames; times include the copies to and from it.
     void today(bool with_cuda)
     {
         std::printf(

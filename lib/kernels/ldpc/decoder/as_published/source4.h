@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// Source 4's decoder (Lu Zouchen, CETC, 2018): flooding scaled min-sum, its two halves
-// apart, so that each can be timed on the CPU or the GPU.
+// Source 4's decoder as printed (Lu Zouchen, CETC 20th institute, 2018): flooding scaled
+// min-sum. Check nodes and bit nodes are separate calls, so that each can run on the CPU
+// or on the GPU. The library does not use it; bench_ldpc_source4 compares it with the
+// library's decoder.
 //
-// Arrays run with the frame fastest: a message of edge e and frame f stands at
-// [e * frames + f], a bit n at [n * frames + f]. Edge c * row_weight + j is the j-th one
+// The frame is the fastest index: the message of edge e and frame f stands at
+// [e * frames + f], bit n at [n * frames + f]. Edge c * row_weight + j is the j-th edge
 // of check c.
 
 #include <cmath>
@@ -23,15 +25,15 @@
 namespace gr::cudaphy::kernels::source4 {
 
 //! A circulant of H: 4 bytes in the GPU's constant memory. The source's fourth field
-//! marks zero blocks; here they are left out, and it tells the edge's place in its
-//! checks.
+//! marks zero blocks. Here zero blocks are left out, and the field is the edge's number
+//! within its check.
 struct entry {
     uint8_t row, column, shift, place;
 };
 
 constexpr int most_entries = 1024;
 
-//! A regular quasi-cyclic code; passed to kernels, which have the entries of their own.
+//! The sizes of a regular quasi-cyclic code; kernels take them as a parameter.
 struct shape {
     int bits, checks, lifting_size, row_weight, column_weight;
     float factor; //!< of scaled min-sum
@@ -64,7 +66,7 @@ SOURCE4_BOTH inline int edge_of(const shape& s, const entry* by_column, int bit,
     return (e.row * z + check) * s.row_weight + e.place;
 }
 
-//! Lr_mn: what check c tells bit j of its own, from the others' Lq.
+//! Lr_mn: the message of a check to its j-th bit, from the Lq of its other bits.
 SOURCE4_BOTH inline float check_message(
     const shape& s, const float* q, size_t frames, int check, int j, size_t frame)
 {
@@ -82,7 +84,8 @@ SOURCE4_BOTH inline float check_message(
     return negative ? -least : least;
 }
 
-//! LQ_n, and Lq_nm to each of the bit's checks. Sums run over the checks in order.
+//! Writes Lq_nm to each of the bit's checks and returns LQ_n. Sums run over the checks in
+//! order.
 SOURCE4_BOTH inline float update_bit(const shape& s,
                                      const entry* by_column,
                                      const float* llr,
@@ -103,22 +106,22 @@ SOURCE4_BOTH inline float update_bit(const shape& s,
     return total;
 }
 
-//! The two halves on a GPU, for one batch of frames; every call returns when it is done.
+//! Check nodes and bit nodes on a GPU, for one batch of frames. Calls are synchronous.
 class gpu
 {
 public:
     //! \param threads  of a block, at least the row weight
-    //! \param blocks   at most so many at once; 0: as many as there is work for
+    //! \param blocks   limit of the grid; 0: no limit
     static std::unique_ptr<gpu>
     make(const code&, size_t frames, int threads, int blocks = 0);
     virtual ~gpu() = default;
 
-    //! Copies the channel's values in, (bits, frames), and begins: Lq = Ln, no frame
-    //! done.
+    //! Copies the channel's values, (bits, frames), and sets Lq = Ln and no frame done.
     virtual void begin(const float* llr) = 0;
     virtual void check_nodes() = 0;
-    //! Bits, hard decisions and parity; a frame whose checks all hold changes no more.
-    //! \param[out] done  for each frame whether it is
+    //! Updates bits, hard decisions and parity. A frame whose checks all hold is done and
+    //! does not change any more.
+    //! \param[out] done  for each frame, 1 or 0
     virtual void bit_nodes(uint8_t* done) = 0;
     virtual void put_q(const float* q) = 0; //!< (edges, frames) from the host
     virtual void get_q(float* q) = 0;

@@ -6,7 +6,7 @@
 
 namespace gr::cudaphy::kernels::source4 {
 
-//! The serial program: the two halves on one core, on arrays as the header describes.
+//! Check nodes and bit nodes on one core, on arrays as source4.h describes them.
 class cpu
 {
 public:
@@ -63,7 +63,7 @@ public:
         }
     }
 
-    //! Bits, hard decisions and parity; a frame that is done changes no more.
+    //! As gpu::bit_nodes().
     void bit_nodes(
         const float* llr, const float* r, float* q, uint8_t* hard, uint8_t* done) const
     {
@@ -101,8 +101,8 @@ public:
 private:
     const shape d_sizes;
     size_t d_frames;
-    std::vector<int> d_bit_of,
-        d_edge_of; //!< of each edge; of each bit, one after another
+    std::vector<int> d_bit_of;  //!< of each edge
+    std::vector<int> d_edge_of; //!< column_weight of each bit
 };
 
 } // namespace gr::cudaphy::kernels::source4

@@ -11,8 +11,8 @@ namespace {
 __constant__ entry d_by_row[most_entries];
 __constant__ entry d_by_column[most_entries];
 
-//! One block a check node, as the source has it, and in it row_weight threads for each of
-//! as many frames as fit: thread t takes edge t / slots of frame t % slots.
+//! One block for each check node, as in the source. Thread t takes edge t / slots of
+//! frame t % slots, with as many slots as fit.
 __global__ void check_node_kernel(shape s, const float* q, float* r, size_t frames)
 {
     const int slots = blockDim.x / s.row_weight;
@@ -31,7 +31,7 @@ __global__ void check_node_kernel(shape s, const float* q, float* r, size_t fram
     }
 }
 
-//! One block a variable node, a thread a frame.
+//! One block for each variable node, one thread for each frame.
 __global__ void bit_node_kernel(shape s,
                                 const float* llr,
                                 const float* r,
