@@ -15,17 +15,17 @@ int arguments_at(int code)
 ldpc_cuda_base_writer::name ldpc_cuda_base_writer::argument64(int offset)
 {
     const name value = d();
-    say("ld.param.u64 %s, [arguments+%d];", value, arguments_at(d_part.code) + offset);
+    emit("ld.param.u64 %s, [arguments+%d];", value, arguments_at(d_part.code) + offset);
     return value;
 }
 ldpc_cuda_base_writer::name ldpc_cuda_base_writer::argument32(const char* type,
                                                               int offset)
 {
     const name value = type[0] == 'f' ? f() : r();
-    say("ld.param.%s %s, [arguments+%d];",
-        type,
-        value,
-        arguments_at(d_part.code) + offset);
+    emit("ld.param.%s %s, [arguments+%d];",
+         type,
+         value,
+         arguments_at(d_part.code) + offset);
     return value;
 }
 
@@ -36,9 +36,9 @@ ldpc_cuda_base_writer::name ldpc_cuda_base_writer::block_number()
         return block;
     }
     const name first = r();
-    say("ld.param.u32 %s, [arguments+%d];",
-        first,
-        ldpc_cuda_source::first_block_at(d_part.codes, d_part.code));
+    emit("ld.param.u32 %s, [arguments+%d];",
+         first,
+         ldpc_cuda_source::first_block_at(d_part.codes, d_part.code));
     return b32("sub.u32", "%s, %s", block, first);
 }
 
@@ -72,17 +72,17 @@ ldpc_cuda_base_writer::name ldpc_cuda_base_writer::lanes(const name& number, int
         return "0xffffffff";
     }
     const name is_whole = p(), mask = r();
-    say("setp.lt.u32 %s, %s, %d;", is_whole, number, threads - rest);
-    say("selp.b32 %s, 0xffffffff, 0x%x, %s;", mask, (1u << rest) - 1, is_whole);
+    emit("setp.lt.u32 %s, %s, %d;", is_whole, number, threads - rest);
+    emit("selp.b32 %s, 0xffffffff, 0x%x, %s;", mask, (1u << rest) - 1, is_whole);
     return mask;
 }
 
 void ldpc_cuda_base_writer::begin_arithmetic()
 {
-    // The upper bytes of messages, from memory: a constant that the translator saw would
-    // leave no room for the selector in the instruction.
+    // The upper bytes of messages come from memory. The driver's compiler would put a
+    // known constant into the instruction, which then has no room for the selector.
     d_upper = r();
-    say("ld.global.nc.b32 %s, [%s];", d_upper, d_scales);
+    emit("ld.global.nc.b32 %s, [%s];", d_upper, d_scales);
     d_center = b32("mov.b32", "%s", center);
     d_most = b32("mov.b32", "0x2bf02bf0");  // 127 u
     d_least = b32("mov.b32", "0x38013801"); // C - 127 u
@@ -108,37 +108,37 @@ void ldpc_cuda_base_writer::take_slot(int scratch_at)
     const name slot = r(), before = r(), following = r();
     const name block = block_number();
     const name in_memory = b32("add.u32", "%s, %d", d_memory, scratch_at);
-    say("bar.sync 0;"); // the word is 0
-    say("setp.ne.u32 %s, %s, 0;", others, d_t);
-    say("@%s bra %s;", others, past);
-    say("rem.u32 %s, %s, %s;", slot, block, d_slot_count);
-    say("%s:", search);
+    emit("bar.sync 0;"); // the word is 0
+    emit("setp.ne.u32 %s, %s, 0;", others, d_t);
+    emit("@%s bra %s;", others, past);
+    emit("rem.u32 %s, %s, %s;", slot, block, d_slot_count);
+    emit("%s:", search);
     const name at = d();
-    say("mad.wide.u32 %s, %s, 4, %s;", at, slot, d_slots);
-    say("atom.global.cas.b32 %s, [%s], 0, 1;", before, at);
-    say("setp.eq.b32 %s, %s, 0;", free, before);
-    say("@%s bra %s;", free, found);
-    say("add.u32 %s, %s, 1;", following, slot);
-    say("setp.eq.u32 %s, %s, %s;", wraps, following, d_slot_count);
-    say("selp.b32 %s, 0, %s, %s;", slot, following, wraps);
-    say("bra %s;", search);
-    say("%s:", found);
-    say("membar.gl;");
-    say("st.shared.b32 [%s], %s;", in_memory, slot);
-    say("%s:", past);
-    say("bar.sync 0;");
+    emit("mad.wide.u32 %s, %s, 4, %s;", at, slot, d_slots);
+    emit("atom.global.cas.b32 %s, [%s], 0, 1;", before, at);
+    emit("setp.eq.b32 %s, %s, 0;", free, before);
+    emit("@%s bra %s;", free, found);
+    emit("add.u32 %s, %s, 1;", following, slot);
+    emit("setp.eq.u32 %s, %s, %s;", wraps, following, d_slot_count);
+    emit("selp.b32 %s, 0, %s, %s;", slot, following, wraps);
+    emit("bra %s;", search);
+    emit("%s:", found);
+    emit("membar.gl;");
+    emit("st.shared.b32 [%s], %s;", in_memory, slot);
+    emit("%s:", past);
+    emit("bar.sync 0;");
     d_slot = load(in_memory, 0);
-    say("bar.sync 0;");
+    emit("bar.sync 0;");
     const name zero = b32("mov.b32", "0");
-    say("@!%s st.shared.b32 [%s], %s;", others, in_memory, zero);
+    emit("@!%s st.shared.b32 [%s], %s;", others, in_memory, zero);
     const name base = d();
     d_device = d();
-    say("mad.wide.u32 %s, %s, %d, %s;",
-        base,
-        d_slot,
-        4 * d_store.threads * d_store.workspace_words,
-        d_workspace);
-    say("mad.wide.u32 %s, %s, 4, %s;", d_device, d_t, base);
+    emit("mad.wide.u32 %s, %s, %d, %s;",
+         base,
+         d_slot,
+         4 * d_store.threads * d_store.workspace_words,
+         d_workspace);
+    emit("mad.wide.u32 %s, %s, 4, %s;", d_device, d_t, base);
 }
 
 void ldpc_cuda_base_writer::leave_slot()
@@ -148,13 +148,13 @@ void ldpc_cuda_base_writer::leave_slot()
     }
     const name others = p(), at = d(), before = r();
     const name past = label();
-    say("bar.sync 0;");
-    say("setp.ne.u32 %s, %s, 0;", others, d_t);
-    say("@%s bra %s;", others, past);
-    say("membar.gl;");
-    say("mad.wide.u32 %s, %s, 4, %s;", at, d_slot, d_slots);
-    say("atom.global.exch.b32 %s, [%s], 0;", before, at);
-    say("%s:", past);
+    emit("bar.sync 0;");
+    emit("setp.ne.u32 %s, %s, 0;", others, d_t);
+    emit("@%s bra %s;", others, past);
+    emit("membar.gl;");
+    emit("mad.wide.u32 %s, %s, 4, %s;", at, d_slot, d_slots);
+    emit("atom.global.exch.b32 %s, [%s], 0;", before, at);
+    emit("%s:", past);
 }
 
 std::unique_ptr<ldpc_cuda_base_writer::node>
@@ -177,7 +177,7 @@ ldpc_cuda_base_writer::joined(std::unique_ptr<node> left, std::unique_ptr<node> 
     out->right = std::move(right);
     return out;
 }
-//! Of all leaves under a node; computed where it is first asked for.
+//! The least of all leaves under a node; computed by the first call.
 const ldpc_cuda_base_writer::name& ldpc_cuda_base_writer::least_of(node& at)
 {
     if (at.value.empty()) {
@@ -200,22 +200,22 @@ void ldpc_cuda_base_writer::give_others(node& at,
 void ldpc_cuda_base_writer::begin_iterations(const name& again)
 {
     const name scale_at = d(), next_scale = r();
-    say("mov.b64 %s, %s;", scale_at, d_scales);
-    say("ld.global.nc.b32 %s, [%s+4];", next_scale, scale_at);
-    say("bar.sync 0;");
-    say("%s:", again);
-    // The next factor is on its way while this iteration works.
-    say("mov.b32 %s, %s;", d_scale, next_scale);
-    say("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
-    say("add.u64 %s, %s, 4;", scale_at, scale_at);
-    say("mov.b32 %s, 0;", d_odd);
+    emit("mov.b64 %s, %s;", scale_at, d_scales);
+    emit("ld.global.nc.b32 %s, [%s+4];", next_scale, scale_at);
+    emit("bar.sync 0;");
+    emit("%s:", again);
+    // The next factor is loaded while this iteration works.
+    emit("mov.b32 %s, %s;", d_scale, next_scale);
+    emit("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
+    emit("add.u64 %s, %s, 4;", scale_at, scale_at);
+    emit("mov.b32 %s, 0;", d_odd);
 }
 
 ldpc_cuda_base_writer::name ldpc_cuda_base_writer::count_iteration()
 {
     const name last = p();
-    say("add.u32 %s, %s, 1;", d_iteration, d_iteration);
-    say("setp.eq.u32 %s, %s, %s;", last, d_iteration, d_most_iterations);
+    emit("add.u32 %s, %s, 1;", d_iteration, d_iteration);
+    emit("setp.eq.u32 %s, %s, %s;", last, d_iteration, d_most_iterations);
     return last;
 }
 
@@ -231,18 +231,18 @@ ldpc_cuda_base_writer::received_value(const name& guard, const name& address, in
 {
     if (d_parameters.llr == ldpc_decoder::number::int8) {
         const name value = b32("mov.b32", "0");
-        say("@%s ld.global.nc.u8 %s, [%s+%d];", guard, value, address, offset);
+        emit("@%s ld.global.nc.u8 %s, [%s+%d];", guard, value, address, offset);
         return value;
     }
     if (d_parameters.llr == ldpc_decoder::number::float16) {
         const name value = h();
-        say("mov.b16 %s, 0;", value);
-        say("@%s ld.global.nc.b16 %s, [%s+%d];", guard, value, address, offset);
+        emit("mov.b16 %s, 0;", value);
+        emit("@%s ld.global.nc.b16 %s, [%s+%d];", guard, value, address, offset);
         return value;
     }
     const name value = f();
-    say("mov.f32 %s, 0f00000000;", value);
-    say("@%s ld.global.nc.f32 %s, [%s+%d];", guard, value, address, offset);
+    emit("mov.f32 %s, 0f00000000;", value);
+    emit("@%s ld.global.nc.f32 %s, [%s+%d];", guard, value, address, offset);
     return value;
 }
 
@@ -262,25 +262,25 @@ ldpc_cuda_base_writer::received_pair(const name (&received)[2])
             name value = received[lane];
             if (d_parameters.llr == ldpc_decoder::number::float16) {
                 value = f();
-                say("cvt.f32.f16 %s, %s;", value, received[lane]);
+                emit("cvt.f32.f16 %s, %s;", value, received[lane]);
             }
             const name scaled = f(), number = f(), low = f(), high = f(), whole = f();
             const name ordered = p();
-            say("mul.rn.f32 %s, %s, %s;", scaled, value, d_steps);
-            say("setp.num.f32 %s, %s, %s;", ordered, scaled, scaled);
-            say("selp.f32 %s, %s, 0f00000000, %s;", number, scaled, ordered);
-            say("min.f32 %s, %s, 0f42fe0000;", low, number); // 127
-            say("max.f32 %s, %s, 0fc2fe0000;", high, low);
-            say("cvt.rni.f32.f32 %s, %s;", whole, high);
+            emit("mul.rn.f32 %s, %s, %s;", scaled, value, d_steps);
+            emit("setp.num.f32 %s, %s, %s;", ordered, scaled, scaled);
+            emit("selp.f32 %s, %s, 0f00000000, %s;", number, scaled, ordered);
+            emit("min.f32 %s, %s, 0f42fe0000;", low, number); // 127
+            emit("max.f32 %s, %s, 0fc2fe0000;", high, low);
+            emit("cvt.rni.f32.f32 %s, %s;", whole, high);
             const name exact = f();
-            say("fma.rn.f32 %s, %s, 0f3a000000, 0f3f100000;", // u, C
-                exact,
-                whole);
+            emit("fma.rn.f32 %s, %s, 0f3a000000, 0f3f100000;", // u, C
+                 exact,
+                 whole);
             halves[lane] = h();
-            say("cvt.rn.f16.f32 %s, %s;", halves[lane], exact);
+            emit("cvt.rn.f16.f32 %s, %s;", halves[lane], exact);
         }
         both = r();
-        say("mov.b32 %s, {%s, %s};", both, halves[0], halves[1]);
+        emit("mov.b32 %s, {%s, %s};", both, halves[0], halves[1]);
     }
     if (d_parameters.llr_positive == 1) { // 2 C - it
         const name twice = b32("mov.b32", "0x3c803c80");

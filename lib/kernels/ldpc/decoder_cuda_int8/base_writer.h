@@ -10,21 +10,22 @@
 
 namespace gr::cudaphy::kernels {
 
-// The arithmetic: binary16 numbers, two a register. With u = 2^-11, the spacing of
-// binary16 between 1/2 and 1, and C = 1/2 + 128 u, an L is kept as C + L u and a message
-// as T = C + r u, the latter as the last byte of T, whose first byte is always 0x38. Then
+// The arithmetic takes binary16 numbers, two in each register. Let u = 2^-11, the spacing
+// of binary16 between 1/2 and 1, and C = 1/2 + 128 u. An L is stored as C + L u. A
+// message r is T = C + r u; its first byte is always 0x38, so only its last byte is
+// stored. Then
 //   q = (C + L u) - T              is exact,
 //   T = m s + C                    one fused multiply-add, rounds r to whole steps,
 //   C + L u = min(1, max(0, q + T)) one saturating addition: L from -1152 to 896,
 // and the signed least magnitude of two q is one instruction (min.xorsign.abs).
 
-//! Which of a program's codes is written, and the names that it shares with the others.
+//! The code that is written: number `code` of `codes` that share a program and its names.
 struct ldpc_cuda_part {
     ptx_names& names;
     int code, codes;
 };
 
-//! What both forms of the kernel share: that arithmetic, and a thread's words.
+//! What both forms share: the arithmetic, and access to a thread's words.
 class ldpc_cuda_base_writer : protected ptx_writer
 {
 protected:
@@ -40,12 +41,12 @@ protected:
     {
     }
 
-    // The frame.
+    // Parts of the program.
 
     void begin_arguments();
-    //! This block among those of the code.
+    //! The number of this block among the code's blocks.
     name block_number();
-    //! This thread's warp as a mask, where thread `number` is one of `threads`.
+    //! Mask of the lanes of this warp that exist if only `threads` threads are at work.
     name lanes(const name& number, int threads);
     void begin_arithmetic();
     name argument64(int offset);
@@ -54,11 +55,11 @@ protected:
     // A thread's words.
 
     void name_registers();
-    //! Finds a place for this block's words on the device that no other block uses.
-    //! `scratch_at`: a word of shared memory, 0 before and after.
+    //! Takes a slot of the workspace in device memory that no other block uses.
+    //! \param scratch_at  a word of shared memory, 0 before and after
     void take_slot(int scratch_at);
     void leave_slot();
-    //! One of this thread's words, wherever it is.
+    //! Reads one of this thread's words from where it lies.
     name word(int number)
     {
         const auto here = d_in_hand.find(number);
@@ -72,11 +73,11 @@ protected:
     void set_word(int number, const name& value)
     {
         if (number < d_store.register_words) {
-            say("mov.b32 %s, %s;", d_registers[number], value);
+            emit("mov.b32 %s, %s;", d_registers[number], value);
         } else if (is_on_device(number)) {
-            say("st.global.b32 [%s+%d], %s;", d_device, device_at(number), value);
+            emit("st.global.b32 [%s+%d], %s;", d_device, device_at(number), value);
         } else {
-            say("st.shared.b32 [%s+%d], %s;", d_t4, word_at(number), value);
+            emit("st.shared.b32 [%s+%d], %s;", d_t4, word_at(number), value);
         }
     }
     bool is_on_device(int word) const
@@ -103,16 +104,16 @@ protected:
     {
         return b32("ld.shared.b32", "[%s+%d]", address, offset);
     }
-    //! As load(); reads nothing where this thread is idle, and its value is anything.
+    //! As load(). An idle thread reads nothing and gets an arbitrary value.
     name load_at_work(const name& address, int offset)
     {
         if (d_active.empty()) {
             return load(address, offset);
         }
-        // A copy of what is never written, or the translator would keep the value of the
-        // iteration before.
+        // A copy of a register that is never written: else the driver's compiler would
+        // keep the value of the iteration before.
         const name value = b32("mov.b32", "%s", d_undefined);
-        say("@%s ld.shared.b32 %s, [%s+%d];", d_active, value, address, offset);
+        emit("@%s ld.shared.b32 %s, [%s+%d];", d_active, value, address, offset);
         return value;
     }
     //! Messages T of bytes (first, first + 1) of a packed word.
@@ -136,9 +137,9 @@ protected:
     }
     bool has_crc() const { return d_parameters.stop_crc.bits > 0; }
 
-    //! A tree over some of a check's q, whose leaves get the product of the signs and the
-    //! least magnitude of all others: 3 (n - 2) operations for n leaves, as from both
-    //! ends of a list, but of logarithmic depth.
+    //! A tree over some of a check's q. Each leaf gets the product of the signs and the
+    //! least magnitude of all other leaves. It takes 3 (n - 2) operations for n leaves,
+    //! as two passes over a list do, but in logarithmic depth.
     struct node {
         name value;
         int edge = -1; //!< of a leaf
@@ -151,15 +152,15 @@ protected:
 
     // Iterations.
 
-    //! Begins their loop at that label, with the factor of each in d_scale.
+    //! Begins the loop at label `again`, with the iteration's factor in d_scale.
     void begin_iterations(const name& again);
-    //! Counts one; whether it was the last.
+    //! Counts an iteration. Predicate: it was the last one.
     name count_iteration();
 
     // Received values.
 
     int llr_bytes() const;
-    //! A received value at `address` + `offset`, 0 where `guard` is false.
+    //! The received value at `address` + `offset`; 0 if `guard` is false.
     name received_value(const name& guard, const name& address, int offset);
     //! C + L u of two received values.
     name received_pair(const name (&value)[2]);
@@ -174,11 +175,13 @@ protected:
     name d_llr, d_bits, d_iterations, d_ok, d_soft, d_scales, d_sources, d_places, d_info;
     name d_batch, d_steps, d_most_iterations, d_slot_count, d_workspace, d_slots;
     name d_t, d_t4, d_memory;
-    name d_active, d_undefined; //!< predicate, empty: all threads are at work
+    name d_active;    //!< predicate: this thread is at work; empty: all threads are
+    name d_undefined; //!< never written
     name d_upper, d_center, d_most, d_least, d_scale, d_odd, d_iteration;
-    name d_device, d_slot; //!< this thread's words on the device; the block's place there
+    name d_device;                 //!< address of this thread's words in device memory
+    name d_slot;                   //!< the block's slot there
     std::vector<name> d_registers; //!< words in registers
-    std::map<int, name> d_in_hand; //!< words elsewhere that are loaded already
+    std::map<int, name> d_in_hand; //!< other words that are in a register at the moment
 };
 
 } // namespace gr::cudaphy::kernels

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/decoder_cuda_int8/folded_plan.h"
 #include "kernels/ldpc/decoder_cuda_int8/row_pairs.h"
+#include "kernels/ldpc/decoder_cuda_int8/tuning.h"
 #include <algorithm>
 #include <map>
 #include <set>
@@ -10,12 +11,7 @@ namespace {
 
 constexpr int warp = 32;
 constexpr int registers_a_processor = 65536;
-constexpr int temporaries = 24;        // registers beside the messages
-constexpr int temporaries_an_edge = 3; // and of a group's busiest row
-constexpr int temporaries_ahead = 8;   // and words on their way from the device
-
-// Instructions, about.
-constexpr int edge_cost = 9, address_cost = 4, exchange_cost = 2;
+constexpr auto tuned = ldpc_cuda_tuned();
 
 int rounded_up(int value, int step) { return (value + step - 1) / step * step; }
 
@@ -55,7 +51,8 @@ ldpc_cuda_folded_plan::ldpc_cuda_folded_plan(const ldpc_decoding& decoding,
             "shared memory; " +
             code.name() + " is none");
     }
-    // What is left is for copies; with them, rows are shared out a little differently.
+    // Copies take the shared memory that is left. They change how the groups share a
+    // row's edges, and so the messages' size: try fewer copies until all fits.
     int copies = (shared_bytes_a_block - stores[0].shared_bytes) / (4 * half);
     while (copies > 0 && !(build(decoding, shared_bytes_a_block, copies) &&
                            stores[0].workspace_words == 0)) {
@@ -102,8 +99,10 @@ void ldpc_cuda_folded_plan::place_words(int shared_at, int shared_bytes_a_block)
         }
     }
     const int registers = std::min(255, registers_a_processor / threads() / 8 * 8);
-    int room = std::max(
-        registers - temporaries - temporaries_an_edge * static_cast<int>(most_edges), 0);
+    int room =
+        std::max(registers - tuned.folded_temporaries -
+                     tuned.folded_temporaries_an_edge * static_cast<int>(most_edges),
+                 0);
     int shared_room = (shared_bytes_a_block - shared_at) / (4 * group_threads);
     int rest = 0;
     for (int g = 0; g < groups; ++g) {
@@ -111,7 +110,7 @@ void ldpc_cuda_folded_plan::place_words(int shared_at, int shared_bytes_a_block)
         rest += std::max(stores[g].words - room, 0);
     }
     if (rest > shared_room) {
-        room = std::max(room - temporaries_ahead, 0);
+        room = std::max(room - tuned.folded_temporaries_ahead, 0);
     }
     int next = shared_at;
     for (int g = 0; g < groups; ++g) {
@@ -119,7 +118,7 @@ void ldpc_cuda_folded_plan::place_words(int shared_at, int shared_bytes_a_block)
         store.threads = threads();
         store.registers = registers;
         store.stride = group_threads;
-        // The groups lack shared memory alike.
+        // Both groups are short of shared memory by the same amount.
         const int mine = std::max(store.words - room, 0);
         const int others = g == 0 ? std::max(stores[1].words - room, 0) : 0;
         const int lack = std::max(mine + others - shared_room, 0);
@@ -136,7 +135,7 @@ void ldpc_cuda_folded_plan::place_words(int shared_at, int shared_bytes_a_block)
     }
 }
 
-//! Those with most circulants, at most one of them in any row.
+//! Chooses the columns with a copy: those with most circulants, at most one in any row.
 void ldpc_cuda_folded_plan::choose_copies(const ldpc_code& code, int copies)
 {
     const auto& blocks = code.circulants();
@@ -184,8 +183,8 @@ void ldpc_cuda_folded_plan::choose_copies(const ldpc_code& code, int copies)
     }
 }
 
-//! Where a circulant begins at its column's first word, or where another one of its row
-//! does, it needs no address of its own.
+//! Chooses the bit that each column's first word holds. A circulant needs no address of
+//! its own if it begins at that word, or where another circulant of its row begins.
 void ldpc_cuda_folded_plan::choose_begins(const ldpc_code& code)
 {
     const auto& blocks = code.circulants();
@@ -207,9 +206,9 @@ void ldpc_cuda_folded_plan::choose_begins(const ldpc_code& code)
             int saved = 0;
             for (const auto* one : d_of[c]) {
                 const int distance = (one->shift - begin + z) % z;
-                saved += distance == 0 ? 2 + exchange_cost + address_cost
+                saved += distance == 0 ? 2 + tuned.exchange_cost + tuned.address_cost
                          : distance == half || shifts[one->row].count(distance % half)
-                             ? address_cost
+                             ? tuned.address_cost
                              : 0;
             }
             if (saved > best) {
@@ -258,7 +257,8 @@ void ldpc_cuda_folded_plan::make_steps(const ldpc_code& code)
     }
 }
 
-//! `seen`: how many circulants of each column there were before, in the order of rows.
+//! \param[in,out] seen  circulants of each column in the rows before, in the order of
+//! rows
 std::vector<ldpc_cuda_folded_plan::edge> ldpc_cuda_folded_plan::edges_of(
     int row, const ldpc_circulants& blocks, std::vector<size_t>& seen)
 {
@@ -296,8 +296,8 @@ std::vector<ldpc_cuda_folded_plan::edge> ldpc_cuda_folded_plan::edges_of(
     return edges;
 }
 
-//! Own columns go to the last group, all others where there is less to do; edges of equal
-//! address stay together.
+//! Shares a row's edges out to the groups. Own columns go to the last group, all others
+//! to the group with less to do; edges of equal address stay together.
 void ldpc_cuda_folded_plan::share(std::vector<edge> edges, step& row)
 {
     std::array<int, groups> cost{};
@@ -306,7 +306,7 @@ void ldpc_cuda_folded_plan::share(std::vector<edge> edges, step& row)
     for (const auto& one : edges) {
         if (one.is_own) {
             row.edges[groups - 1].push_back(one);
-            cost[groups - 1] += edge_cost;
+            cost[groups - 1] += tuned.edge_cost;
         } else if (one.is_copied) {
             clusters.push_back({ one });
         } else {
@@ -321,10 +321,11 @@ void ldpc_cuda_folded_plan::share(std::vector<edge> edges, step& row)
     });
     for (const auto& cluster : clusters) {
         const int g = cost[0] <= cost[1] ? 0 : 1;
-        cost[g] += cluster[0].is_copied || cluster[0].shift == 0 ? 0 : address_cost;
+        cost[g] += cluster[0].is_copied || cluster[0].shift == 0 ? 0 : tuned.address_cost;
         for (const auto& one : cluster) {
             row.edges[g].push_back(one);
-            cost[g] += edge_cost + (one.is_copied || one.shift != 0 ? exchange_cost : 0);
+            cost[g] += tuned.edge_cost +
+                       (one.is_copied || one.shift != 0 ? tuned.exchange_cost : 0);
         }
     }
 }

@@ -9,24 +9,24 @@
 namespace gr::cudaphy::kernels {
 
 /*!
- * \brief Who does what, and where everything lies, in the CUDA kernel of int8 arithmetic
+ * \brief The plan of the folded form: which thread does what, and where every value lies,
  * for a quasi-cyclic code so long that a block has room for one codeword only.
  *
- * The code is folded: with h half the lifting size, thread j takes checks j and j + h of
- * every block row in the halves of its registers, and a word of shared memory holds bits
- * i and i + h of a block column, from some bit on that suits the column. A circulant
- * that begins d bits further on then pairs thread j with word (j + d) mod h, its halves
- * exchanged where j + d passes h but not 2 h.
+ * The code is folded. Let h be half the lifting size. Thread j takes checks j and j + h
+ * of every block row in the halves of its registers. A word of shared memory holds bits i
+ * and i + h of a block column; which bit the first word holds is chosen for each column.
+ * A circulant that begins d bits further on pairs thread j with word (j + d) mod h. The
+ * word's halves are exchanged if h <= j + d < 2 h.
  *
- * Where there is room, a column has a copy of its words behind them, with the halves
- * exchanged: then word j + d is always there as it is wanted. Such a column is written
- * back from the bit on that its last check began with, each thread its own word, so that
- * no thread needs an address.
+ * If there is room, a column has a copy of its words behind them, with the halves
+ * exchanged. Then word j + d always has the wanted order. Each thread writes such a
+ * column back to word j, so that it needs no address; the column then begins with the bit
+ * with which its last check began.
  *
- * Two groups of threads take two rows without a common column at once, a row each, where
- * the code has such pairs (ldpc_row_pairs.h). Else they share the edges of each row, and
- * tell one another the least of theirs. A step's loads are under way while the step
- * before is at work, but for columns that this one writes.
+ * If the code has pairs of rows without a common column (row_pairs.h), each of two groups
+ * of threads takes one row of a pair. Else the groups share the edges of each row, and
+ * exchange the least of their edges. The loads of a step are issued while the step before
+ * computes, except for columns that the step before writes.
  */
 struct ldpc_cuda_folded_plan {
     static constexpr int groups = 2;
@@ -34,61 +34,64 @@ struct ldpc_cuda_folded_plan {
     struct edge {
         int column;     //!< block column
         int shift;      //!< in words, less than half
-        bool exchanged; //!< halves, where thread j finds word j + shift
-        int turn;       //!< as ldpc_fixed_schedule::edge
+        bool exchanged; //!< whether word j + shift has thread j's halves exchanged
+        int turn;       //!< ldpc_fixed_schedule::edge::turn
         int missing;    //!< check without this edge, or -1
         bool is_own;    //!< no other thread has this word, in any row
-        bool is_late;   //!< written by the step before
-        //! Where the column has a copy: as `exchanged` of its next edge in turn; whether
-        //! that one, or the parity checks after an iteration, have a shift.
+        bool is_late;   //!< the step before writes its word
+        //! Only for a column with a copy: `exchanged` of the column's next edge; whether
+        //! that edge, or the parity check after an iteration, has a shift.
         bool is_copied, next_exchanged, next_moves;
-        int rest_shift; //!< as `shift` and `exchanged` after an iteration
+        int rest_shift; //!< `shift` and `exchanged` between iterations
         bool rest_exchanged;
     };
     //! A row, or a pair of them.
     struct step {
         std::array<std::vector<edge>, groups> edges;
-        std::array<int, groups> first{}; //!< of its messages: two bytes each
+        std::array<int, groups> first{}; //!< of the messages, two bytes each
         int turns = 1;
-        std::array<bool, groups> tells{}; //!< whether each group's row does
+        std::array<bool, groups> tells{}; //!< whether a group's row is of telling checks
         bool has_late = false;
     };
 
-    //! \throws std::invalid_argument where the code does not fit a block so.
+    //! \throws std::invalid_argument if the code does not fit into a block.
     ldpc_cuda_folded_plan(const ldpc_decoding&, int shared_bytes_a_block);
 
-    int half = 0;          //!< of the lifting size: threads of a group at work
+    int half = 0;          //!< of the lifting size: threads of a group with checks
     int group_threads = 0; //!< a multiple of 32
-    //! Whether a group's other threads leave at once; not where no whole warp is left,
-    //! which it takes to put bits out.
+    //! Whether a group's idle threads leave at once. They stay if no whole warp would be
+    //! left, because the output needs one.
     bool idle_leave() const { return half >= 32; }
     bool in_pairs = false; //!< whether each group has a row of its own
     std::vector<step> steps;
-    //! Of each block column: the bit in its first word's lower half, or in its upper
-    //! one, where `exchanged`, after an iteration; its first word; whether it has a copy.
+    //! Of each block column, between iterations: the bit in the lower half of its first
+    //! word, or in the upper half if `exchanged`; its first word; whether it has a copy.
     std::vector<int> begins, first_word;
     std::vector<char> exchanged, copied;
     std::array<ldpc_cuda_store, groups> stores;
-    //! In shared memory: behind the L, where rows are shared, the least of each thread's
-    //! edges, for two rows in turn; then two words for all; the groups' words.
+    //! In shared memory, behind the L: if rows are shared, the least of each thread's
+    //! edges, for two rows in turn; then two words for the block; then the threads'
+    //! words.
     int least_at = 0, scratch_at = 0;
     int threads() const { return groups * group_threads; }
 
-    //! Source, as ldpc_decoding::sources(), of each half of the words that hold L.
+    //! ldpc_decoding::sources() for each half of the words that hold L.
     std::vector<int> source_of;
-    //! Two numbers for each word but copies, in the order of the received bits, so that
-    //! threads side by side read bytes side by side. Their lower 20 bits: 2 + the source
-    //! of a half; the upper 12 of the first one, and 8 of the other: which word; its
-    //! highest one: whether there is a copy.
+    //! Two numbers for each word without its copy, one for each half. Words stand in the
+    //! order of the received bits, so that neighbouring threads read neighbouring bytes.
+    //! Bits 0 to 19: 2 + the half's source. Bits 20 to 31 of the first number and 20 to
+    //! 27 of the second: the word. Bit 31 of the second: whether the word has a copy.
     std::vector<int> sources;
     static constexpr int source_bits = 20, word_bits = 12;
-    //! Of each bit that goes out, and of each information bit: its half of a word.
+    //! The half word of each output bit, and of each information bit.
     std::vector<int> outputs, info;
-    std::vector<int> info_columns; //!< block columns, where all their bits are such
+    //! Block columns of nothing but information; empty if others hold information too.
+    std::vector<int> info_columns;
 
 private:
     using circulant = ldpc_circulants::circulant;
-    //! With copies of up to `copies` columns; whether all but a thread's words fits.
+    //! Plans copies of up to `copies` columns. False if shared memory is too small, not
+    //! counting the threads' words.
     bool build(const ldpc_decoding&, int shared_bytes_a_block, int copies);
     void choose_copies(const ldpc_code&, int copies);
     void choose_begins(const ldpc_code&);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/decoder_cuda_int8/folded_writer.h"
 #include "kernels/ldpc/decoder_cuda_int8/source.h"
+#include "kernels/ldpc/decoder_cuda_int8/tuning.h"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
@@ -17,7 +18,7 @@ std::string ldpc_cuda_folded_writer::text()
     iterate();
     put_bits();
     leave_slot();
-    say("ret;");
+    emit("ret;");
     return lines();
 }
 
@@ -26,12 +27,12 @@ void ldpc_cuda_folded_writer::begin()
     begin_arguments();
     d_mine = d_t4;
     d_is_last = p();
-    say("setp.ge.u32 %s, %s, %d;", d_is_last, d_t, d_plan.group_threads);
+    emit("setp.ge.u32 %s, %s, %d;", d_is_last, d_t, d_plan.group_threads);
     const name before = b32("sub.u32", "%s, %d", d_t, d_plan.group_threads);
     const name behind = b32("add.u32", "%s, %d", d_t, d_plan.group_threads);
     const name in_group = r(), partner = r();
-    say("selp.b32 %s, %s, %s, %s;", in_group, before, d_t, d_is_last);
-    say("selp.b32 %s, %s, %s, %s;", partner, before, behind, d_is_last);
+    emit("selp.b32 %s, %s, %s, %s;", in_group, before, d_t, d_is_last);
+    emit("selp.b32 %s, %s, %s, %s;", partner, before, behind, d_is_last);
     d_partner = b32("mad.lo.u32", "%s, 4, %s", partner, d_memory);
     d_t4 = b32("mad.lo.u32", "%s, 4, %s", in_group, d_memory);
     d_j = d_in_group = in_group;
@@ -39,46 +40,46 @@ void ldpc_cuda_folded_writer::begin()
     if (d_plan.idle_leave()) {
         if (d_plan.half < d_plan.group_threads) {
             const name leaves = p();
-            say("setp.ge.u32 %s, %s, %d;", leaves, in_group, d_plan.half);
-            say("@%s exit;", leaves);
+            emit("setp.ge.u32 %s, %s, %d;", leaves, in_group, d_plan.half);
+            emit("@%s exit;", leaves);
         }
         d_worker = r();
         const name last_worker = b32("add.u32", "%s, %d", in_group, d_plan.half);
-        say("selp.b32 %s, %s, %s, %s;", d_worker, last_worker, in_group, d_is_last);
+        emit("selp.b32 %s, %s, %s, %s;", d_worker, last_worker, in_group, d_is_last);
     } else {
         d_active = p();
         d_undefined = r();
-        say("setp.lt.u32 %s, %s, %d;", d_active, in_group, d_plan.half);
+        emit("setp.lt.u32 %s, %s, %d;", d_active, in_group, d_plan.half);
         d_j = r();
-        say("selp.b32 %s, %s, 0, %s;", d_j, in_group, d_active);
+        emit("selp.b32 %s, %s, 0, %s;", d_j, in_group, d_active);
     }
     d_w = b32("mad.lo.u32", "%s, 4, %s", d_j, d_memory);
     d_limit = b32("add.u32", "%s, %d", d_memory, 4 * d_plan.half);
     const name number = block_number();
     d_word_received = d();
-    say("mad.wide.u32 %s, %s, %d, %s;",
-        d_word_received,
-        number,
-        d_code.n() * llr_bytes(),
-        d_llr);
+    emit("mad.wide.u32 %s, %s, %d, %s;",
+         d_word_received,
+         number,
+         d_code.n() * llr_bytes(),
+         d_llr);
     begin_arithmetic();
     d_zero = b32("xor.b32", "%s, 0x38383838", d_upper);
 }
 
-//! All L, in the order of the received values; several at a time, to hide latencies.
+//! Sets all L in the order of the received values, several together to hide latencies.
 void ldpc_cuda_folded_writer::receive()
 {
     using plan = ldpc_cuda_folded_plan;
-    constexpr int at_once = 10;
+    constexpr int at_once = ldpc_cuda_tuned().folded_words_at_once;
     constexpr unsigned source_mask = (1u << plan::source_bits) - 1;
     const int words = static_cast<int>(d_plan.sources.size()) / 2;
     const int threads = workers();
     const name again = label(), goes_on = p();
     const name number = b32("mov.b32", "%s", d_worker);
     const name table = d(), first_value = d();
-    say("mad.wide.u32 %s, %s, 8, %s;", table, d_worker, d_sources);
-    say("add.u64 %s, %s, %d;", first_value, d_word_received, -2 * llr_bytes());
-    say("%s:", again);
+    emit("mad.wide.u32 %s, %s, 8, %s;", table, d_worker, d_sources);
+    emit("add.u64 %s, %s, %d;", first_value, d_word_received, -2 * llr_bytes());
+    emit("%s:", again);
     struct arrival {
         name exists, entry[2], source[2], value[2];
     };
@@ -87,26 +88,26 @@ void ldpc_cuda_folded_writer::receive()
         auto& one = all[i];
         one.exists = p();
         const name which = b32("add.u32", "%s, %d", number, i * threads);
-        say("setp.lt.u32 %s, %s, %d;", one.exists, which, words);
+        emit("setp.lt.u32 %s, %s, %d;", one.exists, which, words);
         for (int half = 0; half < 2; ++half) {
             one.entry[half] = b32("mov.b32", "%d", ldpc_decoding::punctured + 2);
-            say("@%s ld.global.nc.b32 %s, [%s+%d];",
-                one.exists,
-                one.entry[half],
-                table,
-                8 * i * threads + 4 * half);
+            emit("@%s ld.global.nc.b32 %s, [%s+%d];",
+                 one.exists,
+                 one.entry[half],
+                 table,
+                 8 * i * threads + 4 * half);
         }
     }
     for (auto& one : all) {
         for (int half = 0; half < 2; ++half) {
             const name is_received = p(), address = d();
             one.source[half] = b32("and.b32", "%s, 0x%x", one.entry[half], source_mask);
-            say("setp.ge.u32 %s, %s, 2;", is_received, one.source[half]);
-            say("mad.wide.u32 %s, %s, %d, %s;",
-                address,
-                one.source[half],
-                llr_bytes(),
-                first_value);
+            emit("setp.ge.u32 %s, %s, 2;", is_received, one.source[half]);
+            emit("mad.wide.u32 %s, %s, %d, %s;",
+                 address,
+                 one.source[half],
+                 llr_bytes(),
+                 first_value);
             one.value[half] = received_value(is_received, address, 0);
         }
     }
@@ -118,11 +119,11 @@ void ldpc_cuda_folded_writer::receive()
                 const unsigned mine = half == 0 ? 0xffffu : 0xffff0000u;
                 const name others = b32("and.b32", "%s, 0x%x", both, ~mine);
                 const name filled = b32("or.b32", "%s, 0x%x", others, 0x3c003c00u & mine);
-                say("setp.eq.u32 %s, %s, %d;",
-                    is,
-                    one.source[half],
-                    ldpc_decoding::shortened + 2);
-                say("selp.b32 %s, %s, %s, %s;", kept, filled, both, is);
+                emit("setp.eq.u32 %s, %s, %d;",
+                     is,
+                     one.source[half],
+                     ldpc_decoding::shortened + 2);
+                emit("selp.b32 %s, %s, %s, %s;", kept, filled, both, is);
                 both = kept;
             }
         }
@@ -132,18 +133,18 @@ void ldpc_cuda_folded_writer::receive()
             b32("mad.lo.u32", "%s, %d, %s", high, 1 << plan::word_bits, low);
         const name to = b32("mad.lo.u32", "%s, 4, %s", word, d_memory);
         const name has_copy = p();
-        say("setp.lt.s32 %s, %s, 0;", has_copy, one.entry[1]);
+        emit("setp.lt.s32 %s, %s, 0;", has_copy, one.entry[1]);
         const name copy = b32("prmt.b32", "%s, 0, 0x1032", both);
-        say("@%s st.shared.b32 [%s], %s;", one.exists, to, both);
-        say("@%s st.shared.b32 [%s+%d], %s;", has_copy, to, 4 * d_plan.half, copy);
+        emit("@%s st.shared.b32 [%s], %s;", one.exists, to, both);
+        emit("@%s st.shared.b32 [%s+%d], %s;", has_copy, to, 4 * d_plan.half, copy);
     }
-    say("add.u32 %s, %s, %d;", number, number, at_once * threads);
-    say("add.u64 %s, %s, %d;", table, table, 8 * at_once * threads);
-    say("setp.lt.u32 %s, %s, %d;", goes_on, number, words);
-    say("@%s bra %s;", goes_on, again);
+    emit("add.u32 %s, %s, %d;", number, number, at_once * threads);
+    emit("add.u64 %s, %s, %d;", table, table, 8 * at_once * threads);
+    emit("setp.lt.u32 %s, %s, %d;", goes_on, number, words);
+    emit("@%s bra %s;", goes_on, again);
 }
 
-//! All messages to 0.
+//! Sets all messages to 0.
 void ldpc_cuda_folded_writer::clear_messages()
 {
     for_groups([&](int) {
@@ -163,25 +164,25 @@ void ldpc_cuda_folded_writer::iterate()
     const name last = count_iteration();
     size_t looked_at = 0;
     if (d_parameters.early_stop && !has_crc()) {
-        for (const size_t steps : looks) {
+        for (const size_t steps : ldpc_cuda_tuned().early_checks) {
             const name goes_on = p();
-            say("not.pred %s, %s;", goes_on, last);
-            say("and.pred %s, %s, %s;",
-                goes_on,
-                goes_on,
-                any(check_rows(looked_at, steps)));
-            say("@%s bra %s;", goes_on, again);
+            emit("not.pred %s, %s;", goes_on, last);
+            emit("and.pred %s, %s, %s;",
+                 goes_on,
+                 goes_on,
+                 any(check_rows(looked_at, steps)));
+            emit("@%s bra %s;", goes_on, again);
             looked_at = steps;
         }
     } else if (!d_parameters.early_stop) {
-        say("@!%s bra %s;", last, again);
+        emit("@!%s bra %s;", last, again);
     }
     const name bad = find_bad(looked_at);
     if (d_parameters.early_stop) {
         const name goes_on = p();
-        say("not.pred %s, %s;", goes_on, last);
-        say("and.pred %s, %s, %s;", goes_on, goes_on, bad);
-        say("@%s bra %s;", goes_on, again);
+        emit("not.pred %s, %s;", goes_on, last);
+        emit("and.pred %s, %s, %s;", goes_on, goes_on, bad);
+        emit("@%s bra %s;", goes_on, again);
     }
     put_out(bad);
 }

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/decoder_cuda_int8/folded_writer.h"
+#include "kernels/ldpc/decoder_cuda_int8/tuning.h"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr size_t ahead = 2; // rows that words from the device are sent for beforehand
+constexpr size_t ahead = ldpc_cuda_tuned().rows_ahead;
 
 } // namespace
 
-//! Makes the addresses so far and those to come unlike for the translator, which would
-//! keep them, and their predicates, for rows to come, where they are cheaper to make
-//! again.
+//! Hides from the driver's compiler that later addresses equal earlier ones. It would
+//! keep addresses and predicates in registers for later rows, though computing them again
+//! is cheaper.
 void ldpc_cuda_folded_writer::forget_addresses(
     const std::vector<ldpc_cuda_folded_plan::edge>& edges)
 {
     if (std::any_of(edges.begin(), edges.end(), [](const auto& edge) {
             return !edge.is_copied && edge.shift != 0;
         })) {
-        say("add.u32 %s, %s, %s;", d_w, d_w, d_zero);
+        emit("add.u32 %s, %s, %s;", d_w, d_w, d_zero);
     }
 }
 
@@ -32,8 +33,8 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::address_of(int shift, in_
     if (address.empty()) {
         address = b32("add.u32", "%s, %d", d_w, 4 * shift);
         const name passes = p();
-        say("setp.ge.u32 %s, %s, %s;", passes, address, d_limit);
-        say("@%s add.u32 %s, %s, %d;", passes, address, address, -4 * d_plan.half);
+        emit("setp.ge.u32 %s, %s, %s;", passes, address, d_limit);
+        emit("@%s add.u32 %s, %s, %d;", passes, address, address, -4 * d_plan.half);
         now.passes[shift] = passes;
     }
     return address;
@@ -49,23 +50,24 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::turned(
         return edge.exchanged ? b32("prmt.b32", "%s, 0, 0x1032", value) : value;
     }
     name& passes = now.passes[edge.shift];
-    if (passes.empty()) { // asked for once more, for predicates are few
+    if (passes.empty()) { // once more, because predicates are few
         passes = p();
-        say("setp.lt.u32 %s, %s, %s;", passes, now.of_shift[edge.shift], d_w);
+        emit("setp.lt.u32 %s, %s, %s;", passes, now.of_shift[edge.shift], d_w);
     }
     const name out = b32("mov.b32", "%s", value);
-    say("@%s%s prmt.b32 %s, %s, 0, 0x1032;", edge.exchanged ? "!" : "", passes, out, out);
+    emit(
+        "@%s%s prmt.b32 %s, %s, 0, 0x1032;", edge.exchanged ? "!" : "", passes, out, out);
     return out;
 }
 
 ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::is_missing(int missing)
 {
     const name it = p();
-    say("setp.eq.u32 %s, %s, %d;", it, d_j, missing % d_plan.half);
+    emit("setp.eq.u32 %s, %s, %d;", it, d_j, missing % d_plan.half);
     return it;
 }
 
-//! Whether L of this edge's column stays in registers from one row to the next.
+//! Whether the L of this edge's column stays in a register until the next row.
 bool ldpc_cuda_folded_writer::hands_on(size_t row,
                                        int group,
                                        const ldpc_cuda_folded_plan::edge& edge) const
@@ -79,7 +81,7 @@ bool ldpc_cuda_folded_writer::hands_on(size_t row,
     return edge.is_own && row + 1 < d_plan.steps.size() && holds(row) && holds(row + 1);
 }
 
-//! Sends for the L of a row's edges.
+//! Issues the loads of the L of a row's edges.
 void ldpc_cuda_folded_writer::fetch(size_t number, int group, bool late, in_hand& now)
 {
     const auto& edges = d_plan.steps[number].edges[group];
@@ -102,7 +104,7 @@ void ldpc_cuda_folded_writer::fetch(size_t number, int group, bool late, in_hand
     }
 }
 
-//! Makes q of them.
+//! Computes q from the loaded L.
 void ldpc_cuda_folded_writer::take(size_t number, int group, bool late, in_hand& now)
 {
     const auto& row = d_plan.steps[number];
@@ -123,11 +125,11 @@ void ldpc_cuda_folded_writer::take(size_t number, int group, bool late, in_hand&
             const name others = b32("and.b32", "%s, 0x%x", now.q[e], ~half);
             const name filled = b32("or.b32", "%s, 0x%x", others, 0x3c003c00u & half);
             const name kept = r();
-            say("selp.b32 %s, %s, %s, %s;",
-                kept,
-                filled,
-                now.q[e],
-                is_missing(edge.missing));
+            emit("selp.b32 %s, %s, %s, %s;",
+                 kept,
+                 filled,
+                 now.q[e],
+                 is_missing(edge.missing));
             now.q[e] = kept;
         }
     }
@@ -148,23 +150,23 @@ void ldpc_cuda_folded_writer::take(size_t number, int group, bool late, in_hand&
     }
 }
 
-//! Ends taking; where rows are shared, stores the least of a thread's edges for its
-//! partner.
+//! Completes the tree of a row's q. If rows are shared, stores the least of this thread's
+//! edges for its partner.
 void ldpc_cuda_folded_writer::give_least(size_t row, in_hand& now)
 {
     if (!now.all) {
         now.all = std::move(now.early_tree);
     }
     if (!d_plan.in_pairs) {
-        say("st.shared.b32 [%s+%d], %s;",
-            d_mine,
-            least_at(row),
-            now.all ? least_of(*now.all) : d_most);
+        emit("st.shared.b32 [%s+%d], %s;",
+             d_mine,
+             least_at(row),
+             now.all ? least_of(*now.all) : d_most);
     }
     now.passes.clear();
 }
 
-//! A new L, in the order of checks, back to where it came from.
+//! Stores a new L, whose halves are in the order of checks, where it was loaded from.
 void ldpc_cuda_folded_writer::store(const ldpc_cuda_folded_plan::edge& edge,
                                     const name& l,
                                     int e,
@@ -177,7 +179,7 @@ void ldpc_cuda_folded_writer::store(const ldpc_cuda_folded_plan::edge& edge,
             std::swap(value, copy);
         }
     }
-    if (edge.missing >= 0) { // the bit that belongs to no check here stays as it was
+    if (edge.missing >= 0) { // the bit without a check here keeps its L
         const name it = is_missing(edge.missing);
         const unsigned half = half_of(edge.missing);
         const name old = turned(edge, now.l[e], now);
@@ -185,26 +187,26 @@ void ldpc_cuda_folded_writer::store(const ldpc_cuda_folded_plan::edge& edge,
         const name theirs = b32("and.b32", "%s, 0x%x", old, half);
         const name mixed = b32("or.b32", "%s, %s", mine, theirs);
         const name back = turned(edge, mixed, now), kept = r();
-        say("selp.b32 %s, %s, %s, %s;", kept, back, value, it);
+        emit("selp.b32 %s, %s, %s, %s;", kept, back, value, it);
         value = kept;
     }
     const name guard = d_active.empty() ? name() : '@' + d_active + ' ';
-    say("%sst.shared.b32 [%s+%d], %s;",
-        guard,
-        now.address[e],
-        column_at(edge.column),
-        value);
+    emit("%sst.shared.b32 [%s+%d], %s;",
+         guard,
+         now.address[e],
+         column_at(edge.column),
+         value);
     if (edge.is_copied && edge.next_moves) {
-        say("%sst.shared.b32 [%s+%d], %s;",
-            guard,
-            now.address[e],
-            column_at(edge.column) + 4 * d_plan.half,
-            copy);
+        emit("%sst.shared.b32 [%s+%d], %s;",
+             guard,
+             now.address[e],
+             column_at(edge.column) + 4 * d_plan.half,
+             copy);
     }
 }
 
-//! Messages and new L of a row, once the least of the other group's edges is there, if
-//! there are such.
+//! Computes messages and new L of a row. If rows are shared, the least of the other
+//! group's edges must be stored.
 void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
 {
     const auto& row = d_plan.steps[number];
@@ -231,7 +233,7 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
         }
     }
     for (int turn = 1; turn < row.turns; ++turn) {
-        meet();
+        block_barrier();
         for (int e = 0; e < n; ++e) {
             const auto& edge = edges[e];
             if (edge.turn == turn) {
@@ -245,7 +247,7 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
     keep_messages(number, group, message);
 }
 
-//! A word may hold messages of two rows; then it goes back behind the second one.
+//! Stores messages. A word with messages of two rows is stored after the second row.
 void ldpc_cuda_folded_writer::keep_messages(size_t number,
                                             int group,
                                             const std::vector<name>& message)
@@ -278,7 +280,7 @@ void ldpc_cuda_folded_writer::keep_messages(size_t number,
     }
 }
 
-//! Sends for a row's words on the device.
+//! Issues the loads of a row's words from device memory.
 void ldpc_cuda_folded_writer::fetch_words_ahead(size_t number, int group)
 {
     if (number >= d_plan.steps.size()) {
@@ -294,7 +296,7 @@ void ldpc_cuda_folded_writer::fetch_words_ahead(size_t number, int group)
     }
 }
 
-//! Whether a step reads, behind the barrier, words that another thread writes back.
+//! Whether a step reads words after the barrier that another thread writes before it.
 bool ldpc_cuda_folded_writer::moves_late(size_t step) const
 {
     const auto& of = d_plan.steps[step];
@@ -306,7 +308,7 @@ bool ldpc_cuda_folded_writer::moves_late(size_t step) const
     return std::any_of(of.edges.begin(), of.edges.end(), moves);
 }
 
-//! All rows, for one group. Both groups meet at the same barriers.
+//! Visits all rows, for one group. Both groups have the same barriers.
 void ldpc_cuda_folded_writer::visit_all(int group)
 {
     const size_t count = d_plan.steps.size();
@@ -318,7 +320,7 @@ void ldpc_cuda_folded_writer::visit_all(int group)
     fetch(0, group, false, now);
     take(0, group, false, now);
     give_least(0, now);
-    meet();
+    block_barrier();
     for (size_t r = 0; r < count; ++r) {
         in_hand next;
         fetch_words_ahead(r + ahead, group);
@@ -331,7 +333,7 @@ void ldpc_cuda_folded_writer::visit_all(int group)
             const bool has_late = d_plan.steps[r + 1].has_late;
             if (has_late || d_plan.in_pairs) {
                 next.passes.clear();
-                meet();
+                block_barrier();
             }
             if (has_late) {
                 fetch(r + 1, group, true, next);
@@ -339,15 +341,16 @@ void ldpc_cuda_folded_writer::visit_all(int group)
             }
             give_least(r + 1, next);
         }
-        // All must have read before one writes what is another one's.
+        // All threads must read before one writes a word of another thread.
         if (!d_plan.in_pairs || r + 1 == count || moves_late(r + 1)) {
-            meet();
+            block_barrier();
         }
         now = std::move(next);
     }
 }
 
-//! Bits that are known to be 0 before each iteration. Their columns begin with bit 0.
+//! Sets shortened bits to the greatest L before each iteration. Their columns begin with
+//! bit 0.
 void ldpc_cuda_folded_writer::shorten()
 {
     if (d_code.shortened().empty()) {
@@ -360,10 +363,10 @@ void ldpc_cuda_folded_writer::shorten()
             }
         }
     });
-    say("bar.sync 0;");
+    emit("bar.sync 0;");
 }
 
-//! Those among one half of the words from `first` on, a column's, in each run.
+//! Shortens the bits of one half of a column's words, which begin at `first`, run by run.
 void ldpc_cuda_folded_writer::fill_shortened(int first, int part)
 {
     const auto is_shortened = [&](int i) {
@@ -379,12 +382,12 @@ void ldpc_cuda_folded_writer::fill_shortened(int first, int part)
         }
         const name filled = h(), inside = p();
         const name offset = b32("sub.u32", "%s, %d", d_j, begin);
-        say("mov.b16 %s, 0x3c00;", filled);
-        say("setp.lt.u32 %s, %s, %d;", inside, offset, end - begin);
+        emit("mov.b16 %s, 0x3c00;", filled);
+        emit("setp.lt.u32 %s, %s, %d;", inside, offset, end - begin);
         if (!d_active.empty()) {
-            say("and.pred %s, %s, %s;", inside, inside, d_active);
+            emit("and.pred %s, %s, %s;", inside, inside, d_active);
         }
-        say("@%s st.shared.b16 [%s+%d], %s;", inside, d_w, 4 * first + 2 * part, filled);
+        emit("@%s st.shared.b16 [%s+%d], %s;", inside, d_w, 4 * first + 2 * part, filled);
     }
 }
 

@@ -7,11 +7,10 @@
 
 namespace gr::cudaphy::kernels {
 
-// The form for one codeword a block (ldpc_cuda_folded_plan.h says where everything lies).
-// A row goes from barrier to barrier: a thread takes the least of the other group's
-// edges, finishes its own, and stores the least of its edges of the next row. Written by
-// ldpc_cuda_folded_visit.cc (an iteration), ldpc_cuda_folded_output.cc (who is done, and
-// what goes out) and ldpc_cuda_folded_source.cc (all else).
+// Writes the form for one codeword a block (folded_plan.h says where every value lies).
+// Between two barriers a thread takes the least of the other group's edges, finishes its
+// own edges, and stores the least of its edges of the next row. folded_visit.cc writes an
+// iteration, folded_output.cc the votes and the output, folded_source.cc all else.
 class ldpc_cuda_folded_writer : private ldpc_cuda_base_writer
 {
 public:
@@ -27,40 +26,37 @@ public:
 
 private:
     static constexpr int last_group = ldpc_cuda_folded_plan::groups - 1;
-    //! Steps whose checks are looked at in turn, all others last: before a codeword is
-    //! decoded some of the first are odd, as a rule. Even numbers.
-    static constexpr std::array<size_t, 3> looks{ 2, 6, 18 };
 
-    // The frame.
+    // Parts of the program.
 
     void begin();
     void receive();
     void clear_messages();
     void iterate();
-    //! What `each` says for one group after the other, each for its own threads alone.
+    //! Writes what each(group) writes once for each group, for that group's threads.
     template <typename Each>
     void for_groups(Each each)
     {
         const name others = label(), past = label();
-        say("@%s bra %s;", d_is_last, others);
+        emit("@%s bra %s;", d_is_last, others);
         d_store = d_plan.stores[0];
         each(0);
-        say("bra %s;", past);
-        say("%s:", others);
+        emit("bra %s;", past);
+        emit("%s:", others);
         d_store = d_plan.stores[last_group];
         each(last_group);
-        say("%s:", past);
+        emit("%s:", past);
     }
 
-    //! A barrier in one group's part: the groups come there from different places of the
-    //! program, and a part of a warp may have left.
-    void meet() { say("barrier.sync 0;"); }
+    //! A barrier within one group's part. It is barrier.sync because the groups reach it
+    //! at different places of the program, and a part of a warp may have left.
+    void block_barrier() { emit("barrier.sync 0;"); }
 
     // An iteration.
 
-    //! What a thread has in hand of its part of a row.
+    //! What a thread has loaded of its part of a row.
     struct in_hand {
-        std::vector<name> address, l, old, q; //!< l: the word as it is stored
+        std::vector<name> address, l, old, q; //!< l: the word as stored
         std::map<int, name> of_shift;         //!< addresses
         std::map<int, name> passes;           //!< predicate: the address wrapped
         std::vector<int> early, late;
@@ -80,19 +76,19 @@ private:
     bool hands_on(size_t row, int group, const ldpc_cuda_folded_plan::edge&) const;
     void forget_addresses(const std::vector<ldpc_cuda_folded_plan::edge>& edges);
     name address_of(int shift, in_hand& now);
-    //! Halves exchanged where the edge says so; on the way out of shared memory or back.
+    //! `value` with its halves exchanged if the edge wants it; for loads and for stores.
     name turned(const ldpc_cuda_folded_plan::edge&, const name& value, in_hand& now);
     void
     store(const ldpc_cuda_folded_plan::edge&, const name& value, int e, in_hand& now);
-    //! Predicate: this thread's check, in the half `missing` is in, is the missing one.
+    //! Predicate: this thread's check, in the half of `missing`, is check `missing`.
     name is_missing(int missing);
-    //! Bits of the half that check `missing` is in.
+    //! Mask of the half that check `missing` is in.
     unsigned half_of(int missing) const
     {
         return missing < d_plan.half ? 0xffffu : 0xffff0000u;
     }
     void add_parity(name& parity, const name& l, int missing);
-    //! Threads that stay; those of whole warps among them.
+    //! Threads that stay to the end; of a group, those in whole warps.
     int workers() const
     {
         return d_plan.idle_leave() ? 2 * d_plan.half : d_plan.threads();
@@ -107,25 +103,26 @@ private:
         return d_plan.least_at + (row % 2) * 4 * d_plan.threads();
     }
 
-    // Who is done, and what goes out.
+    // Votes and output.
 
     name check_rows(size_t first, size_t last);
     name find_bad(size_t looked_at);
     name look_at_information();
     name least_of_columns();
-    name any(const name& here); //!< predicate of the block, of one of each thread
+    name any(const name& here); //!< predicate of the block: true for some thread
     void put_out(const name& bad);
     void put_bits();
 
     const ldpc_cuda_folded_plan& d_plan;
 
-    name d_j, d_w, d_limit;    //!< of this thread in its group; its word; end of a column
-    name d_zero;               //!< as only the program itself knows
-    name d_mine, d_partner;    //!< where this and the partner's least lie
+    name d_j;                  //!< number of this thread's checks in its group
+    name d_w, d_limit;         //!< addresses of this thread's word, of a column's end
+    name d_zero;               //!< 0, which the driver's compiler cannot know
+    name d_mine, d_partner;    //!< addresses of this thread's and its partner's least
     name d_is_last;            //!< predicate: of the last group
-    name d_in_group, d_worker; //!< number in the group; among all threads that stay
+    name d_in_group, d_worker; //!< number in the group, among all threads that stay
     name d_word_received;      //!< the codeword's received values
-    std::map<int, name> d_own; //!< L of columns that the row before has in hand
+    std::map<int, name> d_own; //!< L of columns that the row before left in registers
 };
 
 } // namespace gr::cudaphy::kernels

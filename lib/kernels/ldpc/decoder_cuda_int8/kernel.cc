@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/decoder_cuda_int8/kernel.h"
 #include "kernels/ldpc/decoder_cuda_int8/source.h"
+#include "kernels/ldpc/decoder_cuda_int8/tuning.h"
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
@@ -10,8 +11,7 @@ namespace {
 
 using form = ldpc_cuda_kernel::form;
 
-constexpr bool folds_long_codes = true;
-constexpr size_t most_circulants = 1200; // of a kernel for several codes
+constexpr auto tuned = ldpc_cuda_tuned();
 
 template <typename Plan>
 std::unique_ptr<Plan> plan_of(const ldpc_decoding& decoding, int shared_bytes)
@@ -23,11 +23,11 @@ std::unique_ptr<Plan> plan_of(const ldpc_decoding& decoding, int shared_bytes)
     }
 }
 
-//! Pairs, unless they need room in device memory and a single codeword fits.
+//! The form for pairs, unless it needs device memory and the folded form fits.
 form choice(const ldpc_decoding& decoding, int shared_bytes)
 {
     const auto pairs = plan_of<ldpc_cuda_plan>(decoding, shared_bytes);
-    return folds_long_codes && (!pairs || pairs->device_words > 0) &&
+    return tuned.folds_long_codes && (!pairs || pairs->device_words > 0) &&
                    plan_of<ldpc_cuda_folded_plan>(decoding, shared_bytes)
                ? form::folded
                : form::pairs;
@@ -44,7 +44,7 @@ ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
     source = alone.text();
 }
 
-//! Adds the code's part to `to`.
+//! Adds the part of the program for this code to `to`.
 ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
                                    int shared_bytes_a_block,
                                    form wanted,
@@ -92,8 +92,9 @@ bool ldpc_cuda_kernel::is_one_a_block(const ldpc_decoding& decoding,
 
 bool ldpc_cuda_kernel::folds_few(const ldpc_decoding& decoding, int shared_bytes_a_block)
 {
-    // In whole warps, or idle lanes would take back what it gains; and not where it would
-    // stop after another iteration.
+    // Only in whole warps, because idle lanes would cost what the form gains. Only if
+    // both forms stop after the same iteration, because results must not depend on the
+    // batch.
     return decoding.code->circulants().lifting_size % 64 == 0 &&
            (!decoding.parameters.early_stop || decoding.parameters.stop_crc.bits > 0) &&
            choice(decoding, shared_bytes_a_block) == form::pairs &&
@@ -115,7 +116,7 @@ ldpc_cuda_mixed_kernel::groups(const std::vector<ldpc_decoding>& decodings,
         const size_t circulants = decodings[i].code->circulants().all.size();
         auto fits = std::find_if(all.begin(), all.end(), [&](const auto& other) {
             return other.threads == one.threads && other.registers == one.registers &&
-                   other.circulants + circulants <= most_circulants &&
+                   other.circulants + circulants <= tuned.most_circulants &&
                    other.codes.size() < ldpc_cuda_source::most_codes;
         });
         if (fits == all.end()) {

@@ -9,33 +9,51 @@ namespace gr::cudaphy::kernels {
 
 class ldpc_cuda_source;
 
-//! The CUDA kernel of int8 arithmetic for one code, in whichever form suits it, and what
-//! it takes to start it.
+/*!
+ * \brief The CUDA kernel of int8 arithmetic for one code, and what it takes to start it.
+ *
+ * The kernel is a PTX program that is written for the code. It is made in this order:
+ *
+ * 1. Plan (plan.h for pairs of codewords, folded_plan.h for one codeword a block): which
+ *    thread takes which checks, and where every value lies. row_pairs.h orders the rows
+ * of long codes; store.h shares a thread's words out to registers, shared memory and
+ *    device memory; tuning.h holds the measured numbers.
+ * 2. Writer (writer.h and folded_writer.h on base_writer.h on ptx_writer.h): turns the
+ * plan into text. source.cc and folded_source.cc put its parts together.
+ * 3. Receive (receive.cc, folded_source.cc): loads the LLRs and makes them L.
+ * 4. Visit (visit.cc, folded_visit.cc): one iteration over all rows.
+ * 5. Vote (vote.cc, folded_output.cc): the threads find out which codewords are decoded.
+ * 6. Output (output.cc, folded_output.cc): decoded codewords leave the block.
+ * 7. Launch (cuda.cu): the driver translates the text, and the decoder starts it.
+ *
+ * qa_ldpc_cuda_program runs the programs on a machine for PTX in C++, without a GPU.
+ */
 struct ldpc_cuda_kernel {
     enum class form {
         chosen,
-        pairs, //!< of codewords, in the halves of registers: ldpc_cuda_plan
+        pairs, //!< two codewords in the halves of a register: ldpc_cuda_plan
         folded //!< one codeword a block: ldpc_cuda_folded_plan
     };
 
-    //! \throws std::invalid_argument where the code does not fit a block.
+    //! \throws std::invalid_argument if the code does not fit into a block.
     ldpc_cuda_kernel(const ldpc_decoding&, int shared_bytes_a_block, form = form::chosen);
 
-    //! Whether there is a form for it.
+    //! Whether some form fits into a block.
     static bool is_for(const ldpc_decoding&, int shared_bytes_a_block);
     //! Whether the chosen form is form::folded.
     static bool is_one_a_block(const ldpc_decoding&, int shared_bytes_a_block);
-    //! Whether form::folded, which takes half as long for one codeword, serves besides
-    //! the chosen one: for batches that leave multiprocessors idle.
+    //! Whether form::folded serves small batches while form::pairs serves all others.
+    //! form::folded takes half as long for a single codeword, which pays if a batch
+    //! leaves multiprocessors idle.
     static bool folds_few(const ldpc_decoding&, int shared_bytes_a_block);
 
-    std::string source; //!< empty for a part of a kernel for several codes
-    int codewords;      //!< a block
-    int threads;
-    int registers; //!< of a thread
-    int shared_bytes;
-    int workspace_words; //!< a thread, in device memory
-    //! What ldpc_cuda_arguments asks for under these names.
+    std::string source;  //!< empty for a part of a kernel for several codes
+    int codewords;       //!< of a block
+    int threads;         //!< of a block
+    int registers;       //!< of a thread
+    int shared_bytes;    //!< of a block
+    int workspace_words; //!< of a thread, in device memory
+    //! The tables of ldpc_cuda_arguments with the same names.
     std::vector<int> sources, outputs, info;
 
 private:
@@ -46,12 +64,12 @@ private:
                      ldpc_cuda_source&);
 };
 
-//! One kernel for several codes, whose blocks are alike.
+//! One kernel for several codes whose blocks have as many threads and registers.
 struct ldpc_cuda_mixed_kernel {
-    //! Codes that fit into one, as numbers of `decodings`, two or more a kernel; each has
-    //! a form of its own. Blocks must have as many threads, which divide a
-    //! multiprocessor's registers, and the program must not grow so long that its
-    //! translation takes seconds and multiprocessors wait for its instructions.
+    //! Groups of two or more codes that share a kernel, as indices of `decodings`. Each
+    //! code has the form that suits it. The number of circulants is limited because a
+    //! long program takes seconds to translate, and multiprocessors wait for its
+    //! instructions.
     static std::vector<std::vector<int>>
     groups(const std::vector<ldpc_decoding>& decodings, int shared_bytes_a_block);
 

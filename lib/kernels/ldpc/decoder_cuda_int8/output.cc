@@ -7,24 +7,24 @@ namespace gr::cudaphy::kernels {
 void kernel_writer::put_out(const name& which, const name& good)
 {
     const name first = p();
-    say("setp.lt.u32 %s, %s, %d;", first, d_t, d_plan.pairs);
+    emit("setp.lt.u32 %s, %s, %d;", first, d_t, d_plan.pairs);
     for (int lane = 0; lane < 2; ++lane) {
         const name writes = is_set(which, lane), is_good = is_set(good, lane);
-        say("and.pred %s, %s, %s;", writes, writes, first);
+        emit("and.pred %s, %s, %s;", writes, writes, first);
         const name result = r();
-        say("selp.b32 %s, 1, 0, %s;", result, is_good);
+        emit("selp.b32 %s, 1, 0, %s;", result, is_good);
         const name word = b32("add.u32", "%s, %d", d_first_word, lane);
         const name count_at = d(), ok_at = d();
-        say("mad.wide.u32 %s, %s, 4, %s;", count_at, word, d_iterations);
-        say("mad.wide.u32 %s, %s, 4, %s;", ok_at, word, d_ok);
-        say("@%s st.global.b32 [%s], %s;", writes, count_at, d_iteration);
-        say("@%s st.global.b32 [%s], %s;", writes, ok_at, result);
+        emit("mad.wide.u32 %s, %s, 4, %s;", count_at, word, d_iterations);
+        emit("mad.wide.u32 %s, %s, 4, %s;", ok_at, word, d_ok);
+        emit("@%s st.global.b32 [%s], %s;", writes, count_at, d_iteration);
+        emit("@%s st.global.b32 [%s], %s;", writes, ok_at, result);
     }
     put_bits(which);
 }
 
-//! Hard decisions of the codewords in `which`, and soft ones where they are asked for. A
-//! whole warp takes 32 bits of one pair at a time, and several such at once to hide
+//! Writes hard decisions of the codewords in `which`, and soft values if wanted. A whole
+//! warp takes 32 bits of one pair at a time, and several such groups together, to hide
 //! latencies.
 void kernel_writer::put_bits(const name& which)
 {
@@ -33,24 +33,24 @@ void kernel_writer::put_bits(const name& which)
     const name past_all = label();
     if (d_plan.threads % 32 != 0) {
         const name is_rest = p();
-        say("setp.ge.u32 %s, %s, %d;", is_rest, d_t, 32 * whole_warps());
-        say("@%s bra %s;", is_rest, past_all);
+        emit("setp.ge.u32 %s, %s, %d;", is_rest, d_t, 32 * whole_warps());
+        emit("@%s bra %s;", is_rest, past_all);
     }
     if (plain) {
         const name has_soft = p();
         const name past = label();
         put_packed(which);
-        say("setp.eq.u64 %s, %s, 0;", has_soft, d_soft);
-        say("@%s bra %s;", has_soft, past);
+        emit("setp.eq.u64 %s, %s, 0;", has_soft, d_soft);
+        emit("@%s bra %s;", has_soft, past);
         put_any(which, false);
-        say("%s:", past);
+        emit("%s:", past);
     } else {
         put_any(which, true);
     }
-    say("%s:", past_all);
+    emit("%s:", past_all);
 }
 
-//! The packed bits of one pair, where they lie one after the other.
+//! Packed bits of one pair, if they lie one after the other.
 void kernel_writer::put_packed(const name& which)
 {
     const int groups = (d_outputs + 31) / 32;
@@ -61,20 +61,20 @@ void kernel_writer::put_packed(const name& which)
     const name down = b32("sub.u32", "24, %s", up);
     const name byte_index = b32("mad.lo.u32", "%s, 4, %s", warp, lane_index);
     const name few = p();
-    say("setp.lt.u32 %s, %s, 4;", few, lane_index);
+    emit("setp.lt.u32 %s, %s, 4;", few, lane_index);
     name at[2], writes[2];
     for (int lane = 0; lane < 2; ++lane) {
         const name word = b32("add.u32", "%s, %d", d_first_word, lane);
         const name base = d();
         at[lane] = d();
         writes[lane] = is_set(which, lane);
-        say("and.pred %s, %s, %s;", writes[lane], writes[lane], few);
-        say("mad.wide.u32 %s, %s, %d, %s;",
-            base,
-            word,
-            static_cast<int>(d_bytes),
-            d_bits);
-        say("mad.wide.u32 %s, %s, 1, %s;", at[lane], byte_index, base);
+        emit("and.pred %s, %s, %s;", writes[lane], writes[lane], few);
+        emit("mad.wide.u32 %s, %s, %d, %s;",
+             base,
+             word,
+             static_cast<int>(d_bytes),
+             d_bits);
+        emit("mad.wide.u32 %s, %s, 1, %s;", at[lane], byte_index, base);
     }
     for (int i = 0; i * warps < groups; ++i) {
         const bool tail = (i + 1) * warps * 32 > d_outputs;
@@ -83,36 +83,36 @@ void kernel_writer::put_packed(const name& which)
         if (tail) {
             const name item = b32("add.u32", "%s, %d", d_t, 32 * i * warps);
             const name exists = p();
-            say("setp.lt.u32 %s, %s, %d;", exists, item, d_outputs);
-            say("@%s ld.shared.b32 %s, [%s+%d];",
-                exists,
-                l,
-                d_t4,
-                4 * (32 * i * warps + d_plan.outputs[0]));
+            emit("setp.lt.u32 %s, %s, %d;", exists, item, d_outputs);
+            emit("@%s ld.shared.b32 %s, [%s+%d];",
+                 exists,
+                 l,
+                 d_t4,
+                 4 * (32 * i * warps + d_plan.outputs[0]));
         }
         const name negative[2] = { p(), p() };
-        say("setp.lt.f16x2 %s|%s, %s, %s;", negative[0], negative[1], l, d_center);
+        emit("setp.lt.f16x2 %s|%s, %s, %s;", negative[0], negative[1], l, d_center);
         for (int lane = 0; lane < 2; ++lane) {
             const name vote = r();
-            say("vote.sync.ballot.b32 %s, %s, 0xffffffff;", vote, negative[lane]);
+            emit("vote.sync.ballot.b32 %s, %s, 0xffffffff;", vote, negative[lane]);
             const name reversed = b32("brev.b32", "%s", vote);
             const name byte = b32("shr.u32", "%s, %s", reversed, down);
             name guard = writes[lane];
             if (tail) {
                 const name place = b32("add.u32", "%s, %d", byte_index, 4 * i * warps);
                 guard = p();
-                say("setp.lt.and.u32 %s, %s, %d, %s;",
-                    guard,
-                    place,
-                    static_cast<int>(d_bytes),
-                    writes[lane]);
+                emit("setp.lt.and.u32 %s, %s, %d, %s;",
+                     guard,
+                     place,
+                     static_cast<int>(d_bytes),
+                     writes[lane]);
             }
-            say("@%s st.global.u8 [%s+%d], %s;", guard, at[lane], 4 * i * warps, byte);
+            emit("@%s st.global.u8 [%s+%d], %s;", guard, at[lane], 4 * i * warps, byte);
         }
     }
 }
 
-//! Any form of output; `hard`: not only the soft values.
+//! Any form of output. \param hard  false: only the soft values
 void kernel_writer::put_any(const name& which, bool hard)
 {
     const int groups = (d_outputs + 31) / 32;
@@ -121,17 +121,18 @@ void kernel_writer::put_any(const name& which, bool hard)
     const name group = b32("shr.u32", "%s, 5", d_t);
     const name has_soft = p(), out_of_range = p();
     const name loop = label(), past = label(), no_soft = label();
-    // Bit 0 of a vote is the first byte's highest: byte i comes down by 24 - 8 i.
+    // Bits are reversed: bit 0 of a vote is the highest bit of the first byte. So byte i
+    // is shifted down by 24 - 8 i.
     const name up = b32("shl.b32", "%s, 3", lane_index);
     const name down = b32("sub.u32", "24, %s", up);
     const name few = p();
-    say("setp.lt.u32 %s, %s, 4;", few, lane_index);
-    say("setp.ne.u64 %s, %s, 0;", has_soft, d_soft);
+    emit("setp.lt.u32 %s, %s, 4;", few, lane_index);
+    emit("setp.ne.u64 %s, %s, 0;", has_soft, d_soft);
 
     const int at_once = std::min(4, (groups * d_plan.pairs + warps - 1) / warps);
-    say("%s:", loop);
-    say("setp.ge.u32 %s, %s, %d;", out_of_range, group, groups * d_plan.pairs);
-    say("@%s bra %s;", out_of_range, past);
+    emit("%s:", loop);
+    emit("setp.ge.u32 %s, %s, %d;", out_of_range, group, groups * d_plan.pairs);
+    emit("@%s bra %s;", out_of_range, past);
     std::vector<output_group> all;
     for (int i = 0; i < at_once; ++i) {
         all.push_back(output(group, i * warps, groups, lane_index));
@@ -141,19 +142,19 @@ void kernel_writer::put_any(const name& which, bool hard)
             put_hard(one, lane, which, lane_index, down, few);
         }
     }
-    say("@!%s bra %s;", has_soft, no_soft);
+    emit("@!%s bra %s;", has_soft, no_soft);
     for (const auto& one : all) {
         for (int lane = 0; lane < 2; ++lane) {
             put_soft(one, lane, which);
         }
     }
-    say("%s:", no_soft);
-    say("add.u32 %s, %s, %d;", group, group, at_once * warps);
-    say("bra %s;", loop);
-    say("%s:", past);
+    emit("%s:", no_soft);
+    emit("add.u32 %s, %s, %d;", group, group, at_once * warps);
+    emit("bra %s;", loop);
+    emit("%s:", past);
 }
 
-//! This thread's bit of group number `group` + `further`.
+//! This thread's bit of group `group` + `further`.
 kernel_writer::output_group
 kernel_writer::output(const name& group, int further, int groups, const name& lane_index)
 {
@@ -164,8 +165,8 @@ kernel_writer::output(const name& group, int further, int groups, const name& la
     out.item = b32("mad.lo.u32", "%s, 32, %s", out.number, lane_index);
     out.exists = p();
     const name inside = p();
-    say("setp.lt.u32 %s, %s, %d;", inside, out.pair, d_plan.pairs);
-    say("setp.lt.and.u32 %s, %s, %d, %s;", out.exists, out.item, d_outputs, inside);
+    emit("setp.lt.u32 %s, %s, %d;", inside, out.pair, d_plan.pairs);
+    emit("setp.lt.and.u32 %s, %s, %d, %s;", out.exists, out.item, d_outputs, inside);
     const name pair = b32("min.u32", "%s, %d", out.pair, d_plan.pairs - 1);
     const name item = b32("min.u32", "%s, %d", out.item, d_outputs - 1);
     name column, is_private;
@@ -173,18 +174,18 @@ kernel_writer::output(const name& group, int further, int groups, const name& la
         column = b32("add.u32", "%s, %d", item, d_plan.outputs[0]);
     } else {
         const name entry_at = d();
-        say("mad.wide.u32 %s, %s, 4, %s;", entry_at, item, d_places);
+        emit("mad.wide.u32 %s, %s, 4, %s;", entry_at, item, d_places);
         const name entry = b32("ld.global.nc.b32", "[%s]", entry_at);
         column = b32("and.b32", "%s, %d", entry, ldpc_cuda_plan::private_flag - 1);
         is_private = p();
-        say("setp.ne.u32 %s, %s, %s;", is_private, column, entry);
+        emit("setp.ne.u32 %s, %s, %s;", is_private, column, entry);
     }
     const name index = b32("mad.lo.u32", "%s, %d, %s", column, d_plan.pairs, pair);
     const name place = b32("mad.lo.u32", "%s, 4, %s", index, d_memory);
     name l = load(place, 0);
     if (d_plan.keeps_private) {
         const name from_private = private_l(l), kept = r();
-        say("selp.b32 %s, %s, %s, %s;", kept, from_private, l, is_private);
+        emit("selp.b32 %s, %s, %s, %s;", kept, from_private, l, is_private);
         l = kept;
     }
     out.value = sub(l, d_center);
@@ -193,7 +194,7 @@ kernel_writer::output(const name& group, int further, int groups, const name& la
     return out;
 }
 
-//! Whether codeword `lane` of a group's pair is in `which`.
+//! Predicate: codeword `lane` of a group's pair is in `which`.
 kernel_writer::name
 kernel_writer::is_wanted(const output_group& of, int lane, const name& which)
 {
@@ -201,7 +202,7 @@ kernel_writer::is_wanted(const output_group& of, int lane, const name& which)
     const name limited = b32("min.u32", "%s, 31", position);
     const name bit = b32("bfe.u32", "%s, %s, 1", which, limited);
     const name result = p();
-    say("setp.ne.b32 %s, %s, 0;", result, bit);
+    emit("setp.ne.b32 %s, %s, 0;", result, bit);
     return result;
 }
 
@@ -216,33 +217,33 @@ void kernel_writer::put_hard(const output_group& of,
     const name word = b32("mad.lo.u32", "%s, 2, %d", of.pair_of_all, lane);
     const name sign = b32("bfe.u32", "%s, %d, 1", of.value, 15 + 16 * lane);
     const name bytes_at = d(), at = d();
-    say("mad.wide.u32 %s, %s, %d, %s;",
-        bytes_at,
-        word,
-        static_cast<int>(d_bytes),
-        d_bits);
+    emit("mad.wide.u32 %s, %s, %d, %s;",
+         bytes_at,
+         word,
+         static_cast<int>(d_bytes),
+         d_bits);
     if (!d_parameters.packed) {
-        say("and.pred %s, %s, %s;", guard, guard, of.exists);
-        say("mad.wide.u32 %s, %s, 1, %s;", at, of.item, bytes_at);
-        say("@%s st.global.u8 [%s], %s;", guard, at, sign);
+        emit("and.pred %s, %s, %s;", guard, guard, of.exists);
+        emit("mad.wide.u32 %s, %s, 1, %s;", at, of.item, bytes_at);
+        emit("@%s st.global.u8 [%s], %s;", guard, at, sign);
         return;
     }
     const name negative = p(), inside = p();
-    say("setp.ne.and.b32 %s, %s, 0, %s;", negative, sign, of.exists);
+    emit("setp.ne.and.b32 %s, %s, 0, %s;", negative, sign, of.exists);
     const name vote = r();
-    say("vote.sync.ballot.b32 %s, %s, 0xffffffff;", vote, negative);
+    emit("vote.sync.ballot.b32 %s, %s, 0xffffffff;", vote, negative);
     const name reversed = b32("brev.b32", "%s", vote);
     const name byte = b32("shr.u32", "%s, %s", reversed, down);
     const name place = b32("mad.lo.u32", "%s, 4, %s", of.number, lane_index);
-    say("setp.lt.and.u32 %s, %s, %d, %s;", inside, of.pair, d_plan.pairs, few);
-    say("setp.lt.and.u32 %s, %s, %d, %s;",
-        inside,
-        place,
-        static_cast<int>(d_bytes),
-        inside);
-    say("and.pred %s, %s, %s;", guard, guard, inside);
-    say("mad.wide.u32 %s, %s, 1, %s;", at, place, bytes_at);
-    say("@%s st.global.u8 [%s], %s;", guard, at, byte);
+    emit("setp.lt.and.u32 %s, %s, %d, %s;", inside, of.pair, d_plan.pairs, few);
+    emit("setp.lt.and.u32 %s, %s, %d, %s;",
+         inside,
+         place,
+         static_cast<int>(d_bytes),
+         inside);
+    emit("and.pred %s, %s, %s;", guard, guard, inside);
+    emit("mad.wide.u32 %s, %s, 1, %s;", at, place, bytes_at);
+    emit("@%s st.global.u8 [%s], %s;", guard, at, byte);
 }
 
 void kernel_writer::put_soft(const output_group& of, int lane, const name& which)
@@ -251,22 +252,22 @@ void kernel_writer::put_soft(const output_group& of, int lane, const name& which
     const name halves[2] = { h(), h() };
     const name number = f(), steps = f(), result = f();
     const name base = d(), at = d();
-    say("mov.b32 {%s, %s}, %s;", halves[0], halves[1], of.value);
-    say("cvt.f32.f16 %s, %s;", number, halves[lane]);
-    say("mul.rn.f32 %s, %s, 0f%s5000000;",
-        steps,
-        number,
-        d_parameters.llr_positive == 1 ? "c" : "4"); // 2048
+    emit("mov.b32 {%s, %s}, %s;", halves[0], halves[1], of.value);
+    emit("cvt.f32.f16 %s, %s;", number, halves[lane]);
+    emit("mul.rn.f32 %s, %s, 0f%s5000000;",
+         steps,
+         number,
+         d_parameters.llr_positive == 1 ? "c" : "4"); // 2048
     if (d_parameters.llr == ldpc_decoder::number::int8) {
-        say("mov.f32 %s, %s;", result, steps);
+        emit("mov.f32 %s, %s;", result, steps);
     } else {
-        say("div.rn.f32 %s, %s, %s;", result, steps, d_steps);
+        emit("div.rn.f32 %s, %s, %s;", result, steps, d_steps);
     }
     const name word = b32("mad.lo.u32", "%s, 2, %d", of.pair_of_all, lane);
-    say("and.pred %s, %s, %s;", guard, guard, of.exists);
-    say("mad.wide.u32 %s, %s, %d, %s;", base, word, 4 * d_outputs, d_soft);
-    say("mad.wide.u32 %s, %s, 4, %s;", at, of.item, base);
-    say("@%s st.global.f32 [%s], %s;", guard, at, result);
+    emit("and.pred %s, %s, %s;", guard, guard, of.exists);
+    emit("mad.wide.u32 %s, %s, %d, %s;", base, word, 4 * d_outputs, d_soft);
+    emit("mad.wide.u32 %s, %s, 4, %s;", at, of.item, base);
+    emit("@%s st.global.f32 [%s], %s;", guard, at, result);
 }
 
 } // namespace gr::cudaphy::kernels

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/decoder_cuda_int8/plan.h"
 #include "kernels/ldpc/decoder_cuda_int8/row_pairs.h"
+#include "kernels/ldpc/decoder_cuda_int8/tuning.h"
 #include <algorithm>
 #include <set>
 
@@ -8,28 +9,27 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int warp = 32;
-constexpr int most_pairs = 16; // two bits each in a word
+constexpr auto tuned = ldpc_cuda_tuned();
+constexpr int most_pairs = 16; // a word of votes has two bits for each pair
 constexpr int registers_a_processor = 65536;
 constexpr int most_registers = 255;
-constexpr int threads_a_processor = 512;
-constexpr int temporaries = 34;        // registers beside the messages
-constexpr int temporaries_an_edge = 3; // and of the busiest row
-constexpr int temporaries_ahead = 24;  // and words on their way from the device
 
 int rounded_up(int value, int step) { return (value + step - 1) / step * step; }
 
-//! Pairs of codewords a block: as few as leave little of the last warp idle. Where
-//! codewords may stop early, fewer: a block waits for its last one.
+//! Pairs of codewords a block: the fewest that leave little of the last warp idle. If
+//! codewords may stop early there are fewer, because a block waits for its last one.
 int pairs_for(int lifting_size, bool early_stop)
 {
     int best = 1;
     double best_share = 0;
     for (int pairs = 1;
-         pairs == 1 || (pairs * lifting_size <= 256 && pairs <= most_pairs);
+         pairs == 1 ||
+         (pairs * lifting_size <= tuned.most_threads_of_pairs && pairs <= most_pairs);
          ++pairs) {
         const int threads = pairs * lifting_size;
         const double share = double(threads) / rounded_up(threads, warp);
-        if (share > best_share + (early_stop ? 0.25 : 0.1)) {
+        if (share > best_share +
+                        (early_stop ? tuned.gain_a_pair_that_stops : tuned.gain_a_pair)) {
             best = pairs;
             best_share = share;
         }
@@ -69,19 +69,20 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
         most_edges = std::max(most_edges, static_cast<int>(row.edges.size()));
         messages += row.words();
     }
-    // Enough warps to hide latencies, or else as many registers as there are.
+    // Enough warps to hide latencies; a larger block has all registers to itself.
     const int lanes = rounded_up(threads, warp);
-    const int resident = std::max(1, threads_a_processor / lanes);
+    const int resident = std::max(1, tuned.threads_a_processor / lanes);
     registers =
         std::min(most_registers, registers_a_processor / (lanes * resident) / 8 * 8);
-    int room = std::max(registers - temporaries_an_edge * most_edges - temporaries, 0);
+    int room = std::max(
+        registers - tuned.temporaries_an_edge * most_edges - tuned.temporaries, 0);
     const int others = 4 * (votes + 2 * pairs);
     kept.assign(blocks.block_columns, -1);
     if (4 * (code.variables() * pairs + (messages - room) * threads) + others >
         shared_bytes_a_block) {
         find_kept(decoding);
         make_rows(code);
-        room = std::max(room - temporaries_ahead, 0);
+        room = std::max(room - tuned.temporaries_ahead, 0);
     }
     for (int c = 0; c < blocks.block_columns; ++c) {
         position.push_back(kept[c] < 0 ? shared_columns++ : -1);
@@ -119,8 +120,8 @@ void ldpc_cuda_plan::list_sources(const ldpc_decoding& decoding)
     }
 }
 
-//! Columns of one check, which does not tell, that carry no information and are not known
-//! beforehand.
+//! Finds the private columns: columns of a single check, which is not a telling one,
+//! without information and without shortened bits.
 void ldpc_cuda_plan::find_private(const ldpc_code& code)
 {
     const auto& blocks = code.circulants();
@@ -147,8 +148,8 @@ void ldpc_cuda_plan::find_private(const ldpc_code& code)
     }
 }
 
-//! Columns of two circulants of the same shift, none of whose bits go out or are known
-//! beforehand. Gives them words 0, 1, ...
+//! Finds the kept columns: columns of two circulants of the same shift, none of whose
+//! bits is put out or shortened. Gives them words 0, 1, ...
 void ldpc_cuda_plan::find_kept(const ldpc_decoding& decoding)
 {
     const auto& code = *decoding.code;
@@ -222,8 +223,8 @@ void ldpc_cuda_plan::make_rows(const ldpc_code& code)
     }
 }
 
-//! Messages are packed where they must be, from the first row on: unpacked ones cost an
-//! instruction and a half less an edge, but twice the registers.
+//! Packs the messages of as many rows as the registers need. Unpacked messages take an
+//! instruction and a half less for each edge, but twice the registers.
 void ldpc_cuda_plan::place_words(int register_room, int shared_room)
 {
     int packed = words;

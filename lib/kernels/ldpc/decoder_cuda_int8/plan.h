@@ -7,78 +7,79 @@
 namespace gr::cudaphy::kernels {
 
 /*!
- * \brief Who does what, and where everything lies, in the CUDA kernel of int8 arithmetic
- * for one quasi-cyclic code.
+ * \brief The plan of the form for pairs of codewords: which thread does what, and where
+ * every value lies.
  *
- * A block of threads decodes `pairs` pairs of codewords; a thread takes check i of every
- * block row for both codewords of its pair, in the two halves of its registers. So thread
- * t is check t / pairs of pair t % pairs, and with all sizes multiplied by `pairs` the
+ * A block of threads decodes `pairs` pairs of codewords. A thread takes check i of every
+ * block row for both codewords of its pair, in the two halves of its registers. Thread t
+ * takes check t / pairs of pair t % pairs. If all sizes are multiplied by `pairs`, the
  * pairs look like one code of a larger lifting size.
  *
- * A column of H that only one check contains, as most of 5G NR's, is private where that
- * check does not tell: nobody else reads or writes its L, which is its received value
- * plus one message. A column of two checks that are the same thread's, as most of a
- * staircase's, is kept: that thread has its L to itself.
+ * A column of H in a single check, as most of 5G NR's, is private if that check is not a
+ * telling one (ldpc_code::telling()). No other thread reads or writes its L, which is its
+ * received value plus one message. A column in two checks of the same thread, as most of
+ * a staircase's, is kept: its L is a word of that thread.
  *
- * What a thread has to itself, messages and kept L, are its words: as many as there is
- * room for in registers, then in shared memory, the rest in device memory.
+ * A thread's words are its messages and its kept L. The first words lie in registers, the
+ * next in shared memory, the rest in device memory (store.h).
  */
 struct ldpc_cuda_plan : ldpc_cuda_store {
     struct edge {
         int column;    //!< block column
         int shift;     //!< in threads
-        int turn;      //!< as ldpc_fixed_schedule::edge
+        int turn;      //!< ldpc_fixed_schedule::edge::turn
         int missing;   //!< check without this edge, or -1
-        int word = -1; //!< of a kept column's L, or -1
+        int word = -1; //!< where a kept column's L lies; -1: the column is not kept
     };
     struct row {
-        std::vector<edge> edges;  //!< that are not private
-        edge own{ -1, 0, 0, -1 }; //!< the private one; column -1: none
+        std::vector<edge> edges;  //!< to columns that are not private
+        edge own{ -1, 0, 0, -1 }; //!< to the private column; column -1: there is none
         int turns = 1;
-        int first_word = 0; //!< of its messages
-        bool packed = true; //!< two edges a word, else one
+        int first_word = 0; //!< of the row's messages
+        bool packed = true; //!< a word holds the messages of two edges; false: of one
         int words() const
         {
             const int n = static_cast<int>(edges.size());
             return packed ? (n + 1) / 2 : n;
         }
-        bool waits = false; //!< a barrier before it
+        bool waits = false; //!< whether a barrier stands before the row
     };
 
-    //! \throws std::invalid_argument where the code does not fit a block.
+    //! \throws std::invalid_argument if the code does not fit into a block.
     ldpc_cuda_plan(const ldpc_decoding&, int shared_bytes_a_block);
 
-    int z;     //!< lifting size times pairs: threads at work, all if 32 or more
-    int pairs; //!< of codewords a block
+    int z;     //!< lifting size times pairs: the threads with checks
+    int pairs; //!< pairs of codewords of a block
     std::vector<row> rows;
     std::vector<bool> is_private; //!< of each block column
-    //! Whether the messages to private columns are kept, because those go out.
+    //! Whether messages to private columns are stored, because those columns are put out.
     bool keeps_private = false;
-    std::vector<int> kept;     //!< word of each block column's L, or -1
-    std::vector<int> position; //!< of each other one in shared memory
-    int shared_columns = 0;    //!< block columns there
-    //! Words behind all else in shared memory: three that iterations vote in, in turn;
-    //! what the checks, and two questions about the information bits, come to; behind
-    //! them two a pair.
+    std::vector<int> kept;     //!< of each block column the word of its L; -1: not kept
+    std::vector<int> position; //!< of each other block column in shared memory
+    int shared_columns = 0;    //!< block columns in shared memory
+    //! Flags at the end of shared memory, a word each. Words 0 to 2 take the votes of
+    //! iterations in turn. Words `check`, `negative` and `zero`: whether a check is odd,
+    //! and whether an information bit's L is negative or 0. From `votes` on: the CRC's
+    //! remainders, two words for each pair.
     static constexpr int check = 3, negative = 4, zero = 5, votes = 6;
     int flags_at() const { return shared_at + 4 * threads * shared_words; }
 
-    //! Where the received bits go: columns first ... first + count - 1 are codeword bits
-    //! from + 0, from + 1, ...; else as ldpc_decoding::sources() says. In the order of
-    //! the blocks' columns.
+    //! Columns first ... first + count - 1 receive codeword bits from, from + 1, ...; a
+    //! negative `from` is ldpc_decoding::punctured or shortened. In the order of the
+    //! block columns.
     struct run {
         int first, count, from;
     };
     std::vector<run> runs;
-    std::vector<int> sources; //!< the same column by column
+    std::vector<int> sources; //!< the same for each column
 
-    //! Where each bit that goes out stands among the blocks' columns; with
-    //! private_flag where its column is private.
+    //! The place of each output bit in the order of the block columns, with private_flag
+    //! if its column is private.
     std::vector<int> outputs;
     static constexpr int private_flag = 1 << 30;
-    std::vector<int> info;        //!< the same of the information bits, whatever goes out
-    bool info_in_order = true;    //!< one after the other
-    bool outputs_in_order = true; //!< one after the other, none private
+    std::vector<int> info;        //!< the same for each information bit
+    bool info_in_order = true;    //!< information bits stand one after the other
+    bool outputs_in_order = true; //!< so do output bits, and none is private
 
 private:
     std::vector<int> d_order; //!< of rows

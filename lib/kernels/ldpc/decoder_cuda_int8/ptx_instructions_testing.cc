@@ -33,7 +33,8 @@ float from_half(uint32_t half)
     }();
     return all[half & 0xffff];
 }
-//! Two halves, each by itself. Sums and products in float round as they should.
+//! Applies an operation to each half. Rounding a sum or product first to float and then
+//! to binary16 is the same as rounding it once, because float has 24 >= 2 * 11 + 2 bits.
 template <typename Each>
 uint32_t on_halves(uint32_t a, uint32_t b, Each each)
 {
@@ -85,7 +86,7 @@ std::vector<std::string> pieces(std::string text)
 
 } // namespace
 
-//! Appends an instruction; the label that it goes to.
+//! Appends an instruction. Returns the label that it branches to.
 std::string ptx_machine::decode(const std::string& line)
 {
     instruction one;

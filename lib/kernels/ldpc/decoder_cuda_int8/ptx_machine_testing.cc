@@ -128,7 +128,7 @@ void ptx_machine::run_thread(thread& now)
     }
 }
 
-//! Threads that are done count for no barrier.
+//! Threads that have ended count for no barrier.
 void ptx_machine::settle_barrier()
 {
     bool any = false;
@@ -150,7 +150,7 @@ void ptx_machine::settle_barrier()
     ++d_phase;
 }
 
-//! Warps all of whose threads that are not done have come to the same vote.
+//! Lets warps go on whose threads, except ended ones, all stand at the same vote.
 void ptx_machine::settle_votes()
 {
     bool found = false;

@@ -50,7 +50,7 @@ public:
         int target = -1;
     };
 
-    //! One thread's registers and where it stands.
+    //! One thread's registers and its next instruction.
     struct thread {
         unsigned number = 0;
         size_t at = 0;
@@ -89,7 +89,7 @@ public:
 
 private:
     enum class access { read, write, atomic };
-    //! When and by whom two bytes were last met so, in this order.
+    //! The last read, write and atomic access of two bytes: when, and by which thread.
     struct history {
         struct {
             uint32_t phase = 0;

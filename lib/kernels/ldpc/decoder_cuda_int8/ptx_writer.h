@@ -6,7 +6,7 @@
 
 namespace gr::cudaphy::kernels {
 
-//! How many names of each kind a program has given to registers and labels.
+//! Counts the names of registers and labels of each kind in a program.
 struct ptx_names {
     int r = 0, d = 0, f = 0, h = 0, p = 0, labels = 0;
 
@@ -26,28 +26,28 @@ struct ptx_names {
     }
 };
 
-//! A program in PTX, or a part of one, that grows line by line.
+//! Writes a PTX program, or a part of one, line by line.
 class ptx_writer
 {
 protected:
-    //! The parts of a program share its names.
+    //! All parts of a program count its names together.
     explicit ptx_writer(ptx_names& names) : d_names(names) {}
 
     using name = std::string; //!< of a register, predicate or label
 
-    //! A line; operands where the format says %s (names), %d or %x.
+    //! Appends a line. The format takes %s for names, %d and %x for numbers.
     template <typename... Operand>
-    void say(const char* format, const Operand&... operands)
+    void emit(const char* format, const Operand&... operands)
     {
         d_text += line(format, operands...);
         d_text += '\n';
     }
-    //! A new 32-bit register with the result of "operation result, operands".
+    //! Appends "operation result, operands"; returns the result, a new 32-bit register.
     template <typename... Operand>
     name b32(const char* operation, const char* format, const Operand&... operands)
     {
         const name result = r();
-        say("%s %s, %s;", operation, result, line(format, operands...));
+        emit("%s %s, %s;", operation, result, line(format, operands...));
         return result;
     }
 
@@ -58,7 +58,7 @@ protected:
     name p() { return "%p" + std::to_string(d_names.p++); } //!< predicate
     name label() { return "L" + std::to_string(d_names.labels++); }
 
-    //! What has been said.
+    //! The lines so far.
     const std::string& lines() const { return d_text; }
 
 private:

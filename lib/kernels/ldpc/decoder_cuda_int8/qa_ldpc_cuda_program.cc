@@ -10,8 +10,9 @@
 #include <limits>
 #include <set>
 
-// The programs that decode on CUDA in int8 arithmetic, on a machine of their own: against
-// the reference in every bit, iteration and soft value, and for races. No GPU needed.
+// Runs the programs of the int8 decoder for CUDA on a machine for PTX in C++, without a
+// GPU. Compares every bit, iteration and soft value with the reference, and looks for
+// races.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -48,7 +49,7 @@ struct outcome {
     }
 };
 
-//! What a launch is given for one code's words.
+//! A launch's arguments and arrays for the codewords of one code.
 class inputs
 {
 public:
@@ -367,7 +368,7 @@ BOOST_AUTO_TEST_CASE(which_codes_share_a_launch)
         return ldpc_cuda_mixed_kernel::groups(decodings, hopper);
     };
     using lists = std::vector<std::vector<int>>;
-    // Rates of a length, and lengths apart.
+    // Several rates of one length share a kernel; other lengths do not.
     BOOST_TEST(
         (groups({ ldpc_code::wifi(1944, "1/2"),
                   ldpc_code::wifi(648, "1/2"),
@@ -379,11 +380,11 @@ BOOST_AUTO_TEST_CASE(which_codes_share_a_launch)
                          ldpc_code::nr5g(1, 384, 4) }) == lists{ { 0, 1, 2 } }));
     BOOST_TEST((groups({ ldpc_code::dvbs2("short", "1/2"),
                          ldpc_code::dvbs2("short", "8/9") }) == lists{ { 0, 1 } }));
-    // Programs of which each is long.
+    // Codes whose programs are long.
     BOOST_TEST((groups({ ldpc_code::dvbs2("normal", "1/2"),
                          ldpc_code::dvbs2("normal", "3/4") }) == lists{}));
     BOOST_TEST((groups({}) == lists{}));
-    // No program grows beyond its room, nor a launch's parameters.
+    // No program exceeds its limit, and parameters fit into a launch.
     std::vector<ldpc_code::sptr> many(40, ldpc_code::wifi(648, "1/2"));
     size_t most = 0;
     for (const auto& group : groups(many)) {
@@ -429,7 +430,7 @@ BOOST_AUTO_TEST_CASE(the_machine_sees_races)
     BOOST_CHECK_NO_THROW(run(begin + add + add + "bar.sync 0;\n" + look + "ret;\n"));
     BOOST_CHECK_THROW(run(begin + add + look + "ret;\n"), std::logic_error);
     BOOST_CHECK_THROW(run(begin + look + add + "ret;\n"), std::logic_error);
-    // A vote orders nothing, and names the lanes that are there.
+    // A vote is no barrier, and its mask names the lanes that exist.
     const std::string vote = "redux.sync.or.b32 %r4, %r0, 0xffffffff;\n";
     BOOST_CHECK_NO_THROW(run(begin + vote + "ret;\n"));
     BOOST_CHECK_THROW(run(begin + write + vote + read + "ret;\n"), std::logic_error);

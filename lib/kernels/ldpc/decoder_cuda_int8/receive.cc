@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/decoder_cuda_int8/tuning.h"
 #include "kernels/ldpc/decoder_cuda_int8/writer.h"
 #include <algorithm>
 
@@ -11,22 +12,21 @@ void kernel_writer::receive()
     for (int lane = 0; lane < 2; ++lane) {
         d_exists[lane] = p();
         const name word = b32("add.u32", "%s, %d", d_first_word, lane);
-        say("setp.lt.u32 %s, %s, %s;", d_exists[lane], word, d_batch);
+        emit("setp.lt.u32 %s, %s, %s;", d_exists[lane], word, d_batch);
         d_received[lane] = d();
-        say("mad.wide.u32 %s, %s, %d, %s;",
-            d_received[lane],
-            word,
-            d_code.n() * llr_bytes(),
-            d_llr);
+        emit("mad.wide.u32 %s, %s, %d, %s;",
+             d_received[lane],
+             word,
+             d_code.n() * llr_bytes(),
+             d_llr);
         d_own_received[lane] = d();
-        say("mad.wide.u32 %s, %s, %d, %s;",
-            d_own_received[lane],
-            d_check,
-            llr_bytes(),
-            d_received[lane]);
+        emit("mad.wide.u32 %s, %s, %d, %s;",
+             d_own_received[lane],
+             d_check,
+             llr_bytes(),
+             d_received[lane]);
     }
-    // Many loads on their way at a time.
-    constexpr int at_once = 48;
+    constexpr int at_once = ldpc_cuda_tuned().columns_at_once;
     for (int begin = 0; begin < columns; begin += at_once) {
         std::vector<arrival> arrivals;
         for (int c = begin; c < std::min(columns, begin + at_once); ++c) {
@@ -48,7 +48,7 @@ void kernel_writer::receive()
     }
 }
 
-//! Loads this thread's bit of block column c for both codewords of the pair.
+//! Issues the loads of this thread's bit of block column c, for both codewords.
 kernel_writer::arrival kernel_writer::request(int c, int z)
 {
     arrival out;
@@ -68,16 +68,16 @@ kernel_writer::arrival kernel_writer::request(int c, int z)
         out.from = arrival::tabled;
         const name index = b32("add.u32", "%s, %d", d_check, c * z);
         const name at = d();
-        say("mad.wide.u32 %s, %s, 4, %s;", at, index, d_sources);
+        emit("mad.wide.u32 %s, %s, 4, %s;", at, index, d_sources);
         out.source = b32("ld.global.nc.b32", "[%s]", at);
         const name bit = b32("max.s32", "%s, 0", out.source);
         for (int lane = 0; lane < 2; ++lane) {
             out.address[lane] = d();
-            say("mad.wide.u32 %s, %s, %d, %s;",
-                out.address[lane],
-                bit,
-                llr_bytes(),
-                d_received[lane]);
+            emit("mad.wide.u32 %s, %s, %d, %s;",
+                 out.address[lane],
+                 bit,
+                 llr_bytes(),
+                 d_received[lane]);
         }
     }
     for (int lane = 0; lane < 2; ++lane) {
@@ -88,7 +88,7 @@ kernel_writer::arrival kernel_writer::request(int c, int z)
     return out;
 }
 
-//! C + L u of both codewords.
+//! C + L u of both codewords, once the loads have arrived.
 kernel_writer::name kernel_writer::in_place(const arrival& from)
 {
     const char* punctured = center;
@@ -100,12 +100,12 @@ kernel_writer::name kernel_writer::in_place(const arrival& from)
     if (from.from == arrival::tabled) {
         for (const int special : { -1, -2 }) {
             const name is = p(), kept = r();
-            say("setp.eq.s32 %s, %s, %d;", is, from.source, special);
-            say("selp.b32 %s, %s, %s, %s;",
-                kept,
-                special == -1 ? punctured : shortened,
-                both,
-                is);
+            emit("setp.eq.s32 %s, %s, %d;", is, from.source, special);
+            emit("selp.b32 %s, %s, %s, %s;",
+                 kept,
+                 special == -1 ? punctured : shortened,
+                 both,
+                 is);
             both = kept;
         }
     }

@@ -10,14 +10,14 @@ namespace {
 constexpr int fewest_columns = 32768;
 constexpr int most_rows = 512;
 
-// A search accepts what costs no more than a threshold that falls to 0: whole numbers
-// alone, so that it ends alike everywhere.
+// The search accepts a change if it costs no more than a threshold, which falls to 0. All
+// numbers are integers, so that the result is the same on every machine.
 constexpr int trials = 120000;
 constexpr int greatest_threshold = 12;
 
-// About in instructions of a thread: two rows of a pair that share a column, which may
-// not be; a pair that must wait for a column of the pair before, and each such column; a
-// column that a thread hands on to its next row in a register.
+// Costs in instructions of a thread, roughly. clash: the rows of a pair share a column,
+// which the result must not have. wait: a pair needs a column of the pair before; late:
+// each such column. handed: a thread keeps a column in a register for its next row.
 constexpr int clash_cost = 60, wait_cost = 8, late_cost = 2, handed_gain = 4;
 
 class row_pairing
@@ -96,7 +96,7 @@ private:
     {
         return among(d_shared, d_order[2 * pair], d_order[2 * pair + 1], d_rows);
     }
-    //! Of a pair and its way from the one before.
+    //! The cost of a pair and of its step from the pair before.
     int cost(int pair) const
     {
         int out = clash_cost * clashes(pair);
@@ -114,7 +114,7 @@ private:
         }
         return out;
     }
-    //! Of all pairs whose cost these two places count in.
+    //! The cost of all pairs that these two places belong to.
     int cost_around(int a, int b) const
     {
         const int first = std::min(a, b) / 2, second = std::max(a, b) / 2;

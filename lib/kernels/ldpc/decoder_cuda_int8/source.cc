@@ -15,7 +15,7 @@ std::string kernel_writer::text()
     clear_messages();
     iterate();
     leave_slot();
-    say("ret;");
+    emit("ret;");
     return lines();
 }
 
@@ -24,11 +24,11 @@ void kernel_writer::begin()
     begin_arguments();
     name at_work = d_t;
     if (d_plan.z < d_plan.threads) {
-        d_active = p(); // a warp must be whole to put bits out
+        d_active = p(); // the output needs whole warps
         d_undefined = r();
-        say("setp.lt.u32 %s, %s, %d;", d_active, d_t, d_plan.z);
+        emit("setp.lt.u32 %s, %s, %d;", d_active, d_t, d_plan.z);
         at_work = r();
-        say("selp.b32 %s, %s, 0, %s;", at_work, d_t, d_active);
+        emit("selp.b32 %s, %s, 0, %s;", at_work, d_t, d_active);
     }
     d_i4 = b32("shl.b32", "%s, 2", at_work);
     d_w = b32("add.u32", "%s, %s", d_i4, d_memory);
@@ -42,7 +42,7 @@ void kernel_writer::begin()
     d_first_word = b32("add.u32", "%s, %s", first, d_lane_shift);
     const name left = b32("sub.u32", "%s, %s", d_batch, first);
     const name here = b32("min.u32", "%s, %d", left, most);
-    // Bits of the codewords that there are; 32 of them at most.
+    // Mask of the codewords that exist; 32 bits at most.
     const name missing = b32("sub.u32", "%d, %s", most, here);
     const name all = b32("mov.b32", "0x%x", most == 32 ? ~0u : (1u << most) - 1);
     d_present = b32("shr.u32", "%s, %s", all, missing);
@@ -52,7 +52,7 @@ void kernel_writer::begin()
     clear_votes(0);
 }
 
-//! All messages to 0.
+//! Sets all messages to 0.
 void kernel_writer::clear_messages()
 {
     for (const auto& row : d_plan.rows) {
@@ -74,48 +74,49 @@ void kernel_writer::iterate()
     const name last = count_iteration();
     const name open = r(); // bits of the codewords to be looked at
     if (d_parameters.early_stop && has_crc()) {
-        say("bar.sync 0;");
-        say("mov.b32 %s, %s;", open, d_running);
+        emit("bar.sync 0;");
+        emit("mov.b32 %s, %s;", open, d_running);
     } else if (d_parameters.early_stop) {
-        // Three words take turns: one is voted in, the next one is cleared, and the one
-        // before may still be read.
+        // Three words take turns: threads vote in one and clear the next, while slower
+        // threads may still read the one before.
         raise(d_flag, 0, signs_of(d_odd));
         const name following = b32("add.u32", "%s, 4", d_flag);
         const name wraps = p(), clears = p();
-        say("setp.eq.u32 %s, %s, %s;", wraps, following, check_flag);
-        say("selp.b32 %s, %s, %s, %s;", following, first_flag, following, wraps);
-        say("setp.eq.u32 %s, %s, 0;", clears, d_t);
-        say("@%s st.shared.b32 [%s], 0;", clears, following);
-        say("bar.sync 0;");
+        emit("setp.eq.u32 %s, %s, %s;", wraps, following, check_flag);
+        emit("selp.b32 %s, %s, %s, %s;", following, first_flag, following, wraps);
+        emit("setp.eq.u32 %s, %s, 0;", clears, d_t);
+        emit("@%s st.shared.b32 [%s], 0;", clears, following);
+        emit("bar.sync 0;");
         const name bad = load(d_flag, 0);
-        say("mov.b32 %s, %s;", d_flag, following);
+        emit("mov.b32 %s, %s;", d_flag, following);
         const name even = b32("not.b32", "%s", bad);
         const name chosen = r(), look = p();
-        say("selp.b32 %s, -1, %s, %s;", chosen, even, last);
-        say("and.b32 %s, %s, %s;", open, chosen, d_running);
-        say("setp.eq.b32 %s, %s, 0;", look, open);
-        say("@%s bra %s;", look, again);
+        emit("selp.b32 %s, -1, %s, %s;", chosen, even, last);
+        emit("and.b32 %s, %s, %s;", open, chosen, d_running);
+        emit("setp.eq.b32 %s, %s, 0;", look, open);
+        emit("@%s bra %s;", look, again);
     } else {
-        say("bar.sync 0;");
-        say("@!%s bra %s;", last, again);
-        say("mov.b32 %s, %s;", open, d_running);
+        emit("bar.sync 0;");
+        emit("@!%s bra %s;", last, again);
+        emit("mov.b32 %s, %s;", open, d_running);
     }
     const name good = b32("not.b32", "%s", find_bad());
     const name ended = r();
-    say("selp.b32 %s, -1, %s, %s;", ended, good, last);
+    emit("selp.b32 %s, -1, %s, %s;", ended, good, last);
     const name which = b32("and.b32", "%s, %s", open, ended);
     put_out(which, good);
-    say("xor.b32 %s, %s, %s;", d_running, d_running, which);
+    emit("xor.b32 %s, %s, %s;", d_running, d_running, which);
     const name goes_on = p();
-    say("bar.sync 0;"); // the outputs are read, and the votes
+    emit("bar.sync 0;"); // all threads have read outputs and votes
     clear_votes(ldpc_cuda_plan::check);
-    say("setp.ne.b32 %s, %s, 0;", goes_on, d_running);
-    say("@%s bra %s;", goes_on, again);
+    emit("setp.ne.b32 %s, %s, 0;", goes_on, d_running);
+    emit("@%s bra %s;", goes_on, again);
 }
 
 namespace {
 
-//! Sends the blocks of all codes but the first, the last one's first, to their parts.
+//! Sends each block to the part of its code. The last code is tested first; blocks of the
+//! first code go on to its part, which follows.
 class dispatch_writer : private ptx_writer
 {
 public:
@@ -125,11 +126,11 @@ public:
     {
         const name block = b32("mov.u32", "%ctaid.x"), first = r(), is_here = p();
         for (int code = codes - 1; code > 0; --code) {
-            say("ld.param.u32 %s, [arguments+%d];",
-                first,
-                ldpc_cuda_source::first_block_at(codes, code));
-            say("setp.ge.u32 %s, %s, %s;", is_here, block, first);
-            say("@%s bra C%d;", is_here, code);
+            emit("ld.param.u32 %s, [arguments+%d];",
+                 first,
+                 ldpc_cuda_source::first_block_at(codes, code));
+            emit("setp.ge.u32 %s, %s, %s;", is_here, block, first);
+            emit("@%s bra C%d;", is_here, code);
         }
         return lines();
     }

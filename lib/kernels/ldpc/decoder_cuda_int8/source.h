@@ -8,53 +8,52 @@
 
 namespace gr::cudaphy::kernels {
 
-//! What the kernel is given, in this order and layout.
+//! The kernel's parameters for one code, in the layout in which PTX reads them.
 struct ldpc_cuda_arguments {
     const void* llr;        //!< (batch, n)
     uint8_t* bits;          //!< as ldpc_decoder::results
     int* iterations;        //!< (batch)
     int* ok;                //!< (batch)
-    float* soft;            //!< or null
-    const uint32_t* scales; //!< 0x38383838, then a pair of equal binary16 an
-                            //!< iteration
-    const int* sources; //!< (variables): codeword bit of each column, -1, -2; by blocks;
-                        //!< where folded, as ldpc_cuda_folded_plan::sources
-    const int* outputs; //!< place among the blocks' columns of each bit that goes out
-    const uint32_t* info; //!< of each information bit its place and what a one there
-                          //!< adds to stop_crc's remainder, (k, 2)
+    float* soft;            //!< null: not wanted
+    const uint32_t* scales; //!< 0x38383838, then for each iteration its factor as two
+                            //!< equal binary16 numbers
+    const int* sources;     //!< the plan's `sources`
+    const int* outputs;     //!< the plan's `outputs`
+    const uint32_t* info;   //!< of each information bit its place and what a one adds to
+                            //!< stop_crc's remainder, (k, 2)
     uint32_t batch;
     float steps; //!< a unit of LLR
     uint32_t iteration_count;
-    uint32_t slot_count; //!< blocks that find room in `workspace`
+    uint32_t slot_count; //!< blocks that have room in `workspace` at the same time
     uint32_t* workspace; //!< (slot_count, workspace_words, threads)
-    uint32_t* slots;     //!< of each, whether a block uses it; 0 before and after
+    uint32_t* slots;     //!< of each slot whether a block uses it; 0 before and after
 };
 
 /*!
  * \brief The kernel `ldpc_decode` for a code and set of parameters, or for several, in
  * PTX.
  *
- * The code's structure is the program: each circulant is a few instructions with its
- * column and shift as constants, and the messages, a byte each, stay in registers. This
- * is why the kernel is written at run time, for any code, and translated by the driver.
+ * Each circulant becomes a few instructions with its column and shift as constants, and
+ * the messages, a byte each, stay in registers. Therefore the kernel is written at run
+ * time for each code, and translated by the driver.
  *
- * Of several codes, each has its part of the program, and of the launch's blocks a run of
- * its own. The kernel is given the ldpc_cuda_arguments of each, then each one's first
- * block, a number of 32 bits, in ascending order.
+ * With several codes, each code has its part of the program and its run of the launch's
+ * blocks. The parameters are the ldpc_cuda_arguments of each code, then each code's first
+ * block as a 32-bit number, ascending.
  */
 class ldpc_cuda_source
 {
 public:
     explicit ldpc_cuda_source(int codes = 1) : d_codes(codes) {}
 
-    //! The next code's part.
+    //! Writes the next code's part.
     void add(const ldpc_decoding&, const ldpc_cuda_plan&);
     void add(const ldpc_decoding&, const ldpc_cuda_folded_plan&);
-    //! Once all are there.
+    //! The program. Call it after all codes are added.
     std::string text() const;
 
     static int first_block_at(int codes, int code);
-    //! What a launch's parameters have room for.
+    //! Limited by the size of a launch's parameters, 4096 bytes.
     static constexpr int most_codes = 32;
 
 private:

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/decoder_cuda_int8/tuning.h"
 #include "kernels/ldpc/decoder_cuda_int8/writer.h"
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr size_t ahead = 2; // rows that words from the device are sent for beforehand
+constexpr size_t ahead = ldpc_cuda_tuned().rows_ahead;
 
 } // namespace
 
@@ -28,12 +29,12 @@ void kernel_writer::take(const ldpc_cuda_plan::row& row, int e, in_hand& now)
     if (edge.missing >= 0) {
         const name here = guard_against(edge.missing);
         const name kept = r();
-        say("selp.b32 %s, %s, %s, %s;", kept, now.q[e], greatest, here);
+        emit("selp.b32 %s, %s, %s, %s;", kept, now.q[e], greatest, here);
         now.q[e] = kept;
     }
 }
 
-//! Reads what nobody has written since the last barrier.
+//! Reads the bits that no thread has written since the last barrier.
 kernel_writer::in_hand kernel_writer::prepare(const ldpc_cuda_plan::row& row,
                                               const std::set<int>& written)
 {
@@ -75,9 +76,9 @@ void kernel_writer::visit(size_t number, in_hand now)
         own = sub(unpacked(own_word, 0), d_center);
     }
     if (row.turns > 1) {
-        say("bar.sync 0;"); // all have read before the first one writes
+        emit("bar.sync 0;"); // all threads must read before one writes
     }
-    // A received value never exceeds the greatest message; all else may.
+    // A received value never exceeds the greatest message; any other L may.
     std::vector<name> least(n), message(n);
     name for_own = d_most;
     if (n > 0) {
@@ -113,7 +114,7 @@ void kernel_writer::visit(size_t number, in_hand now)
               b32("prmt.b32", "%s, %s, 0x6410", own_word, to_own));
     }
     for (int turn = 1; turn < row.turns; ++turn) {
-        say("bar.sync 0;");
+        emit("bar.sync 0;");
         for (int e = 0; e < n; ++e) {
             const auto& edge = row.edges[e];
             if (edge.turn == turn) {
@@ -139,7 +140,8 @@ void kernel_writer::visit(size_t number, in_hand now)
     }
 }
 
-//! The new L of a kept column. Where the next row is its other one, it stays in hand.
+//! Stores the new L of a kept column. It stays in a register too if the next row is the
+//! column's other row.
 void kernel_writer::keep(size_t row, const ldpc_cuda_plan::edge& edge, const name& l)
 {
     const auto holds = [&](const ldpc_cuda_plan::edge& other) {
@@ -156,7 +158,7 @@ void kernel_writer::keep(size_t row, const ldpc_cuda_plan::edge& edge, const nam
     d_in_hand.erase(edge.word);
 }
 
-//! Sends for a row's words on the device.
+//! Issues the loads of a row's words from device memory.
 void kernel_writer::fetch_ahead(size_t number)
 {
     if (number >= d_plan.rows.size()) {
@@ -171,7 +173,7 @@ void kernel_writer::fetch_ahead(size_t number)
     for (int w = 0; w < row.words(); ++w) {
         fetch(row.first_word + w);
     }
-    // Not what the rows between are still to write.
+    // Except words that the rows in between still write.
     const auto is_written = [&](int word) {
         for (size_t r = number < ahead ? 0 : number - ahead; r < number; ++r) {
             for (const auto& edge : d_plan.rows[r].edges) {
@@ -189,7 +191,7 @@ void kernel_writer::fetch_ahead(size_t number)
     }
 }
 
-//! All rows. A row reads what it can before the barrier that it waits at.
+//! Visits all rows. Before its barrier a row reads what it can.
 void kernel_writer::visit_all()
 {
     std::set<int> written;
@@ -201,7 +203,7 @@ void kernel_writer::visit_all()
         fetch_ahead(r + ahead);
         in_hand now = prepare(row, written);
         if (row.waits) {
-            say("bar.sync 0;");
+            emit("bar.sync 0;");
             written.clear();
         }
         visit(r, std::move(now));
@@ -214,7 +216,7 @@ void kernel_writer::visit_all()
     d_in_hand.clear();
 }
 
-//! Bits that are known to be 0 before each iteration.
+//! Sets shortened bits to the greatest L before each iteration.
 void kernel_writer::shorten()
 {
     if (d_code.shortened().empty()) {
@@ -231,14 +233,14 @@ void kernel_writer::shorten()
             const int last = std::min(run.first + run.count - c * z, z);
             const name offset = b32("sub.u32", "%s, %d", d_check, first);
             const name inside = p();
-            say("setp.lt.u32 %s, %s, %d;", inside, offset, last - first);
+            emit("setp.lt.u32 %s, %s, %d;", inside, offset, last - first);
             if (!d_active.empty()) {
-                say("and.pred %s, %s, %s;", inside, inside, d_active);
+                emit("and.pred %s, %s, %s;", inside, inside, d_active);
             }
-            say("@%s st.shared.b32 [%s+%d], %s;", inside, d_w, column_at(c), filled);
+            emit("@%s st.shared.b32 [%s+%d], %s;", inside, d_w, column_at(c), filled);
         }
     }
-    say("bar.sync 0;");
+    emit("bar.sync 0;");
 }
 
 } // namespace gr::cudaphy::kernels

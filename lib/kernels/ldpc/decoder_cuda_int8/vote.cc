@@ -10,7 +10,7 @@ void kernel_writer::add_parity(name& parity, const name& l, int missing)
     if (missing >= 0) {
         const name here = guard_against(missing);
         const name kept = r();
-        say("selp.b32 %s, %s, 0, %s;", kept, value, here);
+        emit("selp.b32 %s, %s, 0, %s;", kept, value, here);
         value = kept;
     }
     parity = parity.empty() ? value : b32("xor.b32", "%s, %s", parity, value);
@@ -18,14 +18,15 @@ void kernel_writer::add_parity(name& parity, const name& l, int missing)
 void kernel_writer::note_parity(const name& parity)
 {
     if (!parity.empty()) {
-        say("or.b32 %s, %s, %s;", d_odd, d_odd, parity);
+        emit("or.b32 %s, %s, %s;", d_odd, d_odd, parity);
     }
 }
 
-//! The parity of every telling check into `odd`; the others have a column of their own.
+//! Collects the parity of every telling check in d_odd. All other checks have a private
+//! column.
 void kernel_writer::check_all()
 {
-    say("mov.b32 %s, 0;", d_odd);
+    emit("mov.b32 %s, 0;", d_odd);
     for (const auto& row : d_plan.rows) {
         if (row.own.column >= 0) {
             continue;
@@ -49,33 +50,33 @@ kernel_writer::name kernel_writer::signs_of(const name& halves)
     return b32("mad.lo.u32", "%s, 2, %s", high, low);
 }
 
-//! Ors this thread's two bits, the first codeword's lower, into a vote's word: two bits a
-//! pair.
+//! Votes: ors this thread's two bits into a word with two bits for each pair. The lower
+//! bit is the first codeword's.
 void kernel_writer::raise(const name& address, int offset, const name& bits)
 {
     name mine = b32("shl.b32", "%s, %s", bits, d_lane_shift);
     if (!d_active.empty()) {
         const name kept = r();
-        say("selp.b32 %s, %s, 0, %s;", kept, mine, d_active);
+        emit("selp.b32 %s, %s, 0, %s;", kept, mine, d_active);
         mine = kept;
     }
     const name all = b32("redux.sync.or.b32", "%s, %s", mine, lanes(d_t, d_plan.threads));
     const name first = p();
     const name lane = b32("and.b32", "%s, 31", d_t);
-    say("setp.eq.u32 %s, %s, 0;", first, lane);
-    say("setp.ne.and.b32 %s, %s, 0, %s;", first, all, first);
-    say("@%s red.shared.or.b32 [%s+%d], %s;", first, address, offset, all);
+    emit("setp.eq.u32 %s, %s, 0;", first, lane);
+    emit("setp.ne.and.b32 %s, %s, 0, %s;", first, all, first);
+    emit("@%s red.shared.or.b32 [%s+%d], %s;", first, address, offset, all);
 }
 
-//! Looks at the information bits: votes whether any L is below 0, and whether any is 0;
-//! with stop_crc, adds the remainders of the powers at which they have a one into the
-//! words behind the votes. All loads at once, to hide their latencies.
+//! Votes whether the L of an information bit is below 0, and whether one is 0. With
+//! stop_crc, also adds the CRC terms of the bits that are 1 into the words behind the
+//! votes. All loads are issued together, to hide their latencies.
 void kernel_writer::look_at_information()
 {
     const int lifting = d_code.circulants().lifting_size;
     const int turns = (d_code.k() + lifting - 1) / lifting;
     const name table = d();
-    say("mad.wide.u32 %s, %s, 8, %s;", table, d_check, d_info);
+    emit("mad.wide.u32 %s, %s, 8, %s;", table, d_check, d_info);
     const name sums[2] = { b32("mov.b32", "0"), b32("mov.b32", "0") };
     name least = b32("mov.b32", "0x3c003c00");
     for (int i = 0; i < turns; ++i) {
@@ -83,51 +84,52 @@ void kernel_writer::look_at_information()
         if ((i + 1) * lifting > d_code.k()) {
             exists = p();
             const name item = b32("add.u32", "%s, %d", d_check, i * lifting);
-            say("setp.lt.u32 %s, %s, %d;", exists, item, d_code.k());
+            emit("setp.lt.u32 %s, %s, %d;", exists, item, d_code.k());
             if (!d_active.empty()) {
-                say("and.pred %s, %s, %s;", exists, exists, d_active);
+                emit("and.pred %s, %s, %s;", exists, exists, d_active);
             }
         }
         const name guard = exists.empty() ? name() : '@' + exists + ' ';
         const name l = b32("mov.b32", "0x3c003c00");
         if (d_plan.info_in_order) {
             const int at = 4 * d_plan.pairs * (d_plan.info[0] + i * lifting);
-            say("%sld.shared.b32 %s, [%s+%d];", guard, l, d_w, at);
+            emit("%sld.shared.b32 %s, [%s+%d];", guard, l, d_w, at);
         } else {
             const name column = b32("mov.b32", "0");
-            say("%sld.global.nc.b32 %s, [%s+%d];", guard, column, table, 8 * i * lifting);
+            emit(
+                "%sld.global.nc.b32 %s, [%s+%d];", guard, column, table, 8 * i * lifting);
             const name place =
                 b32("mad.lo.u32", "%s, %d, %s", column, 4 * d_plan.pairs, d_of_pair);
-            say("%sld.shared.b32 %s, [%s];", guard, l, place);
+            emit("%sld.shared.b32 %s, [%s];", guard, l, place);
         }
         least = b32("min.f16x2", "%s, %s", least, l);
         if (has_crc()) {
             const name remainder = b32("mov.b32", "0");
-            say("%sld.global.nc.b32 %s, [%s+%d];",
-                guard,
-                remainder,
-                table,
-                8 * i * lifting + 4);
+            emit("%sld.global.nc.b32 %s, [%s+%d];",
+                 guard,
+                 remainder,
+                 table,
+                 8 * i * lifting + 4);
             const name value = sub(l, d_center);
             const name upper = b32("shl.b32", "%s, 16", value);
             for (int lane = 0; lane < 2; ++lane) {
                 const name sign = b32("shr.s32", "%s, 31", lane == 0 ? upper : value);
                 const name term = b32("and.b32", "%s, %s", sign, remainder);
-                say("xor.b32 %s, %s, %s;", sums[lane], sums[lane], term);
+                emit("xor.b32 %s, %s, %s;", sums[lane], sums[lane], term);
             }
         }
     }
     for (const bool zero : { false, true }) {
         const name low = p(), high = p();
-        say("setp.%s.f16x2 %s|%s, %s, %s;",
-            zero ? "eq" : "lt",
-            low,
-            high,
-            least,
-            d_center);
+        emit("setp.%s.f16x2 %s|%s, %s, %s;",
+             zero ? "eq" : "lt",
+             low,
+             high,
+             least,
+             d_center);
         const name one = r(), two = r();
-        say("selp.b32 %s, 1, 0, %s;", one, low);
-        say("selp.b32 %s, 2, 0, %s;", two, high);
+        emit("selp.b32 %s, 1, 0, %s;", one, low);
+        emit("selp.b32 %s, 2, 0, %s;", two, high);
         raise(d_memory,
               flags_at() + 4 * (zero ? ldpc_cuda_plan::zero : ldpc_cuda_plan::negative),
               b32("or.b32", "%s, %s", one, two));
@@ -141,24 +143,24 @@ void kernel_writer::add_remainders(const name (&sums)[2])
 {
     const name lane_index = b32("and.b32", "%s, 31", d_t);
     const name first = p(), all_lanes = lanes(d_t, d_plan.threads);
-    say("setp.eq.u32 %s, %s, 0;", first, lane_index);
+    emit("setp.eq.u32 %s, %s, 0;", first, lane_index);
     for (int word = 0; word < 2 * d_plan.pairs; ++word) {
         const name mine = p(), kept = r();
-        say("setp.eq.u32 %s, %s, %d;", mine, d_pair, word / 2);
+        emit("setp.eq.u32 %s, %s, %d;", mine, d_pair, word / 2);
         if (!d_active.empty()) {
-            say("and.pred %s, %s, %s;", mine, mine, d_active);
+            emit("and.pred %s, %s, %s;", mine, mine, d_active);
         }
-        say("selp.b32 %s, %s, 0, %s;", kept, sums[word % 2], mine);
+        emit("selp.b32 %s, %s, 0, %s;", kept, sums[word % 2], mine);
         const name all = b32("redux.sync.xor.b32", "%s, %s", kept, all_lanes);
-        say("@%s red.shared.xor.b32 [%s+%d], %s;",
-            first,
-            d_memory,
-            flags_at() + 4 * (ldpc_cuda_plan::votes + word),
-            all);
+        emit("@%s red.shared.xor.b32 [%s+%d], %s;",
+             first,
+             d_memory,
+             flags_at() + 4 * (ldpc_cuda_plan::votes + word),
+             all);
     }
 }
 
-//! The bits of the block's codewords that are not decoded.
+//! Mask of the block's codewords that are not decoded.
 kernel_writer::name kernel_writer::find_bad()
 {
     if (!has_crc()) {
@@ -166,7 +168,7 @@ kernel_writer::name kernel_writer::find_bad()
         raise(d_memory, flags_at() + 4 * ldpc_cuda_plan::check, signs_of(d_odd));
     }
     look_at_information();
-    say("bar.sync 0;");
+    emit("bar.sync 0;");
     const name negative = load(d_memory, flags_at() + 4 * ldpc_cuda_plan::negative);
     const name zero = load(d_memory, flags_at() + 4 * ldpc_cuda_plan::zero);
     const name unknown = b32("not.b32", "%s", negative);
@@ -178,35 +180,35 @@ kernel_writer::name kernel_writer::find_bad()
     for (int word = 0; word < 2 * d_plan.pairs; ++word) {
         const name rest = load(d_memory, flags_at() + 4 * (ldpc_cuda_plan::votes + word));
         const name fails = p(), bit = r();
-        say("setp.ne.b32 %s, %s, 0;", fails, rest);
-        say("selp.b32 %s, 0x%x, 0, %s;", bit, 1u << word, fails);
+        emit("setp.ne.b32 %s, %s, 0;", fails, rest);
+        emit("selp.b32 %s, 0x%x, 0, %s;", bit, 1u << word, fails);
         bad = b32("or.b32", "%s, %s", bad, bit);
     }
     return bad;
 }
 
-//! Clears all words of votes from `first` on; a barrier before and after it.
+//! Clears all words of votes from `first` on. Needs a barrier before and after it.
 void kernel_writer::clear_votes(int first)
 {
     const int count = ldpc_cuda_plan::votes + 2 * d_plan.pairs - first;
     for (int begin = 0; begin < count; begin += d_plan.threads) {
         const name clears = p(), zero = b32("mov.b32", "0");
-        say("setp.lt.u32 %s, %s, %d;", clears, d_t, count - begin);
-        say("@%s st.shared.b32 [%s+%d], %s;",
-            clears,
-            d_t4,
-            flags_at() + 4 * (first + begin),
-            zero);
+        emit("setp.lt.u32 %s, %s, %d;", clears, d_t, count - begin);
+        emit("@%s st.shared.b32 [%s+%d], %s;",
+             clears,
+             d_t4,
+             flags_at() + 4 * (first + begin),
+             zero);
     }
 }
 
-//! Bit `lane` of this thread's pair in a mask of the block's codewords, as a predicate.
+//! Predicate: bit `lane` of this thread's pair in a mask of the block's codewords.
 kernel_writer::name kernel_writer::is_set(const name& mask, int lane)
 {
     const name position = b32("add.u32", "%s, %d", d_lane_shift, lane);
     const name bit = b32("bfe.u32", "%s, %s, 1", mask, position);
     const name result = p();
-    say("setp.ne.b32 %s, %s, 0;", result, bit);
+    emit("setp.ne.b32 %s, %s, 0;", result, bit);
     return result;
 }
 

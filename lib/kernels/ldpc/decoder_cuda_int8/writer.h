@@ -7,17 +7,16 @@
 
 namespace gr::cudaphy::kernels {
 
-// The form for pairs of codewords, in the halves of the registers (the arithmetic:
-// ldpc_cuda_base_writer.h). An L lies in shared memory, a word for the two codewords of a
-// pair: column c, bit i at (c z + i) words. A private column's word holds its received
-// value and its message, a byte each and codeword, both + 128.
+// Writes the form for pairs of codewords, which stand in the halves of registers
+// (base_writer.h explains the arithmetic). L lies in shared memory, one word for the two
+// codewords of a pair: column c, bit i at (c z + i) words. The word of a private column
+// holds received value and message of both codewords, a byte each, + 128.
 //
 // The address of bit (i + shift) mod z is the lesser of i + shift and i + shift - z as
 // unsigned numbers.
 //
-// The parts of the program are written by ldpc_cuda_receive.cc, ldpc_cuda_visit.cc (an
-// iteration), ldpc_cuda_vote.cc (who is done) and ldpc_cuda_output.cc, and put together
-// by ldpc_cuda_source.cc.
+// receive.cc, visit.cc (an iteration), vote.cc (which codewords are decoded) and
+// output.cc write the parts of the program; source.cc puts them together.
 class kernel_writer : private ldpc_cuda_base_writer
 {
 public:
@@ -32,9 +31,10 @@ public:
     std::string text();
 
 private:
-    // Where things are.
+    // Addresses.
 
-    //! Address of bit (i + shift) mod z of block column 0; a column's own is 4 z further.
+    //! Address of bit (i + shift) mod z of block column 0. The next column is 4 z
+    //! further.
     name place(int shift)
     {
         if (shift == 0) {
@@ -55,28 +55,28 @@ private:
     {
         const name guard = missing < 0 ? d_active : guard_against(missing);
         if (guard.empty()) {
-            say("st.shared.b32 [%s+%d], %s;", address, offset, value);
+            emit("st.shared.b32 [%s+%d], %s;", address, offset, value);
         } else {
-            say("@%s st.shared.b32 [%s+%d], %s;", guard, address, offset, value);
+            emit("@%s st.shared.b32 [%s+%d], %s;", guard, address, offset, value);
         }
     }
-    //! True where this thread is at work and its check is not `missing`.
+    //! Predicate: this thread is at work, and its check is not `missing`.
     name guard_against(int missing)
     {
         const name here = p();
-        say("setp.ne.u32 %s, %s, %d;", here, d_check, missing);
+        emit("setp.ne.u32 %s, %s, %d;", here, d_check, missing);
         if (!d_active.empty()) {
-            say("and.pred %s, %s, %s;", here, here, d_active);
+            emit("and.pred %s, %s, %s;", here, here, d_active);
         }
         return here;
     }
-    //! C + L u of a private column's word.
+    //! C + L u from a private column's word.
     name private_l(const name& word)
     {
         return saturated_sum(sub(unpacked(word, 0), d_center), unpacked(word, 2));
     }
 
-    // The frame.
+    // Parts of the program.
 
     void begin();
     void clear_messages();
@@ -84,11 +84,11 @@ private:
 
     // Receiving.
 
-    //! A received bit on its way.
+    //! A received bit that is being loaded.
     struct arrival {
         static constexpr int tabled = 1;
-        int from = 0; //!< -1: punctured, -2: shortened; tabled: `source` says
-        name source;  //!< bit of the codeword, from the table
+        int from = 0; //!< -1: punctured, -2: shortened, tabled: see `source`
+        name source;  //!< bit of the codeword, read from the table
         name address[2];
         name value[2];
     };
@@ -98,10 +98,10 @@ private:
 
     // An iteration.
 
-    //! What a thread has in hand of its check.
+    //! What a thread has loaded of its check.
     struct in_hand {
         std::vector<name> address, q, old, words;
-        std::vector<int> early; //!< edges read before the barrier
+        std::vector<int> early; //!< edges that are read before the barrier
         std::unique_ptr<node> early_tree;
     };
 
@@ -113,7 +113,7 @@ private:
     void visit_all();
     void shorten();
 
-    // Who is done.
+    // Votes: which codewords are decoded.
 
     void add_parity(name& parity, const name& l, int missing = -1);
     void note_parity(const name& parity);
@@ -126,14 +126,15 @@ private:
     void clear_votes(int first);
     name is_set(const name& mask, int lane);
 
-    // Putting out.
+    // Output.
 
-    //! One thread's bit of 32 that go out.
+    //! One thread's bit of a group of 32 output bits.
     struct output_group {
-        name pair, number; //!< of the block; the how manieth 32 of the pair's
-        name item, value;  //!< which bit, and its L u for both codewords
-        name exists;       //!< predicate
-        name pair_of_all;  //!< of the batch
+        name pair;        //!< index within the block
+        name number;      //!< which group of 32 output bits of that pair
+        name item, value; //!< the output bit, and its L u for both codewords
+        name exists;      //!< predicate
+        name pair_of_all; //!< index of the pair within the batch
     };
     void put_out(const name& which, const name& good);
     void put_bits(const name& which);
@@ -153,10 +154,11 @@ private:
     const ldpc_cuda_plan& d_plan;
 
     name d_i4, d_w, d_check, d_pair;
-    name d_of_pair, d_lane_shift, d_flag; //!< flag: address of the next vote's word
-    name d_first_word, d_present; //!< the pair's first codeword; bits of those that exist
-    name d_exists[2], d_received[2]; //!< the pair's codewords
-    name d_own_received[2];          //!< from this thread's check on
+    name d_of_pair, d_lane_shift, d_flag; //!< d_flag: address of the next vote's word
+    name d_first_word;                    //!< the pair's first codeword
+    name d_present;                       //!< mask of the block's codewords that exist
+    name d_exists[2], d_received[2];      //!< of the pair's codewords
+    name d_own_received[2];               //!< as d_received, from this thread's check on
     name d_running;
 };
 
