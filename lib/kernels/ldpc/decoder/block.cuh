@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// One block a codeword, one thread a check of a layer, a barrier after each layer.
+// The decoder in float32: one block for each codeword, one thread for each check of a
+// layer, a barrier after each layer.
 //
-// Where a check reads L and where its messages go (flooding: a second set of L, which
-// begins with what was received) lies in shared memory where it fits, and so do the
-// checks' states; see ldpc_decoder_cuda.cu.
+// A check reads L and adds its messages to L. With flooding it adds them to a second set
+// of L, which begins with the received values. Both sets and the checks' states lie in
+// shared memory if they fit (cuda.cu chooses).
 
 #include "kernels/ldpc/decoder/schedule.h"
 #include <cuda_fp16.h>
@@ -16,15 +17,15 @@ namespace {
 constexpr int most_threads = 512;
 constexpr int bits_a_word = 32;
 
-//! What of a codeword's state is in shared memory, the rest being in a workspace.
-enum class places { l_and_states, l_alone, none };
+//! What of a codeword's state lies in shared memory. The rest lies in a workspace.
+enum class shared_state { l_and_states, l_alone, none };
 
-//! What a check remembers of its messages with min-sum. Bits from the 33rd on have their
-//! signs in further words.
+//! The messages of a check with min-sum. The signs of messages to slots from 32 on stand
+//! in further words.
 struct alignas(16) check_state {
     float to_least;     //!< magnitude of the message to the bit `least`
-    float to_others;    //!< and to all other bits
-    unsigned least;     //!< slot
+    float to_others;    //!< magnitude of the message to all other bits
+    unsigned least;     //!< slot of the bit with the least |q|
     unsigned negatives; //!< signs of the messages to slots 0 ... 31, a bit each
 };
 
@@ -51,7 +52,7 @@ struct cuda_plan {
     bool early_stop, positive_is_one, packed;
     ldpc_decoder::number type; //!< of the LLRs
 
-    // Of each resident block; null where unused or in shared memory:
+    // Of each resident block; null if unused or in shared memory:
     float* l;             //!< (l_size): variables, or twice that with flooding
     check_state* states;  //!< (checks)
     unsigned* more_signs; //!< (sign_words)
@@ -69,10 +70,10 @@ struct cuda_batch {
     size_t words;
 };
 
-//! A block's place for its codeword.
-struct workplace {
+//! Where a block keeps its codeword's state.
+struct block_state {
     float* l;
-    float* sums; //!< of flooding: what L becomes
+    float* sums; //!< with flooding: L of the next iteration
     check_state* states;
     unsigned* more_signs;
     float* messages;
@@ -86,9 +87,9 @@ __device__ float message(const check_state& state, unsigned slot, unsigned negat
                                                             << 31);
 }
 
-//! A check's message r to a bit.
+//! Adds a check's message r to the L of a bit.
 template <bool Flooding>
-__device__ void give(const workplace& at, int column, float q, float r)
+__device__ void add_message(const block_state& at, int column, float q, float r)
 {
     if constexpr (Flooding) {
         at.sums[column] = __fadd_rn(at.sums[column], r);
@@ -97,10 +98,10 @@ __device__ void give(const workplace& at, int column, float q, float r)
     }
 }
 
-//! One check's turn with min-sum.
+//! Updates one check by min-sum.
 template <bool Flooding, typename Index>
 __device__ void min_sum(const cuda_plan<Index>& plan,
-                        const workplace& at,
+                        const block_state& at,
                         int number,
                         float scale,
                         bool first_iteration)
@@ -151,7 +152,7 @@ __device__ void min_sum(const cuda_plan<Index>& plan,
             const float q = __fsub_rn(at.l[here], message(old, slot, negatives));
             const unsigned negative = (signs ^ __float_as_uint(q)) >> 31;
             now_negative |= negative << slot % bits_a_word;
-            give<Flooding>(at, here, q, message(now, slot, now_negative));
+            add_message<Flooding>(at, here, q, message(now, slot, now_negative));
         }
         if (begin == 0) {
             now.negatives = now_negative;
@@ -162,7 +163,7 @@ __device__ void min_sum(const cuda_plan<Index>& plan,
     at.states[number] = now;
 }
 
-//! What two bits of a check say of a third one, all as magnitudes.
+//! The message of two bits of a check to the third one, all as magnitudes.
 __device__ float box_plus(float a, float b)
 {
     const float far = expf(-__fadd_rn(a, b));
@@ -171,10 +172,10 @@ __device__ float box_plus(float a, float b)
     return fmaxf(__fadd_rn(fminf(a, b), log1pf(change)), 0.0f);
 }
 
-//! One check's turn with sum-product: forwards and then backwards along its bits.
+//! Updates one check by sum-product: forwards and then backwards along its bits.
 template <bool Flooding, typename Index>
 __device__ void sum_product(const cuda_plan<Index>& plan,
-                            const workplace& at,
+                            const block_state& at,
                             int number,
                             bool first_iteration)
 {
@@ -182,7 +183,7 @@ __device__ void sum_product(const cuda_plan<Index>& plan,
     const Index* __restrict__ column = plan.columns + check.first;
     float* r = at.messages + check.first;
     float* known = at.known + threadIdx.x;
-    constexpr float nothing = 1e30f; // beyond all: no bit so far, the sum is even
+    constexpr float nothing = 1e30f; // beyond every LLR: the sum of no bits is even
 
     const auto q_of = [&](int edge) {
         return __fsub_rn(at.l[column[edge]], first_iteration ? 0.0f : r[edge]);
@@ -204,12 +205,12 @@ __device__ void sum_product(const cuda_plan<Index>& plan,
         const float now = __uint_as_float(
             __float_as_uint(fminf(both, ldpc_decoding::clamp)) | negative);
         r[edge] = now;
-        give<Flooding>(at, column[edge], q, now);
+        add_message<Flooding>(at, column[edge], q, now);
         behind = box_plus(behind, fabsf(q));
     }
 }
 
-//! Whether an odd number of the bits of a telling check decide 1.
+//! Whether a telling check is odd.
 template <typename Index>
 __device__ bool fails(const cuda_plan<Index>& plan, const float* l, int number)
 {
@@ -223,8 +224,9 @@ __device__ bool fails(const cuda_plan<Index>& plan, const float* l, int number)
     return parity;
 }
 
-//! Whether every telling check holds; the same answer for the whole block. A word that is
-//! not done mostly shows it in the first checks, one a thread, and pays for no others.
+//! Whether every telling check holds; the same for the whole block. Early out: an
+//! undecoded word usually fails one of the first blockDim.x checks, so these are tested
+//! before the rest.
 template <typename Index>
 __device__ bool fulfils_checks(const cuda_plan<Index>& plan, const float* l)
 {
@@ -240,7 +242,7 @@ __device__ bool fulfils_checks(const cuda_plan<Index>& plan, const float* l)
     return !__syncthreads_or(failed);
 }
 
-//! Whether the information bits leave no remainder; the same answer for the whole block.
+//! Whether the information bits pass the CRC; the same for the whole block.
 template <typename Index>
 __device__ bool passes_crc(const cuda_plan<Index>& plan, const float* l)
 {
@@ -248,7 +250,7 @@ __device__ bool passes_crc(const cuda_plan<Index>& plan, const float* l)
     for (int i = threadIdx.x; i < plan.k; i += blockDim.x) {
         own ^= l[plan.information[i]] < 0.0f ? plan.crc_terms[i] : 0u;
     }
-    // A word that is not done shows it in the second bit, on average.
+    // An undecoded word fails at the second bit of the remainder, on average.
     for (int bit = 0; bit < plan.crc_bits; ++bit) {
         if (__syncthreads_count(own >> bit & 1) & 1) {
             return false;
@@ -257,8 +259,8 @@ __device__ bool passes_crc(const cuda_plan<Index>& plan, const float* l)
     return true;
 }
 
-//! Whether the information bits' least L is not 0; the same answer for the whole block.
-//! Most words show a one in the first bits.
+//! Whether the least L of the information bits is not 0; the same for the whole block.
+//! Early out: most words have a 1 among their first blockDim.x information bits.
 template <typename Index>
 __device__ bool is_decided(const cuda_plan<Index>& plan, const float* l)
 {
@@ -296,7 +298,7 @@ __device__ float received(const cuda_plan<Index>& plan, const void* llr, size_t 
     return plan.positive_is_one ? -clamped : clamped;
 }
 
-//! Where L begins, for all columns of H.
+//! Sets L of all columns of H to the received values.
 template <typename Index>
 __device__ void
 load(const cuda_plan<Index>& plan, const void* llr, size_t word, float* to)
@@ -311,7 +313,7 @@ load(const cuda_plan<Index>& plan, const void* llr, size_t word, float* to)
     }
 }
 
-//! The block's hard decisions, and L where it is wanted.
+//! Writes the block's hard decisions, and L if it is wanted.
 template <typename Index>
 __device__ void
 write_out(const cuda_plan<Index>& plan, const float* l, const cuda_batch& to, size_t word)
@@ -339,20 +341,20 @@ write_out(const cuda_plan<Index>& plan, const float* l, const cuda_batch& to, si
     }
 }
 
-//! Where this block works. `Where` speaks of min-sum's states; sum-product has none.
-template <places Where, bool SumProduct, bool Flooding, typename Index>
-__device__ workplace place_of_block(const cuda_plan<Index>& plan,
-                                    check_state* block_memory)
+//! Where this block's state lies. Sum-product has no check states.
+template <shared_state Where, bool SumProduct, bool Flooding, typename Index>
+__device__ block_state state_of_block(const cuda_plan<Index>& plan,
+                                      check_state* block_memory)
 {
     const size_t block = blockIdx.x;
-    workplace at{};
-    if constexpr (Where == places::l_and_states) {
+    block_state at{};
+    if constexpr (Where == shared_state::l_and_states) {
         at.states = block_memory;
         at.l = reinterpret_cast<float*>(block_memory + plan.check_count);
     } else {
         at.states = plan.states + block * plan.check_count;
-        at.l = Where == places::l_alone ? reinterpret_cast<float*>(block_memory)
-                                        : plan.l + block * plan.l_size;
+        at.l = Where == shared_state::l_alone ? reinterpret_cast<float*>(block_memory)
+                                              : plan.l + block * plan.l_size;
     }
     if constexpr (Flooding) {
         at.sums = at.l + plan.variables;
@@ -366,12 +368,12 @@ __device__ workplace place_of_block(const cuda_plan<Index>& plan,
     return at;
 }
 
-template <typename Index, places Where, bool SumProduct, bool Flooding>
+template <typename Index, shared_state Where, bool SumProduct, bool Flooding>
 __global__ void __launch_bounds__(most_threads)
     ldpc_decode(const cuda_plan<Index> plan, const cuda_batch batch)
 {
     extern __shared__ check_state block_memory[];
-    workplace at = place_of_block<Where, SumProduct, Flooding>(plan, block_memory);
+    block_state at = state_of_block<Where, SumProduct, Flooding>(plan, block_memory);
 
     for (size_t word = blockIdx.x; word < batch.words; word += gridDim.x) {
         load(plan, batch.llr, word, at.l);
@@ -418,7 +420,7 @@ __global__ void __launch_bounds__(most_threads)
             batch.iterations[word] = iteration;
             batch.ok[word] = good;
         }
-        __syncthreads(); // before the next word takes L's place
+        __syncthreads(); // before the next word overwrites L
     }
 }
 

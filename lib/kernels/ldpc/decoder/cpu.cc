@@ -2,15 +2,16 @@
 // One codeword a lane: 16 on AVX-512. All lanes run the same schedule, so that columns
 // and degrees are scalars and every load of an L is one whole vector.
 //
-// A check keeps no message of its own for each edge, which would be 64 bytes an edge, but
-// the two magnitudes that its messages can have (128 bytes) and two bits an edge and
-// lane: which magnitude, and the sign (4 bytes an edge). A DVB-S2 word's 227,000 edges
-// thus take 5 MB for 16 codewords instead of 14.5. Sum-product has as many different
-// messages as edges, and keeps them all.
+// With min-sum a check stores the two magnitudes of its messages (128 bytes), and two
+// bits for each edge and lane: which magnitude, and the sign (4 bytes for each edge). A
+// message for each edge would take 64 bytes. So the 227,000 edges of a DVB-S2 word take 5
+// MB for 16 codewords instead of 14.5. Sum-product has a different message for each edge,
+// and stores them all.
 //
 // With flooding a check reads one set of L and adds its messages to another.
 //
-// A codeword that stops is written out at once; its lane runs on, but nobody looks at it.
+// A codeword that stops is written out at once. Its lane goes on, but its results are not
+// used.
 #include "kernels/common/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -38,7 +39,7 @@ void decide(const cpu_plan& plan, cpu_tile& tile)
     }
 }
 
-//! Those of `lanes` (a bit each) whose hard decisions fulfil every telling check.
+//! The lanes of `lanes` (one bit each) whose hard decisions fulfil every telling check.
 unsigned fulfilling(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
 {
     const uint16_t* hard = tile.hard.data();
@@ -57,7 +58,7 @@ unsigned fulfilling(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
     return lanes;
 }
 
-//! Those of `lanes` whose information bits leave no remainder.
+//! The lanes of `lanes` whose information bits pass the CRC.
 unsigned passing(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
 {
     const hn::RebindToUnsigned<lane_tag> du;
@@ -74,7 +75,7 @@ unsigned passing(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
     return lanes & (mask[0] | mask[1] << 8);
 }
 
-//! Those of `lanes` whose information bits' least L is not 0.
+//! The lanes of `lanes` whose least L of an information bit is not 0.
 unsigned decided(const cpu_plan& plan, const cpu_tile& tile, unsigned lanes)
 {
     const auto& columns = plan.decoding.code->info_positions();
@@ -215,7 +216,7 @@ private:
 
     const size_t d_lanes;
     const cpu_plan d_plan;
-    tbb::enumerable_thread_specific<cpu_tile> d_tiles; //!< one a core that takes part
+    tbb::enumerable_thread_specific<cpu_tile> d_tiles; //!< one for each core
 };
 
 } // namespace

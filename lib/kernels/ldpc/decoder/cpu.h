@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What every instruction set's float32 decoder works on.
+// The data of the float32 decoder on the CPU, the same for every instruction set.
 
 #include "kernels/ldpc/decoder/makers.h"
 #include <hwy/aligned_allocator.h>
@@ -9,8 +9,9 @@
 
 namespace gr::cudaphy::kernels {
 constexpr size_t most_lanes = 16;
-//! Received values of a codeword that are converted at a time, and from one codeword's to
-//! the next one's (another power of two than that of a cache's sets).
+//! Received values of a codeword that are converted at a time, and the distance between
+//! two codewords' values. The distance is no power of two, so that they use all sets of a
+//! cache.
 constexpr size_t chunk = 256;
 constexpr size_t chunk_stride = chunk + 16;
 
@@ -28,11 +29,11 @@ struct cpu_plan {
     ldpc_decoding decoding;
     ldpc_schedule schedule;
     std::vector<uint32_t> offsets;   //!< of a column's vector in the tile of L, (edges)
-    std::vector<int> positions;      //!< as ldpc_decoding has them, like
-    std::vector<uint32_t> crc_terms; //!< these
+    std::vector<int> positions;      //!< ldpc_decoding::output_positions()
+    std::vector<uint32_t> crc_terms; //!< ldpc_decoding::crc_terms()
 };
 
-//! The choice of magnitude and the sign of an edge's message, a bit a lane.
+//! An edge's message, one bit for each lane: which magnitude it has, and its sign.
 struct edge_bits {
     uint8_t least[2];
     uint8_t negative[2];
@@ -73,18 +74,18 @@ struct cpu_tile {
 
     vectors chunks;         //!< received values as float, (lanes, chunk_stride)
     vectors l;              //!< (variables, lanes)
-    vectors received, sums; //!< of flooding: where L begins, and what it becomes
+    vectors received, sums; //!< with flooding: received values, L of the next iteration
     vectors q;              //!< of one check
-    // Of min-sum:
-    vectors magnitudes; //!< for the least bit, for the others
+    // Min-sum:
+    vectors magnitudes; //!< of the messages to the least bit, to the others
     std::vector<edge_bits> edges;
-    // Of sum-product:
+    // Sum-product:
     vectors messages;           //!< (edges, lanes)
-    vectors known;              //!< what a check's bits before each one say
+    vectors known;              //!< message of the bits before each bit of a check
     std::vector<uint16_t> hard; //!< L < 0, a bit a lane, (variables)
 };
 
-//! One vector's worth of a batch, or less.
+//! The codewords of a batch that one vector takes.
 struct cpu_words {
     const void* llr;
     uint8_t* bits;

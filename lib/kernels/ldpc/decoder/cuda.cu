@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The kernel's idea and code are in ldpc_decoder_block.cuh.
+// block.cuh has the kernel's idea and code. Here is where its data lies.
 //
-// L (4 bytes a bit) and the checks' states (16 bytes a check: the two magnitudes that its
-// messages can have, which bit has the least one, and the messages' signs) lie in shared
-// memory where they fit into what the device lets a block have, 227 KB on compute
-// capability 9.0: 23 KB for 802.11n 1944 1/2, 209 KB for a DVB-S2 short frame of rate
-// 1/2. A longer code's states, and then its L too (a DVB-S2 normal frame's 253 KB), lie
-// in a workspace in device memory, as do all messages of sum-product (4 bytes an edge);
-// as many blocks run as it has room for, and each takes the next codewords of the batch.
+// A codeword's state is L (4 bytes for each bit) and the checks' states (16 bytes for
+// each check: the two magnitudes of its messages, the bit with the least one, and the
+// signs). It lies in shared memory if it fits: 23 KB for 802.11n 1944 1/2, 209 KB for a
+// DVB-S2 short frame of rate 1/2; compute capability 9.0 has 227 KB for each block. Else
+// the checks' states, and then L too (253 KB for a DVB-S2 normal frame), lie in a
+// workspace in device memory. So do all messages of sum-product (4 bytes for each edge).
+// As many blocks run as the workspace has room for, and each takes the next codewords of
+// the batch.
 //
-// A check's columns are read by slot: neighbouring threads read neighbouring entries, and
-// in a quasi-cyclic code neighbouring L. Messages of sum-product are laid out alike.
+// Columns are stored by slot, so that neighbouring threads read neighbouring entries, and
+// in a quasi-cyclic code neighbouring L. Messages of sum-product are stored the same way.
 #include "kernels/common/device_memory.cuh"
 #include "kernels/ldpc/decoder/block.cuh"
 #include "kernels/ldpc/decoder/makers.h"
@@ -20,11 +21,12 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Blocks a multiprocessor that work in device memory: two, so that one has work while
-//! the other waits at a barrier; more would only crowd the L2 cache.
+//! Blocks on each multiprocessor that work in device memory. Two, because one works while
+//! the other waits at a barrier. More blocks would only fill the L2 cache.
 constexpr int most_resident = 2;
 
-//! The checks with the places of their further sign words, and how many there are.
+//! The checks with the indices of their further sign words, and the number of these
+//! words.
 std::vector<check_entry> entries(const ldpc_schedule& schedule, size_t& further_words)
 {
     std::vector<check_entry> out;
@@ -37,21 +39,22 @@ std::vector<check_entry> entries(const ldpc_schedule& schedule, size_t& further_
     return out;
 }
 
-//! The telling checks; empty where all are, so that no index need be read.
+//! The telling checks; empty if all are, so that the kernel reads no index.
 std::vector<int> telling_where_some(const ldpc_schedule& schedule)
 {
     return schedule.telling.size() == schedule.checks.size() ? std::vector<int>()
                                                              : schedule.telling;
 }
 
-//! A workspace of `items` for each of `blocks`; none where there are no items.
+//! A workspace of `items` for each of `blocks`; null if `items` is 0.
 template <typename T>
 std::unique_ptr<device_memory<T>> workspace(size_t blocks, size_t items)
 {
     return std::make_unique<device_memory<T>>(blocks * items);
 }
 
-//! The tables and the workspace of one plan. Lives and dies with its device current.
+//! The tables and the workspace of one plan. Its device must be current when it is made
+//! and when it is destroyed.
 template <typename Index>
 class cuda_tables
 {
@@ -75,18 +78,18 @@ public:
         d_threads = std::min(most_threads, (schedule.max_layer + 31) / 32 * 32);
         d_threads = std::max(d_threads, 32);
 
-        const places where =
-            choose_places(l_size * sizeof(float), states * sizeof(check_state), device);
+        const shared_state where = choose_shared_state(
+            l_size * sizeof(float), states * sizeof(check_state), device);
         choose_kernel(decoding, where);
-        if (where != places::l_and_states || sum_product || d_sign_words) {
+        if (where != shared_state::l_and_states || sum_product || d_sign_words) {
             d_resident = resident_blocks(device);
         }
         const size_t edges = sum_product ? schedule.columns.size() : 0;
         const size_t known =
             sum_product ? static_cast<size_t>(schedule.max_degree) * d_threads : 0;
-        d_l = workspace<float>(d_resident, where == places::none ? l_size : 0);
-        d_states = workspace<check_state>(d_resident,
-                                          where == places::l_and_states ? 0 : states);
+        d_l = workspace<float>(d_resident, where == shared_state::none ? l_size : 0);
+        d_states = workspace<check_state>(
+            d_resident, where == shared_state::l_and_states ? 0 : states);
         d_more_signs = workspace<unsigned>(d_resident, d_sign_words);
         d_messages = workspace<float>(d_resident, edges);
         d_known = workspace<float>(d_resident, known);
@@ -138,8 +141,8 @@ public:
     }
 
 private:
-    //! Shared memory's use; sets its size.
-    places choose_places(size_t l_bytes, size_t state_bytes, int device)
+    //! Chooses what lies in shared memory, and sets d_shared_bytes.
+    shared_state choose_shared_state(size_t l_bytes, size_t state_bytes, int device)
     {
         cuda_check(cudaDeviceGetAttribute(
                        &d_room, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
@@ -147,13 +150,13 @@ private:
         const size_t room = d_room;
         if (state_bytes > 0 && l_bytes + state_bytes <= room) {
             d_shared_bytes = l_bytes + state_bytes;
-            return places::l_and_states;
+            return shared_state::l_and_states;
         }
         d_shared_bytes = l_bytes <= room ? l_bytes : 0;
-        return l_bytes <= room ? places::l_alone : places::none;
+        return l_bytes <= room ? shared_state::l_alone : shared_state::none;
     }
 
-    void choose_kernel(const ldpc_decoding& decoding, places where)
+    void choose_kernel(const ldpc_decoding& decoding, shared_state where)
     {
         if constexpr (std::is_same_v<Index, int>) {
             d_kernel = decoding.sum_product() ? decoding.flooding()
@@ -164,23 +167,26 @@ private:
         } else {
             d_kernel = among<false, false>(where);
         }
-        // The limit belongs to the kernel, not to this plan: always the most.
+        // The limit belongs to the kernel, which other plans share: always the maximum.
         cuda_check(cudaFuncSetAttribute(
                        d_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, d_room),
                    "cudaFuncSetAttribute");
     }
 
     template <bool SumProduct, bool Flooding>
-    static kernel among(places where)
+    static kernel among(shared_state where)
     {
-        if constexpr (!SumProduct) { // which alone has states
-            if (where == places::l_and_states) {
-                return ldpc_decode<Index, places::l_and_states, SumProduct, Flooding>;
+        if constexpr (!SumProduct) { // only min-sum has check states
+            if (where == shared_state::l_and_states) {
+                return ldpc_decode<Index,
+                                   shared_state::l_and_states,
+                                   SumProduct,
+                                   Flooding>;
             }
         }
-        return where == places::l_alone
-                   ? ldpc_decode<Index, places::l_alone, SumProduct, Flooding>
-                   : ldpc_decode<Index, places::none, SumProduct, Flooding>;
+        return where == shared_state::l_alone
+                   ? ldpc_decode<Index, shared_state::l_alone, SumProduct, Flooding>
+                   : ldpc_decode<Index, shared_state::none, SumProduct, Flooding>;
     }
 
     size_t resident_blocks(int device) const
@@ -266,7 +272,7 @@ std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding& decodi
                                                      int device)
 {
     const ldpc_schedule schedule(*decoding.code, ldpc_schedule::layout::by_slot);
-    // Half the traffic of the tables where it matters: in what is used for its speed.
+    // 16-bit indices halve the traffic of the tables.
     const bool fast = !decoding.flooding() && !decoding.sum_product();
     if (fast && decoding.code->variables() <= 65536) {
         return std::make_unique<ldpc_decoder_cuda<uint16_t>>(decoding, schedule, device);

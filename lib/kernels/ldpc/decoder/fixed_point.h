@@ -3,44 +3,44 @@
 
 #include "kernels/ldpc/decoder/schedule.h"
 
-// Decoding in whole steps (ldpc_decoder.h, "Arithmetic"): what its backends share.
+// What the backends of int8 arithmetic share (ldpc_decoder.h, "Arithmetic").
 
 namespace gr::cudaphy::kernels {
 
-//! What a backend makes of its registers, in steps.
+//! The rules of a backend's int8 arithmetic; values in steps.
 struct ldpc_fixed_limits {
-    int greatest_llr;        //!< of received values, either sign
+    int greatest_llr;        //!< greatest magnitude of received values
     int least_l, greatest_l; //!< L saturates here after each message
-    int greatest_r;          //!< of messages, either sign
-    //! What is added to the product of a magnitude and the factor before its fraction is
-    //! cut off; 0.5: to the nearest, ties to even.
+    int greatest_r;          //!< greatest magnitude of messages
+    //! Added to the product of a magnitude and the factor before its fraction is cut off.
+    //! 0.5 rounds to the nearest step, ties to even.
     double rounding;
-    //! Whether a message is kept as what it changed L by, and so smaller where L
-    //! saturates. Then L is always the received value and all kept messages added up. If
-    //! not, a saturated L forgets a part of its messages, and taking one off it leaves
-    //! too little.
+    //! Whether a message is stored as the change of L, which is smaller than the message
+    //! if L saturates. Then L is always the sum of the received value and all stored
+    //! messages. Else a saturated L has lost a part of its messages, and L - r becomes
+    //! too small.
     bool keeps_change;
     bool pairs_rows; //!< whether block rows are visited as ldpc_row_pairs() says
-    //! Whether decoding stops only once each telling check's visit in an iteration left
-    //! its bits with even parity, too. That is seen at no cost, but where one codeword
-    //! fills a block of CUDA threads.
+    //! Whether decoding stops only if, besides, each telling check was even right after
+    //! its visit in the last iteration. This costs nothing to find out, except if one
+    //! codeword fills a block of CUDA threads.
     bool watches_visits;
 
     /*!
-     * Whatever L saturates by, q = L - r fits a byte, and a message can outweigh every
-     * received value: no sum is ever wrong, and a decoded word does not come undone.
+     * q = L - r always fits into a byte, so that no sum is wrong. A message can outweigh
+     * every received value, so that a decoded word stays decoded.
      *
-     * Most messages of a low rate are of a few steps, and min-sum's error is that they
-     * are too great: rounded to the nearest, too many of them stay so. Rounded down, a
-     * chain of bits with two checks each loses a step at each, and converges late. With a
-     * quarter added, factors from 3/4 on leave one step one and smaller ones make it
-     * none.
+     * Why rounding is 0.25: min-sum's messages are too great, and at a low rate most are
+     * of a few steps. Rounding to the nearest leaves too many of them too great. Rounding
+     * down takes a step at each bit of a chain of bits with two checks, which then
+     * converges late. With 0.25, a message of one step stays one step if the factor is
+     * 3/4 or more, and becomes 0 if it is less.
      */
     static constexpr ldpc_fixed_limits cpu()
     {
         return { 63, -63, 63, 63, 0.25, true, false, true };
     }
-    //! L keeps within the binary16 numbers of one exponent.
+    //! L stays within the range that binary16 represents in steps of u (base_writer.h).
     static constexpr ldpc_fixed_limits cuda(bool one_a_block)
     {
         return { 127, -1152, 896, 127, 0.5, false, true, !one_a_block };
@@ -48,40 +48,43 @@ struct ldpc_fixed_limits {
 };
 
 /*!
- * \brief The order in which int8 arithmetic visits checks and bits: one group of checks
- * after the other, the checks of a group side by side.
+ * \brief The order in which int8 arithmetic visits checks and bits: group after group of
+ * checks, all checks of a group at the same time.
  *
- * A quasi-cyclic code's groups are its block rows; another code's are its layers. Groups
- * are visited as they stand here, or where ldpc_fixed_limits::pairs_rows says so. All
- * checks of a group take the L from before the group. Where a block holds several
- * circulants, a bit may be in several checks of a group: the first circulant's message
- * replaces it, L = q + r, and each later one, a turn after the other for the whole group,
- * adds its change, L = L + (r - r_old).
+ * The groups of a quasi-cyclic code are its block rows, those of another code its layers.
+ * They are visited in this order, or as ldpc_row_pairs() orders them if
+ * ldpc_fixed_limits::pairs_rows is set. All checks of a group read L from before the
+ * group.
+ *
+ * If a block holds several circulants, a bit may be in several checks of a group. Turn 0
+ * is the first circulant: L = q + r. Each later turn adds its change, L = L + (r -
+ * r_old). The whole group finishes a turn before the next one begins.
  */
 struct ldpc_fixed_schedule {
     explicit ldpc_fixed_schedule(const ldpc_code&);
 
     struct edge {
         int column;
-        int turn; //!< 0: the first of its block in this check
+        int turn; //!< number of the circulant within its block; see above
     };
     std::vector<int> group_start; //!< group g: checks group_start[g] ... [g + 1] - 1
     std::vector<int> check_start; //!< check c: edges check_start[c] ... [c + 1] - 1
     std::vector<edge> edges;
-    std::vector<char> telling; //!< of each check, as ldpc_code::telling()
-    int turns = 1;             //!< most turns of a group
+    std::vector<char> telling; //!< ldpc_code::telling() of each check
+    int turns = 1;             //!< greatest number of turns of a group
 };
 
-//! A received float or binary16 in steps, -127 to 127; positive for the bit 0.
+//! A received float in steps, -127 to 127; positive for the bit 0.
 int ldpc_fixed_steps(float llr, const ldpc_decoder::parameters&);
-//! The same of a received int8.
+//! A received int8 in steps.
 int ldpc_fixed_steps(int8_t llr, const ldpc_decoder::parameters&);
 
-//! The message r of each least magnitude 0..127 of the other bits, in steps: the product
-//! with the factor, which is first rounded to binary16, to the nearest, ties to even.
+//! The message r for each least magnitude 0 ... 127 of the other bits, in steps: the
+//! product of the magnitude and the factor. The factor is first rounded to the nearest
+//! binary16, ties to even.
 std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits&);
 
-//! A float rounded to the nearest binary16, and what a binary16 means.
+//! A float rounded to the nearest binary16, and the value of a binary16.
 uint16_t to_float16(float);
 float from_float16(uint16_t);
 

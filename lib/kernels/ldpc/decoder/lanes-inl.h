@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The arithmetic of ldpc_decoder_cpu.cc, compiled once for each instruction set: loading
-// what was received, and one iteration.
+// The arithmetic of cpu.cc, compiled for each instruction set: loading received values,
+// and one iteration.
 #if defined(CUDAPHY_LDPC_DECODER_LANES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_LDPC_DECODER_LANES_INL_H
 #undef CUDAPHY_LDPC_DECODER_LANES_INL_H
@@ -60,7 +60,7 @@ float one_as_float(float from) { return from; }
 float one_as_float(int8_t from) { return from; }
 float one_as_float(float16 from) { return from_float16(from.bits); }
 
-//! Where L begins, to `l`.
+//! Sets `l` to the received values.
 template <typename Llr>
 void load(const cpu_plan& plan, const cpu_words& words, float* chunks, float* l)
 {
@@ -68,7 +68,7 @@ void load(const cpu_plan& plan, const cpu_words& words, float* chunks, float* l)
     const size_t lanes = hn::Lanes(d);
     const auto& code = *plan.decoding.code;
     const size_t n = code.n();
-    // Lanes without a codeword take the first one's.
+    // Lanes without a codeword take the first codeword.
     HWY_ALIGN int32_t start[most_lanes] = {};
     for (size_t lane = 0; lane < words.count; ++lane) {
         start[lane] = static_cast<int32_t>(lane * chunk_stride);
@@ -145,8 +145,7 @@ void min_sum(const cpu_plan& plan, float factor, cpu_tile& tile)
             second = hn::Min(second, hn::Max(least, absolute));
             least = hn::Min(least, absolute);
         }
-        // The bit that has the least magnitude hears the second least, all others the
-        // least.
+        // The bit with the least magnitude gets the second least, all others the least.
         const auto to_least = hn::ZeroIfNegative(hn::Sub(hn::Mul(second, scale), offset));
         const auto to_others = hn::ZeroIfNegative(hn::Sub(hn::Mul(least, scale), offset));
         hn::Store(to_least, d, magnitude);
@@ -171,7 +170,7 @@ void min_sum(const cpu_plan& plan, float factor, cpu_tile& tile)
     }
 }
 
-//! What two bits of a check say of a third one, all as magnitudes.
+//! The message of two bits of a check to the third one, all as magnitudes.
 vector box_plus(vector a, vector b)
 {
     const auto one = hn::Set(d, 1.0f);
@@ -187,7 +186,8 @@ void sum_product(const cpu_plan& plan, cpu_tile& tile)
 {
     const size_t lanes = hn::Lanes(d);
     const auto limit = hn::Set(d, ldpc_decoding::clamp);
-    const auto nothing = hn::Set(d, 1e30f); // beyond all: no bit so far, the sum is even
+    const auto nothing =
+        hn::Set(d, 1e30f); // beyond every LLR: the sum of no bits is even
     float* HWY_RESTRICT l = tile.l.get();
     float* HWY_RESTRICT sums = tile.sums.get();
     float* HWY_RESTRICT q = tile.q.get();

@@ -11,16 +11,16 @@ std::unique_ptr<ldpc_decoder> make_ldpc_decoder_reference(const ldpc_decoding&);
 std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cpu(const ldpc_decoding&);
 std::unique_ptr<ldpc_decoder> make_ldpc_decoder_cuda(const ldpc_decoding&, int device);
 
-// In int8 arithmetic. The reference takes any backend's limits, to be its oracle.
+// int8 arithmetic. The reference takes the limits of the backend whose oracle it is.
 std::unique_ptr<ldpc_decoder>
 make_ldpc_fixed_decoder_reference(const ldpc_decoding&,
                                   const ldpc_fixed_limits& = ldpc_fixed_limits::cpu());
-//! `side_by_side`: codewords decoded together, a power of two; 0: what is fastest.
+//! \param side_by_side  codewords decoded together, a power of two; 0: the fastest choice
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cpu(const ldpc_decoding&,
                                                           int side_by_side = 0);
 //! Whether CUDA offers int8 arithmetic for this code.
 bool can_decode_fixed_on_cuda(const ldpc_decoding&, int device);
-//! Whether a block of threads takes one codeword, and so stops by
+//! Whether a block decodes one codeword, and therefore has the limits
 //! ldpc_fixed_limits::cuda(true).
 bool is_one_a_block_on_cuda(const ldpc_decoding&, int device);
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding&,
@@ -33,9 +33,9 @@ public:
     explicit ldpc_mixed_launch(const std::vector<int>& codes) : d_codes(codes) {}
     virtual ~ldpc_mixed_launch() = default;
 
-    //! Whose words it decodes, as numbers of an ldpc_mixed_decoder's codes.
+    //! The codes whose words it decodes, as indices of an ldpc_mixed_decoder's codes.
     const std::vector<int>& codes() const { return d_codes; }
-    //! \param parts  of each of codes(), null where there is none; at least one is not
+    //! \param parts  the words of each of codes(), null: none; not all may be null
     virtual void run(const std::vector<const ldpc_mixed_decoder::part*>& parts,
                      queue& queue) = 0;
 
@@ -43,8 +43,8 @@ private:
     const std::vector<int> d_codes;
 };
 
-//! Those that CUDA has for these codes in int8 arithmetic; `codes`: the numbers of
-//! `decodings`.
+//! The launches for those of these codes that share a kernel in int8 arithmetic.
+//! \param codes  the indices of `decodings` in the ldpc_mixed_decoder
 std::vector<std::unique_ptr<ldpc_mixed_launch>>
 make_ldpc_mixed_launches_cuda(const std::vector<ldpc_decoding>& decodings,
                               const std::vector<int>& codes,

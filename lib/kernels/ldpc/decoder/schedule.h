@@ -7,15 +7,15 @@
 namespace gr::cudaphy::kernels {
 
 /*!
- * \brief A code's layers as flat tables: the one order in which every backend visits
- * checks and bits.
+ * \brief A code's layers as flat tables. Every backend visits checks and bits in this
+ * order.
  *
- * Checks are numbered in the order of code.layers(); inside a layer, where the order has
- * no influence, by rising degree.
+ * Checks are numbered in the order of code.layers(). Inside a layer they stand by rising
+ * degree, because the order there does not change the result.
  */
 struct ldpc_schedule {
-    //! Where the columns of a check's bits stand: columns[first + slot * stride], slot =
-    //! 0 ... degree - 1, ascending.
+    //! The columns of a check's bits are columns[first + slot * stride], slot = 0 ...
+    //! degree - 1, ascending.
     struct check {
         int first;
         int stride;
@@ -24,31 +24,32 @@ struct ldpc_schedule {
 
     //! How the columns are laid out.
     enum class layout {
-        by_check, //!< a check's columns stand side by side: stride 1
-        by_slot,  //!< the same slot of a layer's checks of equal degree stands side by
-                  //!< side, so that threads that take one check each read neighbours
+        by_check, //!< columns of a check are neighbours: stride 1
+        by_slot,  //!< columns of the same slot of a layer's checks of equal degree are
+                  //!< neighbours, so that neighbouring threads read neighbours
     };
 
     ldpc_schedule(const ldpc_code&, layout);
 
     std::vector<int> layer_start; //!< layer i: checks layer_start[i] ... [i + 1] - 1
     std::vector<check> checks;
-    std::vector<int> telling; //!< those of ldpc_code::telling(), ascending
+    std::vector<int> telling; //!< the checks of ldpc_code::telling(), ascending
     std::vector<int> columns;
     int max_degree = 0;
     int max_layer = 0; //!< most checks of a layer
 };
 
-//! What decoding comes down to once the parameters are checked and resolved.
+//! A code and its decoder's parameters, after they were checked and defaults resolved.
 struct ldpc_decoding {
     ldpc_code::sptr code;
     ldpc_decoder::parameters parameters;
     std::vector<float> scales; //!< factor of min-sum of each iteration, (max_iterations);
                                //!< 1 with the other rules
 
-    //! A received LLR's and a check's greatest magnitude; see ldpc_decoder.cc.
+    //! Greatest magnitude of received LLRs and of messages; see ldpc_decoder.cc.
     static constexpr float clamp = 1e4f;
-    //! After which the factor's distance from 1 halves where the code chooses it.
+    //! The factor's distance from 1 halves after so many iterations if the code chooses
+    //! it.
     static constexpr int iterations_a_scale = 15;
 
     bool flooding() const
@@ -59,7 +60,7 @@ struct ldpc_decoding {
     {
         return parameters.rule == ldpc_decoder::check_rule::sum_product;
     }
-    //! Of min-sum: r = max(0, s min |q| - offset) is both of its rules.
+    //! The offset o of r = max(0, s min |q| - o), which covers both rules of min-sum.
     float offset() const
     {
         return parameters.rule == ldpc_decoder::check_rule::offset_min_sum
@@ -67,40 +68,40 @@ struct ldpc_decoding {
                    : 0;
     }
 
-    //! What `scales` is for these parameters.
+    //! The value of `scales` for these parameters.
     static std::vector<float> scales_of(const ldpc_code&,
                                         const ldpc_decoder::parameters&);
 
-    //! A column's source where it is no received bit.
+    //! The source of a column that is not received.
     static constexpr int punctured = -1, shortened = -2;
-    //! Which received bit each column of H begins with, (variables), or `punctured` or
-    //! `shortened`; empty if column i begins with bit i.
+    //! The received bit of each column of H, (variables), or `punctured` or `shortened`;
+    //! empty if column i receives bit i.
     std::vector<int> sources() const;
 
-    //! The same with parameters::llr_steps as it is, or where that is 0 as `steps`; in
-    //! units of the LLRs as they come, which llr_scale has not multiplied.
+    //! This decoding with `steps` for parameters::llr_steps if that is 0. The unit of
+    //! llr_steps becomes that of the given LLRs, before llr_scale multiplies them.
     ldpc_decoding with_steps(float steps) const;
     static constexpr float steps_on_cuda = 12, steps_elsewhere = 6;
 
-    //! Which columns of H go out, in order; empty if they are its first output_bits()
-    //! ones.
+    //! The columns of H that are put out, in order; empty if they are the first
+    //! output_bits() columns.
     std::vector<int> output_positions() const;
     int output_bits() const { return parameters.whole_words ? code->n() : code->k(); }
     //! Bytes of a codeword's hard decisions.
     size_t output_bytes() const;
 
-    //! What each information bit, being 1, adds to the remainder of stop_crc: bit i adds
-    //! x^(k - 1 - i) modulo the polynomial, (k); empty without stop_crc.
+    //! The term of each information bit in the remainder of stop_crc, (k): if bit i is 1,
+    //! it adds x^(k - 1 - i) modulo the polynomial. Empty without stop_crc.
     std::vector<uint32_t> crc_terms() const;
 
-    //! Codewords in the batch. \throws std::invalid_argument for sizes or a type that do
-    //! not fit.
+    //! The number of codewords. \throws std::invalid_argument if sizes or type do not
+    //! fit.
     size_t batch(const ldpc_decoder::received& llr,
                  const ldpc_decoder::results& out) const;
 };
 
-//! Whether the information bits among `columns` (all columns of H, a bit a byte) end with
-//! their remainder.
+//! Whether the information bits among `columns` (all columns of H, one bit a byte) pass
+//! the CRC.
 bool passes(const ldpc_decoder::crc&, const ldpc_code&, const uint8_t* columns);
 
 } // namespace gr::cudaphy::kernels

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int most_lanes = 64;
 
-//! A byte a lane, -1 for the words that belong.
+//! A set of codewords: one byte for each lane, -1 for members.
 struct lane_set {
     alignas(64) int8_t of[most_lanes] = {};
 
@@ -28,7 +28,7 @@ struct lane_set {
                    std::begin(parts), std::end(parts), uint64_t{ 0 }, std::bit_or<>()) ==
                0;
     }
-    //! Every word's lanes alike: with one that belongs all of them do.
+    //! Makes all lanes of a word members if one of them is.
     void spread(int words)
     {
         constexpr int count = most_lanes / 8;
@@ -68,11 +68,11 @@ public:
         }
     }
 
-    //! Whether the polynomial divides `bytes`, a multiple of 8, the first bit the
-    //! highest.
+    //! Whether the polynomial divides `bytes`. Their number is a multiple of 8, and the
+    //! first bit is the highest coefficient.
     bool divides(const uint8_t* bytes, size_t count) const
     {
-        uint64_t sum = 0; // modulo the polynomial what was read, but of up to 64 bits
+        uint64_t sum = 0; // congruent to the bits so far, of up to 64 bits
         for (size_t i = 0; i < count; i += 8) {
             uint64_t next = 0;
             for (int byte = 0; byte < 8; ++byte) {
@@ -100,7 +100,7 @@ private:
     std::array<std::array<uint32_t, 256>, 8> d_tables{};
 };
 
-//! `count` bits of `words` bytes, every so many.
+//! Copies `count` bits of `words` bytes each, with strides.
 void copy_apart(const int8_t* from,
                 ptrdiff_t from_step,
                 int8_t* to,
@@ -108,7 +108,7 @@ void copy_apart(const int8_t* from,
                 size_t count,
                 size_t words)
 {
-    if (words == 1) { // the most frequent one, which a call for each byte would hold up
+    if (words == 1) { // frequent, and a call for each byte would be slow
         for (size_t i = 0; i < count; ++i, from += from_step, to += to_step) {
             *to = *from;
         }
@@ -121,7 +121,7 @@ void copy_apart(const int8_t* from,
     }
 }
 
-//! Copies runs from a line of bits to L.
+//! Copies runs of bits from a line to L.
 void scatter(const std::vector<ldpc_fixed_plan::run>& runs,
              const int8_t* line,
              size_t words,
@@ -136,7 +136,7 @@ void scatter(const std::vector<ldpc_fixed_plan::run>& runs,
     }
 }
 
-//! And from L to a line.
+//! Copies runs of bits from L to a line.
 void gather(const std::vector<ldpc_fixed_plan::run>& runs,
             const int8_t* l,
             size_t words,
@@ -151,7 +151,8 @@ void gather(const std::vector<ldpc_fixed_plan::run>& runs,
     }
 }
 
-//! Beyond a core's second cache a vector costs about this many times as much.
+//! A vector costs far_cost times as much if its data exceeds far_bytes, a core's L2
+//! cache.
 constexpr double far_bytes = 1 << 20;
 constexpr double far_cost = 1.25;
 
@@ -201,7 +202,7 @@ private:
         if (blocks.lifting_size == 0) {
             return d_lanes;
         }
-        // Vectors that the busiest core decodes, and what each costs.
+        // Vectors that the busiest core decodes, times the cost of one.
         const size_t at_once = cores();
         int best = 1;
         double least = 0;
@@ -230,7 +231,7 @@ private:
         return *plan;
     }
 
-    //! `count` words side by side, from the batch's word `first` on.
+    //! Decodes `count` words side by side, from word `first` of the batch on.
     void decode(const ldpc_fixed_plan& plan,
                 fixed_tile& tile,
                 const received& llr,
@@ -300,7 +301,8 @@ private:
         put(plan, tile, decided, to, first, count);
     }
 
-    //! Has the iterations fetch what the word `next` and its neighbours begin with.
+    //! Lets the iterations prefetch the received values of word `next` and its
+    //! neighbours.
     void look_ahead(const ldpc_fixed_plan& plan,
                     fixed_tile& tile,
                     const received& llr,
@@ -350,7 +352,7 @@ private:
         }
     }
 
-    //! Words of zeros of which a bit's L is 0.
+    //! The words that decide only zeros and have a bit with L = 0.
     lane_set unknown(const ldpc_fixed_plan& plan,
                      const ldpc_fixed_plan::places& where,
                      const fixed_tile& tile) const
@@ -369,7 +371,7 @@ private:
         return zero;
     }
 
-    //! Of the words asked for, those that are decoded after iteration t.
+    //! The words of `asked` that are decoded after iteration t.
     lane_set
     those_done(const ldpc_fixed_plan& plan, int t, fixed_tile& tile, lane_set asked) const
     {
@@ -409,8 +411,8 @@ private:
         return out;
     }
 
-    //! L of the output's bits, bit by bit: where they stand, if they stand so, or in
-    //! tile.line.
+    //! L of the output's bits, bit by bit: in tile.l if they stand there in this order,
+    //! else copied to tile.line.
     const int8_t* output_of(const ldpc_fixed_plan& plan,
                             const ldpc_fixed_plan::places& where,
                             fixed_tile& tile) const
@@ -423,7 +425,8 @@ private:
         return tile.line.get();
     }
 
-    //! Sets aside what the words of `which` put out; `kept`: others have been before.
+    //! Copies the output of the words of `which` to tile.decided. \param kept  it already
+    //! has the output of other words
     void keep(const ldpc_fixed_plan& plan,
               const ldpc_fixed_plan::places& where,
               fixed_tile& tile,
@@ -475,7 +478,7 @@ private:
     const crc_remainder d_crc;
     std::vector<fixed_messages> d_messages;                  //!< of each iteration
     std::map<int, std::unique_ptr<ldpc_fixed_plan>> d_plans; //!< by words side by side
-    tbb::enumerable_thread_specific<fixed_tile> d_tiles; //!< one a core that takes part
+    tbb::enumerable_thread_specific<fixed_tile> d_tiles;     //!< one for each core
 };
 
 } // namespace

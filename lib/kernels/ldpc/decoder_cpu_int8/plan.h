@@ -9,19 +9,19 @@ namespace gr::cudaphy::kernels {
  * \brief An int8 decoder's work as lists of addresses, for `words` codewords side by side
  * and vectors of `lanes` bytes.
  *
- * A block column of lifting size Z is an array of Z * words bytes, bit by bit, the
- * codewords of a bit side by side. Then a circulant of shift s is a rotation by s * words
- * bytes, whatever `words` is: with one word the lanes are the checks of a block row, with
- * as many as lanes each lane is a codeword of its own. A code that is not quasi-cyclic
+ * A block column of lifting size Z is an array of Z * words bytes: bit by bit, with the
+ * codewords of a bit side by side. A circulant of shift s then is a rotation by s * words
+ * bytes for every number of words. With one word, the lanes are checks of a block row.
+ * With as many words as lanes, each lane is a codeword. A code that is not quasi-cyclic
  * has Z = 1 and a block row for each check.
  *
- * - Codewords that fill a vector (and blocks of one circulant): vector i of a block row
- *   meets vector (i + s) mod Z of the column and writes there again.
- * - Else a block row writes a column as it saw it, rotated, into the column's other
- *   buffer, where all its vectors are aligned, and the next block row reads at the
- *   difference of both shifts. The first vector is repeated behind the last bit, so that
- *   no load wraps. Which buffer a visit meets may alternate between iterations: there are
- *   two lists, for even and odd ones.
+ * - If the codewords fill a vector, and blocks are of one circulant, vector i of a block
+ *   row reads vector (i + s) mod Z of the column and writes it back there.
+ * - Else a block row writes a column, rotated as it read it, into the column's other
+ *   buffer, where all its vectors are aligned. The next block row reads from the
+ * difference of both shifts on. The first vector is repeated behind the last bit, so that
+ * no load wraps. A visit's buffer may alternate between iterations, so there are two
+ * lists, for even and for odd iterations.
  */
 struct ldpc_fixed_plan {
     ldpc_fixed_plan(const ldpc_decoding&, int words, int lanes);
@@ -29,13 +29,13 @@ struct ldpc_fixed_plan {
     //! False for a code that lacks a one in a block of several circulants.
     static bool can_serve(const ldpc_code&);
 
-    //! Where a vector of L is read and written, in bytes from tile::l.
+    //! Addresses of a vector of L for load and store, in bytes from tile::l.
     struct edge {
         uint32_t load, store;
     };
 
-    //! A lane, `words` bytes wide, at which a circulant has no one: L[from] must pass
-    //! unused to L[to].
+    //! A bit, `words` bytes wide, at which a circulant lacks its one: L[from] is copied
+    //! to L[to] unchanged.
     struct hole {
         uint32_t from, to;
         uint32_t message; //!< in r
@@ -65,7 +65,7 @@ struct ldpc_fixed_plan {
         range holes, late;
     };
 
-    //! One iteration's order, and where its edges' vectors stand when it has ended.
+    //! The order of one iteration, and the places of the bits after it.
     struct iteration {
         std::vector<row> rows;
         std::vector<edge> edges, later;
@@ -80,7 +80,7 @@ struct ldpc_fixed_plan {
         uint32_t at, bit, count;
         int step;
     };
-    //! Where bits stand before an even and before an odd iteration.
+    //! Places of bits before an even and before an odd iteration.
     struct places {
         std::vector<run> received;  //!< of the n received bits
         std::vector<run> output;    //!< of the output's bits

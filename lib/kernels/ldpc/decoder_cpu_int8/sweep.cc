@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// A vector of checks at a time: 64 on AVX-512. Messages stay as they are, a byte each:
-// their traffic, read and written in the order of the work, costs less than putting them
-// together from two magnitudes, an index and signs.
+// One iteration, a vector of checks at a time: 64 on AVX-512. Each message is stored as a
+// byte. Reading and writing them in order costs less than composing them of two
+// magnitudes, an index and signs.
 //
 // AVX-512 does minima, saturated sums and |q| on one port, compares and permutations on
 // another, plain sums, logic and blends on both. An edge takes five of the first kind
@@ -24,7 +24,7 @@
 
 #include <hwy/highway.h>
 
-// Unrolled, a lambda is worth its name only where each copy is folded in.
+// Unrolled code is fast only if the compiler inlines every copy of the lambda.
 #undef INLINE_LAMBDA
 #define INLINE_LAMBDA HWY_ATTR __attribute__((always_inline))
 
@@ -42,8 +42,8 @@ constexpr signed_tag di;
 constexpr unsigned_tag du;
 constexpr size_t lanes = hn::MaxLanes(di);
 
-//! As it is; but the compiler won't take next - (L - r) for (next + r) - L, which is one
-//! operation more, L - r being at hand.
+//! The identity, which keeps the compiler from turning next - (L - r) into (next + r) -
+//! L. That would be one operation more, because L - r is already computed.
 template <typename Vector>
 HWY_INLINE Vector settled(Vector x)
 {
@@ -53,12 +53,12 @@ HWY_INLINE Vector settled(Vector x)
     return x;
 }
 
-//! -x where q < 0, x being as L and r stand in memory.
+//! -x if q < 0, else x; x is a byte of L or r in memory.
 HWY_INLINE vector with_sign_of(vector q, vector x)
 {
     const auto twice_zero = hn::Set(di, int8_t(2 * fixed_zero));
 #if HWY_TARGET <= HWY_AVX3
-    // A compare, because the move of signs to a mask takes the minima's port.
+    // A compare, because moving signs to a mask would use the port of the minima.
     return vector{ _mm512_mask_sub_epi8(
         x.raw,
         _mm512_cmplt_epi8_mask(q.raw, _mm512_setzero_si512()),
@@ -99,7 +99,7 @@ private:
     const fixed_messages& d_messages;
 };
 #else
-//! Eight tables of 16, of which three bits choose.
+//! Eight tables of 16 entries; three bits of the index choose the table.
 class message_table
 {
 public:
@@ -130,7 +130,7 @@ private:
 };
 #endif
 
-//! What the first look at a check's bits leaves.
+//! What the first pass over a check's bits finds.
 struct minima {
     magnitudes least, second;
 
@@ -142,7 +142,7 @@ struct minima {
         second = hn::Min(second, hn::Max(least, magnitude));
         least = hn::Min(least, magnitude);
     }
-    //! The same where i bits have been added, known when this is compiled.
+    //! The same after i bits, with i known at compile time.
     HWY_INLINE void add(size_t i, magnitudes magnitude)
     {
         if (i == 0) {
@@ -161,9 +161,9 @@ static_assert(limits.least_l == -limits.greatest_l && limits.keeps_change);
 static_assert(limits.greatest_l + limits.greatest_r <= 127); // q = L - r is a byte
 static_assert(uint8_t(fixed_zero) + limits.greatest_l == 255);
 
-//! What becomes of a check's bits, before each one's sign.
+//! The results of a check before each bit's sign is applied.
 struct answers {
-    magnitudes to_least, to_others; //!< messages, as r stands in memory
+    magnitudes to_least, to_others; //!< messages as bytes of r
     magnitudes of_least;            //!< L of the bits of the least magnitude
     magnitudes least;
 
@@ -178,7 +178,7 @@ struct answers {
     {
         return with_sign_of(q, hn::BitCast(di, of_lanes(magnitude, to_least, to_others)));
     }
-    //! L = q + r, which saturates where the sum of bytes does.
+    //! L = q + r. The sum of bytes saturates where L does.
     HWY_INLINE vector sum(vector q, magnitudes magnitude) const
     {
 #if HWY_TARGET <= HWY_AVX3
@@ -204,7 +204,7 @@ private:
     }
 };
 
-//! What a row of checks works on.
+//! The data of a block row.
 struct work {
     const ldpc_fixed_plan::row& row;
     const ldpc_fixed_plan::edge* HWY_RESTRICT edge; //!< the row's first
@@ -212,11 +212,12 @@ struct work {
     int8_t* HWY_RESTRICT r; //!< the row's first
     fixed_tile& tile;
     const message_table& table;
-    //! The lanes whose parity counts: of a vector, then of the last one.
+    //! The lanes whose parity counts: in all vectors but the last one, then in the last
+    //! one.
     const int8_t* tail;
-    uint32_t repetition; //!< where a column's first vector stands again, or 0: nowhere
+    uint32_t repetition; //!< where a column's first vector is repeated; 0: nowhere
 
-    //! Sends for what is to be read next.
+    //! Prefetches what the next vectors read.
     HWY_INLINE void fetch() const
     {
         for (int i = 0; i < tile.lines_ahead && tile.ahead < tile.end_ahead; ++i) {
@@ -224,7 +225,7 @@ struct work {
             __builtin_prefetch(tile.ahead, 0, 2); // as far as the second cache
         }
     }
-    //! Once all vectors of a column have been stored, `first` the first one.
+    //! Repeats a column's first vector `first` after all its vectors were stored.
     HWY_INLINE void repeat(uint32_t first) const
     {
         hn::StoreU(hn::Load(di, l + first), di, l + first + repetition);
@@ -242,14 +243,13 @@ HWY_INLINE vector sum_of_bits(const vector* of)
     return Count % 2 == 0 ? hn::Xor(sum, of[Count - 1]) : sum;
 }
 
-//! What the sum of an even number of negative L and others is, `degree` in all, in
-//! fixed_sign.
+//! The value of fixed_sign in the sum of `degree` L of which an even number is negative.
 HWY_INLINE vector even(size_t degree)
 {
     return hn::Set(di, degree % 2 == 0 ? 0 : fixed_sign);
 }
 
-//! The lanes in which that sum was another.
+//! The lanes in which the sum differs from it: an odd number is negative.
 HWY_INLINE vector lanes_of(vector odd)
 {
     const auto bit = hn::Set(di, fixed_sign);
@@ -264,7 +264,7 @@ HWY_INLINE vector checks_of(const work& w, int v, vector parity)
 
 constexpr size_t most_unrolled = lanes == 64 ? 20 : 8;
 
-//! q = L - r; in the first iteration nothing has been written to r.
+//! q = L - r. In the first iteration r is not yet written.
 template <bool First>
 HWY_INLINE vector less_message(vector l, const int8_t* r)
 {
@@ -431,7 +431,8 @@ void sweep(const ldpc_fixed_plan& plan,
                       table,
                       row.telling ? tail : tail + 2 * lanes,
                       plan.words % plan.lanes == 0 ? 0 : plan.column_bytes };
-        // A hole's bit stands aside, as if it were sure and had no message.
+        // The bit of a missing one is saved, and takes part as certain and without
+        // message.
         HWY_ALIGN int8_t aside[lanes];
         const bool has_late = row.late.first != row.late.last;
         for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {

@@ -8,13 +8,13 @@
 
 namespace gr::cudaphy::kernels {
 
-//! What L = 0 and r = 0 stand as: so a sum of bytes without sign, which saturates at 255,
-//! saturates where L does, and the difference of two of them is that of their values.
+//! The bytes that represent L = 0 and r = 0. With them a sum of unsigned bytes, which
+//! saturates at 255, saturates where L does, and a difference of bytes is right as well.
 constexpr int8_t fixed_zero = -64;
 //! Set where L >= 0.
 constexpr int8_t fixed_sign = 64;
 
-//! Bytes that begin where a vector may.
+//! Bytes that are aligned for vectors.
 class fixed_bytes
 {
 public:
@@ -49,14 +49,13 @@ struct fixed_tile {
     fixed_bytes decided; //!< L of the output's bits, bit by bit
     std::vector<uint8_t> packed;
     static constexpr int line_of_cache = 64;
-    //! Where the next codewords' received values are, and how many lines to fetch of them
-    //! with each vector of checks.
+    //! The received values of the next codewords, and the number of cache lines to
+    //! prefetch with each vector of checks.
     const char *ahead = nullptr, *end_ahead = nullptr;
     int lines_ahead = 0;
 
-    //! Longest line of a codeword, and what vectors may touch behind it. An odd number of
-    //! lines of cache, or the same places of many codewords would share a few of its
-    //! sets.
+    //! Bytes of a codeword's line, and what vectors may touch behind it. An odd number of
+    //! cache lines: else the same bit of many codewords would share a few cache sets.
     static size_t line_stride(const ldpc_decoding& decoding)
     {
         return ((decoding.code->n() + 127) / line_of_cache | 1) * line_of_cache;
@@ -77,19 +76,18 @@ struct fixed_tile {
     }
 };
 
-//! The message of each least magnitude 0..127, as r stands in memory; aligned for
-//! vectors.
+//! The message for each least magnitude 0 ... 127, as the byte of r; aligned for vectors.
 struct alignas(64) fixed_messages {
     int8_t of[128];
 };
 
-// Kernels, chosen at run time by the processor. Sets of codewords are a byte each lane,
-// -1 for those that belong to it; `lanes` bytes.
+// Kernels, compiled for several instruction sets and chosen at run time. A set of
+// codewords is `lanes` bytes, -1 for members.
 
 //! Bytes of a vector.
 int fixed_lanes();
-//! One iteration, the `first` of all or another; `odd` becomes the words of which a check
-//! left its bits with odd parity, unless it is null.
+//! One iteration. \param first  whether it is the first. \param[out] odd  the words in
+//! which a telling check was odd right after its visit; null: not wanted
 void fixed_sweep(const ldpc_fixed_plan&,
                  const ldpc_fixed_plan::iteration&,
                  const fixed_messages&,
@@ -102,7 +100,7 @@ void fixed_failures(const ldpc_fixed_plan&,
                     fixed_tile&,
                     int8_t* failed);
 
-//! The least L of the bits of `runs` in each lane; a word's lanes may differ.
+//! The least L of the bits of `runs` in each lane. The lanes of a word may differ.
 void fixed_least(const ldpc_fixed_plan&,
                  const std::vector<ldpc_fixed_plan::run>&,
                  const fixed_tile&,
@@ -114,19 +112,19 @@ void fixed_convert(const ldpc_decoding&,
                    size_t first,
                    size_t words,
                    fixed_tile&);
-//! tile.lines bit by bit to `out`, up to 15 bits more than there are (or nowhere: the
-//! lines themselves, if there is one word): `words` a power of two.
+//! Copies tile.lines bit by bit to `out`, up to 15 bits beyond the end. With one word it
+//! copies nothing and returns the line itself. \param words  a power of two
 const int8_t*
 fixed_interleave(fixed_tile&, size_t stride, size_t bits, int words, int8_t* out);
-//! The words of tile.line that `set` names, into tile.decided.
+//! Copies the words of `set` from tile.line to tile.decided.
 void fixed_keep(fixed_tile&, size_t bytes, const int8_t* set);
-//! `from`, bit by bit, to tile.lines.
+//! Copies `from`, which is ordered bit by bit, to tile.lines.
 const int8_t*
 fixed_separate(fixed_tile&, const int8_t* from, size_t stride, size_t bits, int words);
 
-//! Hard decisions of a line of L, a byte each.
+//! Hard decisions of a line of L, one byte for each bit.
 void fixed_bits(const int8_t* l, size_t bits, uint8_t* to);
-//! Eight a byte, the first one highest.
+//! The same, eight bits in a byte, the first one highest.
 void fixed_packed_bits(const int8_t* l, size_t bits, uint8_t* to);
 //! The same of the first `count` of as many words as a vector has bytes, more than one,
 //! from their L bit by bit; a word's bits every `stride` bytes.

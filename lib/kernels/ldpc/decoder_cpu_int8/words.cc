@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// LLRs to steps, codewords to bytes side by side and back, L to bits.
+// Converts LLRs to steps, transposes codewords to bytes side by side and back, and
+// converts L to bits.
 #include "kernels/common/highway_targets.h"
 #include "kernels/ldpc/decoder/fixed_point.h"
 #include "kernels/ldpc/decoder_cpu_int8/tile.h"
