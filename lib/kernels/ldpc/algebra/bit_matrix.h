@@ -7,7 +7,7 @@
 
 namespace gr::cudaphy::kernels {
 
-//! A dense matrix over GF(2), 64 columns a word.
+//! A dense matrix over GF(2); a word holds 64 columns.
 class bit_matrix
 {
 public:
@@ -43,7 +43,7 @@ public:
     {
         add_words(row, other, from, d_words);
     }
-    //! As add(), but in the first `words` words of columns alone.
+    //! As add(), but only the first `words` words of columns.
     void add_words(size_t row, const bit_matrix& other, size_t from, size_t words)
     {
         uint64_t* sum = d_bits.data() + row * d_words;
@@ -76,7 +76,7 @@ private:
     std::vector<uint64_t> d_bits;
 };
 
-//! As many rows as the rank, none of them a sum of others, ascending.
+//! The indices of a largest set of independent rows, ascending.
 inline std::vector<int> independent_rows(bit_matrix m, size_t columns)
 {
     std::vector<char> taken(m.rows());
@@ -104,10 +104,10 @@ inline std::vector<int> independent_rows(bit_matrix m, size_t columns)
     return rows;
 }
 
-//! The inverse of a square matrix that has one.
+//! The inverse of a regular square matrix.
 inline bit_matrix inverse_of(bit_matrix m)
 {
-    // Rows are not swapped: row `pivot[c]` is the one that ends with its one in column c.
+    // Rows are not swapped: in the end row pivot[c] has its only one in column c.
     const size_t n = m.rows();
     bit_matrix right(n, n);
     std::vector<size_t> pivot(n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Bits as bytes, as words, and squares of bits transposed, for each instruction set: to
-// be included after hwy/highway.h, within hwy/foreach_target.h's passes.
+// Converts bits between bytes and words, and transposes squares of bits, for each
+// instruction set. Include it after hwy/highway.h, in the passes of hwy/foreach_target.h.
 #if defined(CUDAPHY_LDPC_BITS_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_LDPC_BITS_INL
 #undef CUDAPHY_LDPC_BITS_INL
@@ -46,11 +46,12 @@ HWY_INLINE void swap_bit(uint64_t* HWY_RESTRICT rows, size_t stride)
     }
 }
 
-//! The place of row r where the octal digits of r are swapped: rows that differ by 1, 2
-//! or 4 then stand a vector or more apart.
+//! r with its octal digits swapped. Rows that differ by 1, 2 or 4 then are at least a
+//! vector apart.
 constexpr size_t swapped(size_t r) { return (r & 7) << 3 | r >> 3; }
 
-//! Transposes a square; `in` has its rows in swapped order, and loses its content.
+//! Transposes a square. The rows of `in` stand in swapped order; its content is
+//! destroyed.
 HWY_INLINE void transpose_swapped(uint64_t* HWY_RESTRICT in, uint64_t* HWY_RESTRICT out)
 {
     swap_bit<1>(in, 8);
@@ -68,7 +69,7 @@ HWY_INLINE void transpose_swapped(uint64_t* HWY_RESTRICT in, uint64_t* HWY_RESTR
 HWY_INLINE uint64_t pack(const uint8_t* from)
 {
 #if HWY_TARGET == HWY_SCALAR
-    // A vector of one lane has no byte of mask.
+    // A vector of one lane has a mask of less than a byte.
     uint64_t packed = 0;
     for (size_t i = 0; i < side; ++i) {
         packed |= static_cast<uint64_t>(from[i] & 1) << i;

@@ -35,7 +35,7 @@ public:
     //! Adds the circulant that reads from bit `rotation` on.
     void add(int rotation);
     ldpc_circulant_sum operator*(const ldpc_circulant_sum&) const;
-    //! Of a regular one.
+    //! The inverse; the circulant must be regular.
     ldpc_circulant_sum inverse() const;
 
 private:
@@ -44,16 +44,16 @@ private:
 
 using ldpc_circulant_matrix = std::vector<std::vector<ldpc_circulant_sum>>;
 
-//! The matrix, (columns, rows) of `m`, that gives x from m x; 0 for the rows that are not
-//! needed. Nothing if m, (rows, columns), has no full column rank.
+//! The matrix, (columns, rows), that gives x from m x; 0 for rows that it does not need.
+//! Nothing if m, (rows, columns), lacks full column rank.
 std::optional<ldpc_circulant_matrix> invert(ldpc_circulant_matrix m);
 
 /*!
- * The strings set aside, each as the sum of what the other strings leave of the block
- * rows `left`: (aside, left). Nothing if these do not tell them.
+ * The matrix, (aside, left), that gives the strings set aside from the sums of the other
+ * strings in the block rows `left`. Nothing if these rows do not determine them.
  * \param z      bits of a string
  * \param rows   the circulants of each block row
- * \param steps  those that give their columns, one after the other
+ * \param steps  circulants that give their columns, in this order
  */
 std::optional<ldpc_circulant_matrix>
 solve_aside(int z,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Products of 64 bits by 64 without carry. As Z is a whole number of words, they wrap
-// around as the strings do: word i of a string and word j of a factor come to the words
-// i + j and i + j + 1, modulo their number. A factor stands backwards and twice, so that
-// all products for one word are those of two runs of memory, summed in a register.
+// Carry-less products of 64 by 64 bits. Z is a whole number of words, so products wrap
+// around as strings do: word i of a string times word j of a factor is added to words i +
+// j and i + j + 1, modulo the number of words. A factor is stored backwards and twice.
+// Then all products for one word are those of two runs of memory, summed in a register.
 #define HWY_WANT_AVX3_DL // four products at once
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #include "kernels/ldpc/algebra/circulant_product.h"
@@ -67,7 +67,7 @@ double_word total(Tag d, hn::Vec<Tag> sum)
 }
 #endif
 
-//! What all strings add to words s and s + 1 of a product.
+//! The sum of all strings' products for words s and s + 1 of a product.
 HWY_INLINE double_word products_at(
     size_t s, const uint64_t* from, size_t strings, const uint64_t* factors, size_t words)
 {

@@ -5,11 +5,11 @@
 #include <array>
 #include <numeric>
 
-// Elimination a word of 64 columns at a time, from the right. Its pivots are found in
-// that word alone, of which each row remembers what it was added. Then every other row
-// takes its sum of up to 64 pivots at once, eight at a time from a table of their 256
-// sums (Arlazarov, Dinic, Kronrod, Faradzev, 1970). So the matrix, which is larger than
-// the caches, is read once for 64 pivots: 30,000 rows of 60,000 bits take seconds.
+// Elimination of 64 columns (a word) at a time, from the right. The pivots are found in
+// that word alone; each row remembers which pivots were added to it. Then every other row
+// takes its sum of up to 64 pivots, eight at a time from a table of their 256 sums
+// (Arlazarov, Dinic, Kronrod, Faradzev, 1970). So the matrix, which is larger than the
+// caches, is read once for 64 pivots: 30,000 rows of 60,000 bits take seconds.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -83,7 +83,7 @@ dependent_columns(bit_matrix& m, int columns, const std::vector<char>& left_out)
             strip[i] = m.words(open[i])[word];
         }
         std::vector<int> pivots;     // rows of m
-        std::vector<uint64_t> terms; // the pivots before it that each was added
+        std::vector<uint64_t> terms; // mask of earlier pivots added to each pivot
         for (int c = std::min(columns, 64 * (word + 1)) - 1; c >= 64 * word; --c) {
             if (left_out[c]) {
                 continue;
@@ -114,7 +114,7 @@ dependent_columns(bit_matrix& m, int columns, const std::vector<char>& left_out)
         if (pivots.empty()) {
             continue;
         }
-        // The words to the left of this one; what is to the right is not read again.
+        // Only the words to the left, because those to the right are not read again.
         for (size_t p = 0; p < pivots.size(); ++p) {
             for (uint64_t rest = terms[p]; rest; rest &= rest - 1) {
                 m.add_words(pivots[p], m, pivots[__builtin_ctzll(rest)], word);

@@ -5,8 +5,8 @@
 
 namespace gr::cudaphy::kernels {
 
-//! The columns below `columns` that are sums of columns to their right, descending; those
-//! of `left_out` are as if `m` were without them. Leaves `m` eliminated in part.
+//! The columns below `columns` that are sums of columns to their right, descending.
+//! Columns of `left_out` count as 0. `m` is partly eliminated afterwards.
 std::vector<int>
 dependent_columns(bit_matrix& m, int columns, const std::vector<char>& left_out);
 

@@ -83,8 +83,8 @@ private:
         d_lowest = std::min(d_lowest, unknown);
     }
 
-    //! The row with the fewest unknown bits, of these the one that came to it first. A
-    //! row stands in the queue of each number that it ever had; only the last counts.
+    //! The row with the fewest unknown bits; of several, the one that had so few first. A
+    //! row is in the queue of each number that it ever had; only the last entry counts.
     int next_row()
     {
         while (true) {
@@ -112,7 +112,7 @@ private:
         return found;
     }
 
-    //! The unknown bit that the most checks contain: setting it aside helps the most.
+    //! The unknown bit that most checks contain, because setting it aside helps most.
     int busiest_unknown(int row) const
     {
         int found = -1;
@@ -125,9 +125,9 @@ private:
         return found;
     }
 
-    //! Sets a bit of this check aside. Where all checks of its layer are in the same
-    //! state, as in a quasi-cyclic code, one of each: one alone might do, but would then
-    //! solve the code bit by bit, where now whole blocks are solved side by side.
+    //! Sets a bit of this check aside. If all checks of its layer are in the same state,
+    //! as in a quasi-cyclic code, it sets one bit of each aside. Then whole blocks are
+    //! solved side by side; after a single bit the code would be solved bit by bit.
     void set_aside(int row)
     {
         const auto& layer = d_code.layers()[d_layer[row]];
@@ -173,7 +173,7 @@ private:
     size_t d_lowest = 0;
 };
 
-//! The same by whole circulants, where these have an inverse: hundreds of times faster.
+//! The same by whole circulants, if they have an inverse: hundreds of times as fast.
 class block_elimination
 {
 public:
@@ -194,8 +194,8 @@ public:
         }
     }
 
-    //! Solves after the bits set aside block by block; leaves an order as it is where
-    //! that can't be.
+    //! Orders the steps after the bits set aside block by block. Leaves the order
+    //! unchanged if that is impossible.
     void regroup(elimination_order& order) const
     {
         const auto now = blocks_of(order);
@@ -217,7 +217,7 @@ public:
         }
     }
 
-    //! Of an order that came from regroup().
+    //! The solution for an order from regroup().
     std::optional<aside_solution> solve(const elimination_order& order) const
     {
         const auto now = blocks_of(order);
@@ -252,7 +252,7 @@ private:
         std::vector<circulant> steps; //!< each gives its column
     };
 
-    //! Nothing where not all of a block is parity, set aside or solved.
+    //! Nothing if a block is only partly parity, set aside or solved.
     std::optional<blocks> blocks_of(const elimination_order& order) const
     {
         blocks out;
@@ -271,7 +271,7 @@ private:
             }
             open[b] = d_parity[b] > 0 && count[b] == 0;
         }
-        // A row with one unknown block, which is one circulant, gives that.
+        // A row whose only unknown block is one circulant gives that block.
         std::vector<char> used(d_rows.size());
         const auto take = [&](int row) {
             const circulant* by = nullptr;

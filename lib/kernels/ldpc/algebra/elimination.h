@@ -6,7 +6,7 @@
 
 namespace gr::cudaphy::kernels {
 
-//! In which order H c = 0 is solved for the parity bits, columns that are neither
+//! The order in which H c = 0 is solved for the parity bits: the columns that are neither
 //! information nor shortened.
 struct elimination_order {
     //! A check that gives a bit once the bits before it are known.
@@ -14,25 +14,25 @@ struct elimination_order {
         int row, column;
     };
     std::vector<step> steps;
-    //! Bits taken as known, because no check had one unknown bit, and the checks that in
-    //! the end have given no bit.
+    //! aside: bits that are taken as known if no check has a single unknown bit.
+    //! left_over: checks that give no bit in the end.
     std::vector<int> aside, left_over;
 };
 
-//! Bit by bit, as an erasure decoder goes on; where it stops, a layer's bits are set
-//! aside.
+//! Finds the order bit by bit, as an erasure decoder does. If no check has a single
+//! unknown bit, bits of a layer are set aside.
 elimination_order eliminate(const ldpc_code&);
 
-//! The bits set aside, each as the sum of left-over checks: the inverse of the matrix
-//! that is left when all solved bits are written in terms of those set aside. (aside,
-//! chosen)
+//! Gives each bit set aside as a sum of left-over checks. `inverse`, (aside, chosen), is
+//! the inverse of the matrix that remains after all solved bits are written in terms of
+//! the bits set aside.
 struct aside_solution {
     std::vector<int> chosen; //!< as many independent left-over checks as bits are aside
     bit_matrix inverse;
 };
 
-//! \throws std::invalid_argument where more than 8192 bits or 2^31 coefficients would
-//! have to be set aside.
+//! \throws std::invalid_argument if more than 8192 bits or 2^31 coefficients would be set
+//! aside.
 aside_solution solve_aside(const ldpc_code&, const elimination_order&);
 
 } // namespace gr::cudaphy::kernels

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the standards' codes share where a user asks for one that does not exist.
+// Error texts for codes of standards that do not exist.
 
 #include <algorithm>
 #include <stdexcept>
@@ -22,7 +22,7 @@ inline std::string alternatives(const std::vector<std::string>& all)
 
 inline std::string quoted(const std::string& text) { return '"' + text + '"'; }
 
-//! "a, b or c": what `name` of the tables' entries that `chosen` takes may be, once each.
+//! "a, b or c": the values of `name` among the tables' entries that `chosen` takes.
 template <typename Table, typename Name, typename Chosen>
 std::string alternatives(const Table& tables, Name name, Chosen chosen)
 {
@@ -37,7 +37,7 @@ std::string alternatives(const Table& tables, Name name, Chosen chosen)
 }
 
 //! The entry of `tables` of that rate among those that `chosen` takes; never null.
-//! \throws std::invalid_argument, "<what> have rate <those that there are>".
+//! \throws std::invalid_argument with the text "<what> have rate <the existing rates>".
 template <typename Table, typename Chosen>
 const auto* of_rate(const Table& tables,
                     const std::string& rate,

@@ -6,37 +6,37 @@
 
 namespace gr::cudaphy::kernels {
 
-//! What is known of a code before it is made.
+//! The description of a code, from which ldpc_code_builder makes it.
 struct ldpc_code_description {
     std::string name;
     int n = 0; //!< columns of H, transmitted or not
     //! As ldpc_code's own, each row's columns ascending.
     std::vector<int> row_start{ 0 }, columns;
-    //! Checks that belong together by the code's structure, every check in one group.
-    //! Empty: there is no structure.
+    //! Groups of checks that belong together by the code's structure; every check is in
+    //! one group. Empty: no structure.
     std::vector<std::vector<int>> groups;
-    //! The first k bits carry the information and H has full rank. False: found by
-    //! elimination.
+    //! True: the first k bits carry the information, and H has full rank. False:
+    //! elimination finds them.
     bool systematic = false;
     ldpc_default_factor factor = default_factor("file");
     //! Columns that are not transmitted, ascending, and not all of them. Shortened ones
     //! carry no information.
     std::vector<int> punctured, shortened;
-    //! As ldpc_code has them; empty: found in the groups.
+    //! ldpc_code::layers(); empty: they are formed from the groups.
     std::vector<std::vector<int>> layers;
-    //! Where the code is quasi-cyclic; describes the same H as the rows.
+    //! Of a quasi-cyclic code; they describe the same H as the rows.
     ldpc_circulants circulants;
 
     static constexpr int64_t eliminated_at_all = int64_t{ 1 } << 31; // 256 MiB
-    //! Bits of the dense matrix that finding the rank may take.
+    //! Limit of the dense matrix with which the rank is found, in bits.
     int64_t most_eliminated = eliminated_at_all;
 
     //! Appends a check; sorts its columns.
     void add_row(std::vector<int> row);
 
-    //! Makes the rows and the groups, a block row each, from `circulants`, whose checks
-    //! must be in H's order (`checks` empty); adds up no ones: two circulants of a block
-    //! that share one make the description invalid.
+    //! Makes the rows, and a group for each block row, from `circulants`. Their checks
+    //! must be in H's order (`checks` empty). Two circulants of a block that share a one
+    //! make the description invalid.
     void add_rows_of_circulants();
 
     //! Makes decoders visit the block rows in this order, (block_rows); H stays as it is.
@@ -44,7 +44,7 @@ struct ldpc_code_description {
     void visit_block_rows(const std::vector<int>& order);
 };
 
-//! The only maker of codes.
+//! Makes codes; nothing else does.
 class ldpc_code_builder
 {
 public:
@@ -61,15 +61,15 @@ void require_matrix(const std::string& name,
                     const std::vector<int>& row_start,
                     const std::vector<int>& columns);
 
-//! Layers of mutually independent checks, first fit: a check takes the first layer that
-//! shares none of its bits. Groups stay apart from one another.
+//! Layers of checks without a common bit, by first fit: a check joins the first layer
+//! that has none of its bits. A layer has checks of one group only.
 std::vector<std::vector<int>>
 independent_layers(const ldpc_code_description&,
                    const std::vector<std::vector<int>>& groups);
 
-//! The columns that are neither shortened nor among the rightmost independent ones of the
-//! others, as many as the rank of H without its shortened columns. \throws
-//! std::invalid_argument where what no substitution solves exceeds most_eliminated bits.
+//! The information's columns: all but the shortened columns and the rightmost independent
+//! columns of the rest. \throws std::invalid_argument if the matrix that substitution
+//! does not solve exceeds most_eliminated bits.
 std::vector<int> free_columns(const ldpc_code_description&);
 
 } // namespace gr::cudaphy::kernels

@@ -5,16 +5,17 @@
 
 namespace gr::cudaphy::kernels {
 
-//! Of normalised min-sum, where none is given; see docs/conventions.md.
+//! The default of normalised min-sum; see docs/conventions.md.
 struct ldpc_default_factor {
-    float factor; //!< the best fixed one
-    bool closes;  //!< whether the decoder's comes closer to 1 every 15 iterations
+    float factor; //!< the best fixed factor
+    bool closes;  //!< whether the factor comes closer to 1 every 15 iterations
 };
 
-//! That of a standard's code, such as "dvbs2 normal", "1/2", or null.
+//! The default of a standard's code, such as "dvbs2 normal", "1/2"; null if there is
+//! none.
 const ldpc_default_factor* find_default_factor(const std::string& family,
                                                const std::string& variant = "");
-//! The same; \throws std::logic_error where the table has none.
+//! The same. \throws std::logic_error if the table has none.
 ldpc_default_factor default_factor(const std::string& family,
                                    const std::string& variant = "");
 

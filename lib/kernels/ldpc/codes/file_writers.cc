@@ -67,7 +67,7 @@ void write_columns_not_sent(std::ostream& text, const ldpc_code& code)
     write_ranges(text, "shortened", code.shortened());
 }
 
-//! Whether block rows are whole ones of H, in whatever order.
+//! Whether the layers are whole block rows of H, in any order.
 bool block_rows_are_rows_of_h(const ldpc_circulants& blocks)
 {
     const int z = blocks.lifting_size;
@@ -81,8 +81,9 @@ bool block_rows_are_rows_of_h(const ldpc_circulants& blocks)
 }
 
 /*!
- * A full disk, or a code that has no such form, leaves no half of a file, and what was
- * there before as it was: the text is written beside it and then takes its place.
+ * Writes the text to a file beside `path`, then renames it. So a full disk, or a code
+ * that does not have this form, leaves the former file unchanged and no part of a new
+ * one.
  */
 template <typename Write>
 void write_file(const std::string& path, Write write)

@@ -8,7 +8,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-// What a file may ask for; the longest code in use, CCSDS's and DVB's, stay far below.
+// Limits of a file. The longest codes in use, CCSDS's and DVB's, are far below.
 constexpr int64_t largest_n = int64_t{ 1 } << 20;
 constexpr int64_t most_edges = int64_t{ 1 } << 24;
 //! Columns and ones that a byte of a quasi-cyclic file may stand for: a block of lifting
@@ -18,7 +18,7 @@ constexpr int64_t most_a_byte = 4096;
 //! information bits and rate 1/2 takes 1.3e6.
 constexpr int64_t eliminated_a_byte = int64_t{ 1 } << 21;
 
-//! What is wrong with the matrix as a whole is told as an error of the file.
+//! Reports what is wrong with the whole matrix as an error of the file.
 ldpc_code::sptr build(ldpc_code_description&& description)
 {
     try {
@@ -33,7 +33,7 @@ std::ifstream open(const std::string& path)
     if (path.empty()) {
         throw code_file_error("expected the path of a file, found none");
     }
-    // A device or a pipe might have no end.
+    // Because a device or a pipe may be endless.
     std::error_code none;
     if (std::filesystem::exists(path, none) &&
         !std::filesystem::is_regular_file(path, none)) {
@@ -65,8 +65,8 @@ ones(number_reader& in, int count, int64_t highest, const std::string& what)
     std::vector<int> all;
     all.reserve(static_cast<size_t>(count));
     while (static_cast<int>(all.size()) < count) {
-        // Zeros fill lists up to the greatest weight in some dialects, and are nothing in
-        // any: where a line ends does not matter.
+        // In some dialects zeros fill lists up to the greatest weight. Zeros are skipped
+        // in every dialect, and line ends do not matter.
         if (const auto one = in.next(0, highest, what)) {
             all.push_back(static_cast<int>(one) - 1);
         }

@@ -54,14 +54,14 @@ std::vector<char> telling_checks(const ldpc_code_description& code,
             telling[blocks.checks.empty() ? check : blocks.checks[check]] = 0;
         }
     }
-    // Few checks hold by chance before decoding is done: with 8 or 16 of them (5G NR of
-    // lifting size 2 or 4), 2.0 and 0.08 % more of the words end wrong at an error rate
-    // of 5.6 and 1.2 %; with 32 none of 20000 does.
+    // A few checks may hold by chance before decoding is done. With 8 or 16 checks (5G NR
+    // of lifting size 2 or 4), 2.0 and 0.08 % more of the words end wrong, at an error
+    // rate of 5.6 and 1.2 %. With 32 checks, none of 20000 does.
     const std::vector<char> all(telling.size(), 1);
     if (std::count(telling.begin(), telling.end(), 1) < fewest_telling) {
         return all;
     }
-    // Errors in bits that none of them contains would go unnoticed.
+    // Errors in bits that no telling check contains would not be found.
     std::vector<char> noticed(code.n);
     for (size_t r = 0; r < telling.size(); ++r) {
         for (int e = code.row_start[r]; telling[r] && e < code.row_start[r + 1]; ++e) {

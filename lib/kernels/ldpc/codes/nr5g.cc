@@ -15,7 +15,7 @@ void require(bool valid, const std::string& what, int value)
     }
 }
 
-//! Between numbers of rows in the table it is interpolated.
+//! Interpolates between numbers of rows in the table.
 ldpc_default_factor factor(const std::string& graph_name, int rows)
 {
     const std::string family = "nr5g " + graph_name + ", rows";
@@ -32,12 +32,13 @@ ldpc_default_factor factor(const std::string& graph_name, int rows)
     return { first + (last - first) * (rows - below) / step, at(below)->closes };
 }
 
-// Layered decoding in the order of the base graph begins with the densest rows, all but
-// one of which contain both punctured columns and so tell nothing. The sparse rows tell
-// these columns first: from the last one to the core, iterations at a block error rate
-// of 1e-2 fall from 9.3 to 7.6 (base graph 1, 46 rows, Z = 384), 7.7 to 5.5 (Z = 96), 8.5
-// to 7.2 (base graph 2, 12 rows, Z = 384). The core's order is that with the fewest
-// iterations over 4 to 46 rows of both graphs, 1 to 5 % fewer than in its own.
+// The base graph begins with the densest rows. All but one of them contain both punctured
+// columns, so that their first messages are 0. The sparse rows give these columns values.
+// Visiting the last row first and the core last takes fewer iterations at a block error
+// rate of 1e-2: 7.6 instead of 9.3 (base graph 1, 46 rows, Z = 384), 5.5 instead of 7.7
+// (Z = 96), 7.2 instead of 8.5 (base graph 2, 12 rows, Z = 384). The order within the
+// core is the best over 4 to 46 rows of both graphs: 1 to 5 % fewer iterations than the
+// graph's own.
 std::vector<int> decoding_order(int rows)
 {
     std::vector<int> order(rows - nr5g::core_rows);

@@ -79,7 +79,7 @@ bool describes(const ldpc_circulants& blocks, const ldpc_code::parts& code)
                           [](const auto& a, const auto& b) { return a.row < b.row; });
 }
 
-//! Whether every check stands in one layer, without another one of its bits.
+//! Whether every check is in one layer, and no layer has a bit twice.
 bool layers_are_independent(const ldpc_code::parts& code)
 {
     const int rows = static_cast<int>(code.row_start.size()) - 1;

@@ -13,8 +13,7 @@ constexpr size_t largest_code_file = size_t{ 1 } << 29;
 
 /*!
  * Reads whole numbers between blanks. Lines count from 1; '#' starts a comment.
- * Everything that a file can get wrong ends in a code_file_error with the file's name and
- * the line.
+ * Every error of the file throws a code_file_error with its name and the line.
  */
 class number_reader
 {
@@ -38,10 +37,10 @@ public:
         throw code_file_error(d_name + ":" + std::to_string(d_line) + ": expected " +
                               expected + d_hint);
     }
-    //! Ends every message from here on.
+    //! Appended to every message from here on.
     void hint(const std::string& text) { d_hint = text; }
 
-    //! What stands up to the next blank; expected() says what is wanted there.
+    //! The text up to the next blank; expected() says what is wanted there.
     template <typename Expected>
     std::string_view token(Expected expected)
     {
@@ -58,7 +57,7 @@ public:
 
     [[noreturn]] void fail(const std::string& expected, std::string_view found) const
     {
-        // Printable and short, whatever the file holds.
+        // Printable and short for any file.
         std::string shown(found.substr(0, 24));
         std::replace_if(
             shown.begin(), shown.end(), [](char c) { return c < 32 || c > 126; }, '?');

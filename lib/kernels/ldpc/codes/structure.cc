@@ -35,9 +35,9 @@ std::vector<std::vector<int>>
 independent_layers(const ldpc_code_description& code,
                    const std::vector<std::vector<int>>& groups)
 {
-    // First fit looks at every check that shares a bit with this one: the sum of the
-    // squared column weights. Where a few columns are so heavy that this explodes, a
-    // check goes behind the last layer that touches its bits, which is one look a bit.
+    // First fit looks at every check that shares a bit with this one, which takes the sum
+    // of the squared column weights. If a few heavy columns make this too much, a check
+    // goes behind the last layer with one of its bits, which takes one look at each bit.
     const column_lists lists(code);
     double pairs = 0;
     for (int c = 0; c < code.n; ++c) {
@@ -91,11 +91,11 @@ std::vector<int> free_columns(const ldpc_code_description& code)
     std::vector<char> used(rows), shortened(code.n);
     std::vector<int> free;
     for (const int c : code.shortened) {
-        shortened[c] = 1; // 0 whatever the others are: as if H were without it
+        shortened[c] = 1; // always 0, as if H lacked the column
     }
 
-    // A staircase at the right end costs nothing: while at most one unused row meets the
-    // column, that row is its pivot and no other row changes.
+    // A staircase at the right end needs no elimination: while at most one unused row has
+    // the column, that row is its pivot, and no other row changes.
     int column = code.n - 1;
     int left = rows;
     for (; column >= 0; --column) {

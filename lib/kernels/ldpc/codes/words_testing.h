@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What tests and benchmarks of LDPC decoding share: words, a channel, one call.
+// What tests of LDPC share: random codewords, a channel, small codes.
 
 #include "kernels/ldpc/codes/builder.h"
 #include <algorithm>
@@ -45,7 +45,8 @@ inline std::vector<float> received_llrs(const std::vector<uint8_t>& bits,
     return out;
 }
 
-//! As 5G NR: a staircase, two columns punctured, a few information bits shortened.
+//! A code like 5G NR's: a staircase, a block column punctured, a few information bits
+//! shortened.
 inline ldpc_code::sptr punctured_code()
 {
     ldpc_code_description d;
@@ -77,8 +78,7 @@ inline ldpc_code::sptr punctured_code()
     return ldpc_code_builder::build(std::move(d));
 }
 
-//! Checks of very different degrees, from 1 to far above 32, some bits in no check at
-//! all.
+//! A code with checks of degree 1 to 650, and some bits in no check.
 inline ldpc_code::sptr irregular_code(std::mt19937& random)
 {
     const int n = 700;

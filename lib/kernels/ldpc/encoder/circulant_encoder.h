@@ -8,11 +8,10 @@
 namespace gr::cudaphy::kernels {
 
 /*!
- * \brief Encodes words one by one on vector units, in strings of bits as an
- * ldpc_circulant_plan says.
+ * \brief Encodes words one by one on vector units, by an ldpc_circulant_plan.
  *
- * A string that is read from another beginning stands twice in a row, so that any Z of
- * its bits are Z bits of memory. Bit i of a string is bit i mod 64 of its word i / 64.
+ * A string that circulants read from another bit on is stored twice in a row, so that any
+ * Z of its bits are contiguous. Bit i of a string is bit i mod 64 of its word i / 64.
  */
 class ldpc_circulant_encoder
 {
@@ -21,8 +20,7 @@ public:
                            ldpc_circulant_plan,
                            const ldpc_encoder::parameters&);
 
-    //! `count` words, each as a whole; `workspace` comes from new_workspace() and serves
-    //! one thread.
+    //! Encodes `count` words. `workspace` is from new_workspace(), for one thread.
     void encode(const uint8_t* info,
                 uint8_t* words,
                 size_t count,

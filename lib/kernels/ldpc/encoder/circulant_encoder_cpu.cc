@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// A word's bytes are packed into bits, its circulants read at any bit by two loads a byte
-// apart and two shifts, summed in registers, and unpacked: 5G's largest code takes 316
-// such reads of 384 bits, 802.11n's 86 of 81. Nothing waits for other words, so that a
-// single one takes no longer than its share of a batch.
+// Packs a word's bytes into bits, sums its circulants in registers, and unpacks the
+// result. A circulant is read from any bit on by two loads a byte apart and two shifts.
+// 5G's largest code takes 316 such reads of 384 bits, 802.11n's 86 of 81. Each word is
+// encoded alone, so that a single word takes no longer than its share of a batch.
 #include "kernels/common/highway_targets.h"
 #include "kernels/ldpc/algebra/circulant_product.h"
 #include "kernels/ldpc/encoder/circulant_encoder.h"

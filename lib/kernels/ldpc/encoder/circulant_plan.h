@@ -10,24 +10,24 @@ namespace gr::cudaphy::kernels {
 /*!
  * \brief How to encode one word of a quasi-cyclic code by whole circulants.
  *
- * A block column of Z bits is a string, and a circulant reads a string from another
- * beginning: bit i of a sum is the sum of bits (i + rotation) mod Z of its terms. Block
- * rows with one unknown string give that string; where there is none, a block column is
- * set aside, as ldpc_encoding_plan does bit by bit. In the end the block rows that are
- * left give the strings set aside: by circulants again where the inverse is as sparse as
- * that of 802.11n and 5G NR, by products with circulants of many ones where Z is a power
- * of two (CCSDS AR4JA), by a dense matrix (360 x 360 for DVB-S2, where the inverse is a
- * running sum) otherwise.
+ * A block column of Z bits is a string, and a circulant reads a rotated string: bit i of
+ * a sum is the sum of bits (i + rotation) mod Z of its terms. A block row with one
+ * unknown string gives that string. If there is none, a block column is set aside, as
+ * ldpc_encoding_plan does bit by bit. In the end the remaining block rows give the
+ * strings set aside, in one of three ways:
+ * - by circulants, if the inverse is as sparse as that of 802.11n and 5G NR;
+ * - by products with circulants of many ones, if Z is a power of two (CCSDS AR4JA);
+ * - else by a dense matrix (360 x 360 for DVB-S2, where the inverse is a running sum).
  *
- * The arrays are in the order in which they run: inputs, sums, dense, late_sums, outputs.
+ * The arrays are used in this order: inputs, sums, dense, late_sums, outputs.
  */
 struct ldpc_circulant_plan {
-    //! Nothing where the code has no circulants, or where it is better taken bit by bit.
+    //! Nothing if the code has no circulants, or if it is faster bit by bit.
     static std::optional<ldpc_circulant_plan> make(const ldpc_code& code);
 
     int lifting_size = 0;
     int strings = 0; //!< block columns first
-    //! Strings that are read from other beginnings than their own, (strings)
+    //! Whether a string is read rotated, (strings)
     std::vector<char> rotated;
 
     //! Information bits info..info + bits - 1 are the bits first..first + bits - 1 of a

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Codes without circulants, or with short ones: 64 or 512 codewords at a time, a bit of
-// each in a word, so that one step of the plan works on all of them. What remains is to
-// turn bytes into words and back, by way of squares of 64 words times 64 positions:
-// vectors pack a codeword's bytes into bits, then the square is transposed. All others go
-// by circulants, see ldpc_circulant_encoder_cpu.cc.
+// Encodes 64 or 512 codewords at a time, if the code has no circulants or short ones. A
+// word holds one bit of each codeword, so that one step of the plan works on all of them.
+// Squares of 64 words times 64 positions are converted: vectors pack a codeword's bytes
+// into bits, then the square is transposed. circulant_encoder_cpu.cc encodes all other
+// codes.
 #include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
 #include "kernels/ldpc/encoder/circulant_encoder.h"
@@ -26,7 +26,7 @@ namespace gr::cudaphy::kernels {
 
 constexpr size_t wide_stride = 8;
 
-//! What a call of encode() takes from its encoder.
+//! The encoder's data for a call of encode().
 struct encoding {
     const ldpc_encoding_plan* plan;
     ldpc_encoder_bytes bytes;
@@ -156,8 +156,8 @@ constexpr size_t words_at_a_time = 64;                // for each word of a plac
 constexpr size_t most_wide_bytes = size_t{ 1 } << 20; // of all places: half of L2
 // Of a circulant encoder: a piece of work for a core.
 constexpr size_t least_bits = 1 << 17;
-// Below, strings are so short that batches are faster bit by bit; packed ones at more,
-// because there the squares cost less memory traffic.
+// Below these sizes strings are so short that batches are faster bit by bit. The limit is
+// higher for packed words, because their squares cost less memory traffic.
 constexpr int short_lifting_size = 48;
 constexpr int short_packed_lifting_size = 84;
 

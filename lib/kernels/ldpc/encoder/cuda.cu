@@ -13,9 +13,9 @@ constexpr int most_threads = 1024;
 constexpr int most_warps = most_threads / 32;
 constexpr size_t most_workspace = size_t{ 256 } << 20; // bytes, of all blocks
 
-//! The plan's steps in groups of a warp, a step a lane: what a warp reads at once stands
-//! together. Lanes without a step, and sources that others of the group have and a step
-//! has not, go to two places of their own, `slots` and `slots + 1`.
+//! The plan's steps in groups, one for each lane of a warp, so that a warp reads
+//! neighbours. Steps with fewer sources than others of their group read place `slots`;
+//! lanes without a step write place `slots + 1`.
 struct grouped_steps {
     std::vector<int> level{ 0 };  //!< groups level[l]..level[l + 1] - 1
     std::vector<int> start{ 0 };  //!< of a group's sources, in warps
@@ -148,9 +148,9 @@ store_packed(uint8_t* to, size_t stride, int count, const unsigned (&bits)[8])
     }
 }
 
-//! Inclusive prefix sums, modulo 2, of the chain's places: every thread sums a run of its
-//! own, the runs' sums are summed over the block, and the runs are summed once more from
-//! there. Runs of odd length keep the threads of a warp in different banks.
+//! Inclusive prefix sums, modulo 2, of the chain's places. Every thread sums a run; the
+//! block computes the prefix sums of the runs' sums; then every thread computes its run's
+//! prefix sums. Runs have odd length, so that the threads of a warp use different banks.
 template <typename Word>
 __device__ void sum_chain(Word* place, const int* chain, int length, unsigned* totals)
 {
@@ -186,11 +186,10 @@ __device__ void sum_chain(Word* place, const int* chain, int length, unsigned* t
     __syncthreads();
 }
 
-// One block encodes as many codewords as a word has bits, a bit each, so that a sum of
-// the plan is one instruction for all of them. The words lie in shared memory: 32
-// codewords of 802.11's n = 1944 take 12 KB, 8 of DVB-S2's n = 64800 take 65 KB. Bytes
-// come in and go out four at a time (Wide) or one, neighbouring threads at neighbouring
-// positions; each is touched once.
+// One block encodes as many codewords as a word has bits, so that a sum of the plan is
+// one instruction for all of them. The words lie in shared memory: 32 codewords of
+// 802.11's n = 1944 take 12 KB, 8 of DVB-S2's n = 64800 take 65 KB. Neighbouring threads
+// load and store neighbouring bytes, four at a time (Wide) or one, and each byte once.
 template <typename Word, typename Index, bool Shared, bool Wide>
 __global__ void __launch_bounds__(most_threads)
     ldpc_encode(cuda_plan plan, const uint8_t* info, uint8_t* words, size_t batch)
@@ -300,7 +299,7 @@ __global__ void __launch_bounds__(most_threads)
                 }
             }
         }
-        __syncthreads(); // before the next words take the places
+        __syncthreads(); // before the next words overwrite the places
     }
 }
 
@@ -373,8 +372,8 @@ private:
             put_indices(d_long, steps);
         }
 
-        // The widest word of which an SM holds two blocks; else the narrowest, if one
-        // fits.
+        // The widest word with which an SM holds two blocks; else the narrowest one, if a
+        // block fits.
         const size_t room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
         const auto fits = [&](size_t word) {
             return most_warps * sizeof(unsigned) + slots * word <= room;
@@ -425,7 +424,8 @@ private:
         d_wide = ldpc_encode<Word, Index, Shared, true>;
         d_narrow = ldpc_encode<Word, Index, Shared, false>;
         for (const auto one : { d_wide, d_narrow }) {
-            // The limit belongs to the kernel, not to this plan: always the most.
+            // The limit belongs to the kernel, which other plans share: always the
+            // maximum.
             cuda_check(cudaFuncSetAttribute(one,
                                             cudaFuncAttributeMaxDynamicSharedMemorySize,
                                             static_cast<int>(room)),

@@ -6,8 +6,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Where each column of H stands: transmitted ones in their order, then punctured ones;
-//! -1 for those that are 0.
+//! The place of each column of H: transmitted columns in order, then punctured columns;
+//! -1 for shortened columns.
 std::vector<int> places(const ldpc_code& code)
 {
     std::vector<int> place(code.variables(), -1);
@@ -21,7 +21,7 @@ std::vector<int> places(const ldpc_code& code)
     return place;
 }
 
-//! Steps by the level at which all that they need is known.
+//! Steps, sorted by the level at which all their sources are known.
 class levels
 {
 public:
@@ -40,8 +40,8 @@ public:
         d_steps[level].push_back({ target, std::move(sources) });
     }
 
-    //! Appends the levels to the plan and starts afresh: all places then are ready, until
-    //! they are given a new value.
+    //! Appends the levels to the plan and clears them. All places then count as ready
+    //! until a step gives them a new value.
     void flush(ldpc_encoding_plan& plan)
     {
         for (const auto& steps : d_steps) {
@@ -73,7 +73,7 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
         info.push_back(place[column]);
         is_information[column] = 1;
     }
-    // Where the bits of a check are that `wanted` takes, without the one that it gives.
+    // The places of a check's bits that `wanted` takes, except column `without`.
     const auto bits = [&](int row, int without, auto wanted) {
         std::vector<int> all;
         for (int e = code.row_start()[row]; e < code.row_start()[row + 1]; ++e) {
@@ -88,7 +88,7 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
     const auto parity = [&](int column) { return !is_information[column]; };
 
     if (order.aside.empty()) {
-        // A chain: each step needs the one before and no other.
+        // A chain: each step needs only the step before.
         bool is_chain = order.steps.size() > 1;
         for (size_t s = 0; s < order.steps.size() && is_chain; ++s) {
             const auto needed = bits(order.steps[s].row, order.steps[s].column, parity);
@@ -114,7 +114,7 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
     for (const int column : order.aside) {
         is_aside[column] = 1;
     }
-    // The steps on which the left-over checks depend; the others need not be made twice.
+    // The steps on which the left-over checks depend. All other steps run only once.
     std::vector<char> needed(code.variables());
     const auto need = [&](int row) {
         for (int e = code.row_start()[row]; e < code.row_start()[row + 1]; ++e) {
@@ -140,7 +140,7 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
     slots += chosen;
     levels all(*this);
 
-    // The information's part of these checks, used twice.
+    // The sum of each check's information bits, used twice.
     for (size_t s = 0; s < order.steps.size(); ++s) {
         if (half[s] >= 0) {
             all.add(half[s], bits(order.steps[s].row, -1, information));
@@ -151,8 +151,8 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
     }
     all.flush(*this);
 
-    // The parity bits as if those set aside were 0, and what this leaves of the left-over
-    // checks.
+    // The parity bits as if the bits set aside were 0, and the sums of the left-over
+    // checks with them.
     const auto solved = [&](int column) { return parity(column) && !is_aside[column]; };
     for (size_t s = 0; s < order.steps.size(); ++s) {
         if (half[s] >= 0) {
@@ -168,7 +168,7 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
     }
     all.flush(*this);
 
-    // The bits set aside, and with them the others, once more or at last.
+    // The bits set aside, and then all other parity bits with them.
     for (size_t i = 0; i < order.aside.size(); ++i) {
         std::vector<int> sources;
         sources.reserve(chosen);

@@ -14,8 +14,8 @@ void check(const crc& code)
     }
 }
 
-//! What eight bits that leave a register of 32 bits put into it. The register is aligned
-//! to the left, so that short polynomials are long ones with zeros behind.
+//! The change of a 32-bit register by eight bits that leave it. The register is aligned
+//! to the left, so that a short polynomial is a long one that ends with zeros.
 std::array<uint32_t, 256> table_of(uint32_t aligned)
 {
     std::array<uint32_t, 256> table;

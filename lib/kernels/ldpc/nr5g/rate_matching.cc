@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Bit i of the J = E / Q_m symbols of a block are the bits i J ... (i + 1) J - 1 that the
-// circular buffer gave: a plane for each bit of a symbol, contiguous in the buffer but
-// for its end. Symbols are taken in pieces whose planes fit the first cache: split into
-// planes (or made of them), then added to (or taken from) the buffer in whole vectors.
+// A block has J = E / Q_m symbols. Bit i of all symbols is bits i J ... (i + 1) J - 1
+// from the circular buffer. They form a plane, contiguous in the buffer except at its
+// end. Symbols are taken in pieces whose planes fit into the L1 cache: split into planes
+// (or made of them), then added to (or taken from) the buffer in whole vectors.
 #include "kernels/common/highway_targets.h"
 #include "kernels/ldpc/codes/nr5g_dimensions.h"
 #include <algorithm>
@@ -279,7 +279,7 @@ rate_matcher::rate_matcher(const parameters& wanted) : d_parameters(wanted)
             "the limited buffer has " + std::to_string(wanted.limited_buffer) + " bits");
     const auto& table = ldpc_tables::nr5g[wanted.base_graph - 1];
     d_systematic = table.systematic;
-    // In the standard's d: where the fillers end, and how many bits are in the buffer.
+    // Indices of the standard's d: the end of the fillers, and the size of the buffer.
     const int fillers_end = (d_systematic - punctured_columns) * z;
     require(wanted.fillers >= 0 && wanted.fillers < fillers_end,
             "there are 0 to " + std::to_string(fillers_end - 1) + " fillers, not " +
