@@ -19,45 +19,45 @@ namespace gr::cudaphy::kernels {
  *
  * The rule of a check, over its other bits n':
  * - normalised (scaled) min-sum: r_n = s · ∏ sign(q_n') · min |q_n'|. The factor s is
- *   `scale`; or, where that is 0, rises from iteration to iteration, from below the
- *   code's best fixed one, default_scale(), to above it, and for codes of
- *   default_scale_closes() on towards 1: docs/conventions.md, "Default factor of
- *   min-sum". (Chen and Fossorier, IEEE Trans.
- * Commun. 50(3), 2002; Lu Zouchen, CETC, 2018.)
+ *   `scale`. If `scale` is 0, s rises with the iterations, from below the code's best
+ * fixed factor default_scale() to above it. If default_scale_closes(), s then goes on
+ * towards 1 (docs/conventions.md, "Default factor of min-sum"). (Chen and Fossorier, IEEE
+ * Trans. Commun. 50(3), 2002; Lu Zouchen, CETC, 2018.)
  * - offset min-sum: r_n = ∏ sign(q_n') · max(0, min |q_n'| − offset). (Chen et al., IEEE
  *   Trans. Commun. 53(8), 2005.)
  * - sum-product: r_n = 2 artanh ∏ tanh(q_n' / 2). (Gallager, 1963.)
  *
  * LLRs are multiplied by `llr_scale` and clamped to ±1e4; NaN counts as 0, an erasure.
- * Punctured bits begin with L = 0, shortened ones with L = 1e4. A bit of L = ±0 decides
+ * Punctured bits begin with L = 0, shortened bits with L = 1e4. A bit of L = ±0 decides
  * 0. Decoding stops when the word is decoded, or after `max_iterations`. A word is
- * **decoded** where both hold:
- * - the hard decisions of L fulfil every telling check (ldpc_code::telling(): all,
- *   except those with a parity bit of their own, most of 5G NR's; in a decoded word that
- *   is put out whole, such bits may still be wrong); or with `stop_crc`, instead, the
- *   information bits end with their remainder;
- * - the least L of the information bits, where positive means 0, is not 0: zeros need an
- *   L above 0 each. What was not received decides 0, and zeros fulfil every check and
- *   every CRC.
+ * **decoded** if both hold:
+ * - The hard decisions of L fulfil every telling check (ldpc_code::telling()). All checks
+ *   are telling, except those with a parity bit of their own, as most of 5G NR's. In a
+ *   decoded word such parity bits may be wrong. With `stop_crc` the information bits must
+ *   pass the CRC instead.
+ * - The least L of the information bits is not 0, where positive means 0. Bits that were
+ *   not received have L = 0 and decide 0, and a word of zeros fulfils every check and
+ * CRC.
  *
  * **Arithmetic.** In float32, CPU and CUDA compute in the same order, without fused
  * operations: with min-sum they give the same bits and the same iterations. Sum-product
- * is computed in pairs of bits by exponentials and logarithms, at any magnitude of LLR: a
- * message differs from the formula by at most 2e-6 (1 + |r|), and a word at the edge of
- * decoding may end otherwise on another backend. In int8
- * (layered normalised min-sum only) every value is a whole number of steps:
- * - a received float is multiplied by `llr_steps` times `llr_scale` and rounded to the
- *   nearest (ties to even), an int8 is taken as it is; then it is clamped to ±127 steps;
- * - messages r are clamped to ±127 · s and become whole numbers, L saturates;
- * - how is a backend's own matter, so CPU and CUDA may differ. CUDA rounds messages to
- *   the nearest (ties to even), L holds −1152 to 896 steps, and the block rows of codes
- *   of 32768 columns and more may take turns in another order. CPU and reference clamp
- *   received values, messages and L to ±63 steps, round ⌊|r| + 1/4⌋, and keep of a
- *   message only what it changed L by;
- * - shortened bits are set to the greatest L before every iteration;
- * - at least one iteration runs; decoding stops after the first whose end finds the word
- *   decoded; without `stop_crc`, each telling check's visit in it must have left its bits
- *   with even parity, too, but on CUDA for codes so long that one codeword fills a block.
+ * is computed in pairs of bits by exponentials and logarithms, at any magnitude of LLR. A
+ * message differs from the formula by at most 2e-6 (1 + |r|), so that a word at the edge
+ * of decoding may end differently on another backend. In int8 (layered normalised min-sum
+ * only) every value is a whole number of steps:
+ * - A received float is multiplied by `llr_steps` times `llr_scale` and rounded to the
+ *   nearest (ties to even); an int8 is a number of steps. Both are clamped to ±127 steps.
+ * - Messages r are clamped to ±127 · s and rounded to whole numbers; L saturates. CPU and
+ *   CUDA do this differently, so their results may differ. CUDA rounds messages to the
+ *   nearest (ties to even), L holds −1152 to 896 steps, and block rows of codes of 32768
+ *   columns and more may be visited in another order. CPU and reference clamp received
+ *   values, messages and L to ±63 steps, round to ⌊|r| + 1/4⌋, and store a message as its
+ *   change of L.
+ * - Shortened bits are set to the greatest L before every iteration.
+ * - At least one iteration runs. Decoding stops after an iteration if the word is
+ * decoded. Without `stop_crc` each telling check must also have been even right after its
+ * visit in that iteration, except on CUDA for codes so long that one codeword fills a
+ * block.
  */
 class CUDAPHY_API ldpc_decoder
 {
@@ -65,8 +65,8 @@ public:
     enum class check_rule { normalized_min_sum, offset_min_sum, sum_product };
     enum class message_schedule { layered, flooding };
     enum class number { float32, float16, int8 };
-    //! `automatic`: int8 where the LLRs are int8, the rule is normalised min-sum and the
-    //! schedule layered, else float32.
+    //! `automatic`: int8 if the LLRs are int8, the rule is normalised min-sum and the
+    //! schedule is layered; else float32.
     enum class arithmetic { automatic, float32, int8 };
 
     //! Early stop by a cyclic redundancy check in place of the parity checks.
@@ -79,7 +79,7 @@ public:
 
     struct parameters {
         int max_iterations = 20; //!< 1..1000
-        //! Fixed factor of min-sum, above 0 to 1; 0: rising about the code's own.
+        //! Fixed factor of min-sum, above 0 to 1; 0: it rises, from the code's default.
         float scale = 0;
         bool early_stop = true;   //!< false: always max_iterations
         bool whole_words = false; //!< output n bits instead of the k information bits
@@ -92,31 +92,31 @@ public:
         //! Steps of int8 arithmetic in a unit of LLR, for LLRs of floating point; above 0
         //! to 64; 0: 12 on CUDA, whose L holds more steps, 6 elsewhere.
         float llr_steps = 0;
-        //! What the LLRs are multiplied by before float32 arithmetic, above 0 to 1e6: for
-        //! such in other units than natural logarithms, as int8 of 12 steps a unit: 1/12.
-        //! Sum-product and the offset need it; normalised min-sum does not care.
+        //! Factor of the LLRs before float32 arithmetic, above 0 to 1e6, if they are no
+        //! natural logarithms: 1/12 for int8 of 12 steps a unit. Sum-product and the
+        //! offset need it; it does not change the bits of normalised min-sum.
         float llr_scale = 1;
         //! Put out eight bits a byte, the first one highest; a word's last byte is filled
         //! with zeros.
         bool packed = false;
-        //! Stop where the information bits pass this check instead of the parity checks;
-        //! `ok` then tells so. Needs more than crc.bits information bits.
+        //! If set, the information bits must pass this CRC instead of the parity checks,
+        //! and `ok` says whether they do. Needs more than crc.bits information bits.
         crc stop_crc;
     };
 
-    //! What a run writes; each view of one item a codeword or as said.
+    //! What run() writes. Views have one item for each codeword unless they say
+    //! otherwise.
     struct results {
         //! Hard decisions, a byte each, 0 or 1: (batch, k), or (batch, n) with
         //! whole_words; packed: (batch, ⌈that / 8⌉).
         view<uint8_t> bits;
-        //! Run for each codeword, 0..max_iterations: 0 where it is decoded as received,
-        //! early_stop is set and arithmetic is float32, (batch).
+        //! Iterations of each codeword, 0..max_iterations, (batch). 0 only if it is
+        //! decoded as received, early_stop is set and arithmetic is float32.
         view<int> iterations;
-        //! 1 for a word that ended decoded, in the sense above, else 0, (batch).
+        //! 1 for a word that is decoded as defined above, else 0, (batch).
         view<int> ok;
-        //! Empty, or the L in the end, in units of the LLR as it came (steps for int8
-        //! LLRs) and with its sign convention: (batch, k), or (batch, n) with
-        //! whole_words.
+        //! Empty, or the final L in the unit of the given LLRs (steps for int8) and with
+        //! their sign convention: (batch, k), or (batch, n) with whole_words.
         view<float> soft = {};
     };
 
@@ -154,7 +154,7 @@ public:
         run(llr, results{ bits, iterations, ok }, queue);
     }
 
-    //! Of float32 or int8: what `automatic` came to.
+    //! float32 or int8; never `automatic`.
     virtual arithmetic calculation() const = 0;
 
     //! A view whose type is known at run time only.

@@ -10,13 +10,13 @@ namespace gr::cudaphy::kernels {
  * \brief Encodes batches of information words: fills each codeword's information
  * positions and solves H c = 0.
  *
- * Bits are bytes of value 0 or 1; of other values the lowest bit counts. Packed, they
- * stand eight a byte, the first one highest, and each word begins with a byte of its own:
- * what a word's last byte has beyond its bits is ignored coming in and 0 going out.
+ * Bits are bytes of value 0 or 1; of other values the lowest bit counts. Packed bits
+ * stand eight in a byte, the first one highest, and each word begins with a new byte.
+ * Bits beyond a word's end are ignored in the input and 0 in the output.
  *
- * Every backend gives the same words. Any parity-check matrix is taken, whatever its
- * rank; where columns are punctured or shortened, words hold the transmitted ones, in the
- * order of ldpc_code::transmitted().
+ * Every backend gives the same words. H may have any rank. If columns are punctured or
+ * shortened, words hold the transmitted columns, in the order of
+ * ldpc_code::transmitted().
  */
 class CUDAPHY_API ldpc_encoder
 {
@@ -26,8 +26,8 @@ public:
         bool packed_output = false; //!< eight codeword bits a byte
     };
 
-    //! \throws std::invalid_argument for a null code, or one without structure whose
-    //! parity bits take the inverse of a dense matrix of more than 8192 rows;
+    //! \throws std::invalid_argument for a null code, or for a code without structure
+    //! whose parity bits need the inverse of a dense matrix of more than 8192 rows;
     //! backend_unavailable as resolve() does.
     static std::unique_ptr<ldpc_encoder>
     make(ldpc_code::sptr code, backend where = backend::automatic, int device = 0);

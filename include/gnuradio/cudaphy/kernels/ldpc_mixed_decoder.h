@@ -7,14 +7,14 @@
 namespace gr::cudaphy::kernels {
 
 /*!
- * \brief Decodes batches whose codewords are of several codes, as adaptive coding makes
- * them: of other rates, lengths and families.
+ * \brief Decodes batches with codewords of several codes, as adaptive coding needs them.
+ * Codes may differ in rate, length and family.
  *
- * Each word is decoded as its code's ldpc_decoder decodes it, with the same result; but
- * on CUDA, in int8 arithmetic, the words of codes of one size go in one launch: those
- * whose blocks have as many threads, as the rates of one family and length have. (Long
- * frames, such as DVB-S2's normal ones, fill a multiprocessor a word and gain nothing;
- * they have a launch a code.)
+ * Each word has the same result as with its code's ldpc_decoder. On CUDA, in int8
+ * arithmetic, codes whose blocks have equally many threads share a launch; the rates of
+ * one family and length do. Long frames, such as DVB-S2's normal ones, would gain
+ * nothing, because each word fills a multiprocessor; each of these codes has a launch of
+ * its own.
  */
 class CUDAPHY_API ldpc_mixed_decoder
 {
