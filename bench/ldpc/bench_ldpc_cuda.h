@@ -5,8 +5,8 @@
 
 namespace gr::cudaphy::benchmarks {
 
-//! Page-locks memory of the host while it lives, so that copies from and to it run beside
-//! the kernels. Where that fails, nothing is locked.
+//! Page-locks host memory during its lifetime, so that copies run beside the kernels. If
+//! locking fails, the memory stays pageable.
 class page_locked
 {
 public:

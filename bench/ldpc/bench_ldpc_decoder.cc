@@ -21,12 +21,12 @@ using benchmarks::bench_case, benchmarks::cases, benchmarks::received_words;
 
 namespace {
 
-//! Lane instructions that an edge takes at least: in float32 load, subtract, magnitude,
-//! two minima and a maximum, add, store; in int8 half of four, with two codewords' edges
-//! in a lane.
+//! The least number of lane instructions for an edge. In float32: load, subtract, magnitude,
+//! two minima and a maximum, add, store. In int8: half of four, because a lane takes the edges
+//! of two codewords.
 double instructions_an_edge(bool in_int8) { return in_int8 ? 2 : 8; }
 
-//! Lane instructions a second, 0 where unknown.
+//! Lane instructions a second; 0: unknown.
 double instruction_rate(queue& q)
 {
     if (q.where() == backend::cuda) {
@@ -40,7 +40,8 @@ double instruction_rate(queue& q)
     return 0;
 }
 
-//! Codewords at once: on CUDA multiples of 2112, 16 a multiprocessor of an H200.
+//! Codewords of a batch: on CUDA multiples of 2112, which is 16 for each multiprocessor of an
+//! H200.
 size_t batch_for(backend where, const ldpc_code& code)
 {
     if (where == backend::cuda) {
@@ -124,7 +125,7 @@ public:
     {
         return benchmarks::seconds_per_call(d_queue, [this] { run(); });
     }
-    //! Waiting for each call.
+    //! Waits for each call.
     double latency()
     {
         return benchmarks::seconds_per_call(d_queue, [this] {
@@ -152,7 +153,7 @@ public:
         return d_int8 ? static_cast<void*>(d_received.int8.data())
                       : d_received.floats.data();
     }
-    //! In and out of the queue's memory, two whole numbers a word included.
+    //! Bytes read and written in the queue's memory, with two integers for each word.
     double bytes() const { return llr_bytes() + d_words * (bytes_a_word() + 8.0); }
 
 private:
@@ -170,7 +171,7 @@ private:
 
 const char* or_dash(const char* text) { return text ? text : "-"; }
 
-//! A combination that a backend does not offer leaves its line with the reason.
+//! For a combination that a backend does not offer, the line says why.
 template <typename Measure>
 void line(const bench_case& what, bool in_int8, const Measure& measure)
 {
@@ -293,10 +294,10 @@ struct mixed_case {
     const char* name;
     std::vector<ldpc_code::sptr> codes;
     std::vector<double>
-        eb_n0; //!< dB, a tenth or more above where a word in a hundred fails
+        eb_n0; //!< dB, at least 0.1 above the point where a word in a hundred fails
 };
 
-//! Batches of several codes, early stop, int8: code by code, and together.
+//! Batches of several codes with early stop in int8: code by code, and in one call.
 void mixtures(queue& q)
 {
     std::vector<mixed_case> all{

@@ -11,8 +11,7 @@ using namespace gr::cudaphy::kernels;
 
 namespace {
 
-//! Bits in and out, a byte each or packed: several times the caches, but for the
-//! reference.
+//! Batches are several times as large as the caches, except for the reference.
 size_t batch_for(backend where, const ldpc_code& code)
 {
     const size_t bits = where == backend::cuda  ? size_t{ 1 } << 29

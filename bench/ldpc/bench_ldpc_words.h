@@ -13,8 +13,8 @@ namespace gr::cudaphy::benchmarks {
 
 using kernels::ldpc_code;
 
-//! Words sent as BPSK (0 as +1) through white Gaussian noise: some different codewords
-//! over and over, each word with noise of its own.
+//! Words sent as BPSK (0 as +1) through white Gaussian noise. A few codewords are repeated,
+//! but each word has its own noise.
 class received_words
 {
 public:
@@ -48,7 +48,7 @@ public:
         for_each_part(words, 1, [&](size_t first, size_t last) {
             for (size_t w = first; w < last; ++w) {
                 std::minstd_rand bits(static_cast<unsigned>(w + 1));
-                bits.discard(16); // neighbouring seeds begin alike
+                bits.discard(16); // neighbouring seeds begin with similar numbers
                 std::normal_distribution<float> noise(0.0f, static_cast<float>(sigma));
                 const uint8_t* word = &sent[w % d_different * n];
                 for (size_t i = 0; i < n; ++i) {
@@ -65,8 +65,8 @@ public:
         });
     }
 
-    //! How many of the words come out wrong; `packed` are their information bits, eight a
-    //! byte.
+    //! The number of wrong words. \param packed  their decoded information bits, eight in a
+    //! byte
     size_t wrong(const std::vector<uint8_t>& packed) const
     {
         const size_t k = d_code->k(), bytes = (k + 7) / 8;

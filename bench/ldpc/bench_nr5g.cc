@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-// What one core does around the LDPC codes of 5G NR: it must not be what the decoder
-// waits for.
+// Speed of the steps around the LDPC codes of 5G NR on one core. The decoder must not wait
+// for them.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels::nr5g;

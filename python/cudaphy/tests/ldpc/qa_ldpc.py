@@ -184,7 +184,7 @@ class qa_ldpc_decoder(LdpcCase):
         self.assertEqual(block.average_iterations(), 7)
 
     def with_failures(self):
-        """LLRs of which words 0, 6, 7, 30 and 59 have nothing to do with a codeword."""
+        """LLRs of codewords, except that words 0, 6, 7, 30 and 59 are noise."""
         llr, bad = received(self.words, n0=0.5), [0, 6, 7, 30, 59]
         llr[bad] = 5 * np.random.default_rng(7).standard_normal((5, WIFI.n))
         return llr, bad

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LDPC Decoder says once that word boundaries may be off, and only where that is likely."""
+"""LDPC Decoder warns once that word boundaries may be wrong, and only if that is likely."""
 
 import unittest
 
@@ -23,7 +23,7 @@ def llrs(n0, words=400, shift=0, code=WIFI, seed=3):
 @unittest.skipIf(BACKEND == "cuda", "LLRs on a GPU are not looked at")
 class qa_ldpc_boundary_hint(FlowgraphCase):
     def hints(self, llr, code=WIFI, **options):
-        """How often a decoder of these LLRs says so."""
+        """The number of warnings of a decoder of these LLRs."""
         options = {"max_batch": 16, "backend": BACKEND, **options}
         with captured_log() as log:
             block = cudaphy.ldpc_decoder(code, **options)
@@ -58,7 +58,7 @@ class qa_ldpc_boundary_hint(FlowgraphCase):
         self.assertEqual(self.hints(llrs(0.1, 90, 5)), 0)
 
     def test_behind_channel_model(self):
-        """What a first user builds: its filter delays, and every word fails without noise."""
+        """A beginner's flowgraph: its filter delays, and every word fails without noise."""
         code = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
         for channel, wanted in ((None, 0), (channels.channel_model(0.0), 1)):
             random = np.random.default_rng(1)

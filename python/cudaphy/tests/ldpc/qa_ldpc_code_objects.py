@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Python expects of an ldpc_code: equality, hashes, copies, pickles, errors that name the
-argument; and what help() and dir() show."""
+"""ldpc_code as a Python object: equality, hash, copy, pickle, errors that name the argument, and
+what help() and dir() show."""
 
 import ast
 import concurrent.futures
@@ -44,7 +44,7 @@ def decoded_elsewhere(code, llr):
 
 class qa_ldpc_code_objects(unittest.TestCase):
     def makers(self, folder):
-        """(what makes one code, anew each time) of every way to make one."""
+        """Functions that make a code, one for every way to make one."""
         for family, arguments in STANDARDS:
             yield lambda f=family, a=arguments: cudaphy.ldpc_code(f, **a)
         qc, alist = Path(folder, "a.qc"), Path(folder, "a.alist")

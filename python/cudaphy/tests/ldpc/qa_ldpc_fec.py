@@ -38,7 +38,7 @@ def received(words, n0=0.5, seed=2):
 
 class qa_ldpc_fec(FlowgraphCase):
     def through_messages(self, block, vectors):
-        """What an asynchronous coder makes of u8 or f32 vectors: [(metadata, vector)]."""
+        """The output of an asynchronous coder for u8 or f32 vectors: [(metadata, vector)]."""
         top, debug = gr.top_block(), blocks.message_debug()
         top.msg_connect(block, "out", debug, "store")
         top.start()

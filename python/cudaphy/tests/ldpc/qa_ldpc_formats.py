@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The blocks ldpc_encoder and ldpc_decoder: types of LLRs, packed bits, soft output, rules,
-schedules and arithmetic, how streams begin and end."""
+schedules, arithmetic, and the begin and end of streams."""
 
 import time
 
@@ -75,7 +75,7 @@ class qa_ldpc_formats(FlowgraphCase):
             self.assertEqual([v for _, v in sink.tags("ldpc_ok")], list(ok))
             found = [(7 * WIFI.k, 3), (9 * WIFI.k, 1)]
             self.assertEqual((sink.tags("nan_llrs"), block.nan_llrs()), (found, 4))
-        # Where failed words alone are tagged.
+        # Only failed words are tagged.
         (sink,), _ = self.decode(llr, type="float16", word_tags="failed")
         heads = [WIFI.k * word for word in (3, 7, 9)]
         self.assertEqual(sink.tags("ldpc_ok"), list(zip(heads, ok[[3, 7, 9]])))
@@ -83,7 +83,7 @@ class qa_ldpc_formats(FlowgraphCase):
         self.assertEqual(sink.tags("nan_llrs"), found)
         with self.assertRaisesRegex(ValueError, '"none".*"all".*"failed"'):
             cudaphy.ldpc_decoder(WIFI, word_tags="none", backend=BACKEND)
-        # As Soft Demapper puts them out.
+        # In the form of Soft Demapper's output.
         symbols = (np.sqrt(0.5) * (1 - 2.0 * words)).astype("complex64")
         symbols = symbols.reshape(-1, 2) @ [1, 1j]
         demapper = cudaphy.soft_demapper(
@@ -169,7 +169,7 @@ class qa_ldpc_formats(FlowgraphCase):
                 np.testing.assert_array_equal(decided, sent)
                 expected = packed(sent) if packing else sent
                 np.testing.assert_array_equal(bits.data, expected.ravel())
-                # Surer after decoding than before.
+                # Decoding makes the bits more certain.
                 before = llr[:, WIFI.info_positions] if output == "info" else llr
                 self.assertGreater(np.abs(values).mean(), np.abs(before).mean())
                 for sink, size in ((bits, item_width), (soft, width)):
@@ -227,7 +227,7 @@ class qa_ldpc_formats(FlowgraphCase):
                 )
                 np.testing.assert_array_equal(sink.data, bits.ravel())
                 self.assertEqual(block.frame_errors(), np.count_nonzero(~ok))
-                # As they are, they mean twelve times as much.
+                # Not scaled, the LLRs would mean twelve times as much.
                 (_,), block = self.decode(steps, type="int8", **options)
                 self.assertGreater(block.frame_errors(), failed + 40)
 

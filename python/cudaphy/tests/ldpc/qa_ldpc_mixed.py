@@ -57,7 +57,7 @@ class Packets:
         return np.concatenate([part.ravel() for part in parts])
 
     def tags(self, parts, by=lambda name: name):
-        """Length and code on each head, and a number to follow it by."""
+        """Tags of each packet: its length, its code, and a number to recognise it by."""
         lengths = [part.size for part in parts]
         heads = np.cumsum([0] + lengths[:-1])
         tags = packet_tags(lengths)
