@@ -9,12 +9,13 @@
 // shared memory if they fit (cuda.cu chooses).
 
 #include "kernels/ldpc/decoder/schedule.h"
+#include "kernels/ldpc/decoder/tuning.cuh"
 #include <cuda_fp16.h>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int most_threads = 512;
+constexpr int most_threads = ldpc_decoder_tuned.most_threads;
 constexpr int bits_a_word = 32;
 
 //! What of a codeword's state lies in shared memory. The rest lies in a workspace.

@@ -21,9 +21,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Blocks on each multiprocessor that work in device memory. Two, because one works while
-//! the other waits at a barrier. More blocks would only fill the L2 cache.
-constexpr int most_resident = 2;
+constexpr int most_resident = ldpc_decoder_tuned.most_resident;
 
 //! The checks with the indices of their further sign words, and the number of these
 //! words.
