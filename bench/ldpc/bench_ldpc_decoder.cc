@@ -21,9 +21,9 @@ using benchmarks::bench_case, benchmarks::cases, benchmarks::received_words;
 
 namespace {
 
-//! The least number of lane instructions for an edge. In float32: load, subtract, magnitude,
-//! two minima and a maximum, add, store. In int8: half of four, because a lane takes the edges
-//! of two codewords.
+//! The least number of lane instructions for an edge. In float32: load, subtract,
+//! magnitude, two minima and a maximum, add, store. In int8: half of four, because a lane
+//! takes the edges of two codewords.
 double instructions_an_edge(bool in_int8) { return in_int8 ? 2 : 8; }
 
 //! Lane instructions a second; 0: unknown.
@@ -40,8 +40,8 @@ double instruction_rate(queue& q)
     return 0;
 }
 
-//! Codewords of a batch: on CUDA multiples of 2112, which is 16 for each multiprocessor of an
-//! H200.
+//! Codewords of a batch: on CUDA multiples of 2112, which is 16 for each multiprocessor
+//! of an H200.
 size_t batch_for(backend where, const ldpc_code& code)
 {
     if (where == backend::cuda) {

@@ -13,8 +13,8 @@ namespace gr::cudaphy::benchmarks {
 
 using kernels::ldpc_code;
 
-//! Words sent as BPSK (0 as +1) through white Gaussian noise. A few codewords are repeated,
-//! but each word has its own noise.
+//! Words sent as BPSK (0 as +1) through white Gaussian noise. A few codewords are
+//! repeated, but each word has its own noise.
 class received_words
 {
 public:
@@ -65,8 +65,8 @@ public:
         });
     }
 
-    //! The number of wrong words. \param packed  their decoded information bits, eight in a
-    //! byte
+    //! The number of wrong words. \param packed  their decoded information bits, eight in
+    //! a byte
     size_t wrong(const std::vector<uint8_t>& packed) const
     {
         const size_t k = d_code->k(), bytes = (k + 7) / 8;

@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-// Speed of the steps around the LDPC codes of 5G NR on one core. The decoder must not wait
-// for them.
+// Speed of the steps around the LDPC codes of 5G NR on one core. The decoder must not
+// wait for them.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels::nr5g;
