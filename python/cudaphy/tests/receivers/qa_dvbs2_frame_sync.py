@@ -5,8 +5,8 @@
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
-from qa_packet_resync import time_tag
 from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source, gaussian, main, tag
+from qa_support.radio_time import time_tag
 
 from gnuradio.cudaphy.blocks.dvbs2_frame_sync import dvbs2_frame_sync, physical_frame
 

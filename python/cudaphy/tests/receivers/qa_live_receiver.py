@@ -9,9 +9,9 @@ import time
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr, pdu
-from qa_packet_resync import RATE, radio_time, time_tag
 from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source, gaussian, main
 from qa_support import packet_tags, tag
+from qa_support.radio_time import RATE, radio_time, time_tag
 
 CODES = {rate: cudaphy.ldpc_code("wifi", n=648, rate=rate) for rate in ("1/2", "3/4")}
 CODE = CODES["1/2"]
