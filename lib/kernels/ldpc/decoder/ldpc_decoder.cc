@@ -24,7 +24,7 @@
 //   Besides, it begins below the best fixed one and ends above: the first messages are
 //   the least certain, and there min-sum overestimates most. The weight takes this back
 //   for codes of high rate, which are done in a few iterations. The law stands in
-//   docs/conventions.md, what it gains in docs/performance.md.
+//   docs/conventions.md, what it gains in docs/notebook/ldpc_decoder.md.
 // - Only codes with long chains come closer to 1 (ldpc_default_factors.cc says which).
 //   Others lose by it where there are many iterations: of 1500 frames of CCSDS AR4JA, k =
 //   1024, rate 1/2, at 1.22 dB and 50 iterations, 297 fail with .72 fixed, 294 with the
