@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runtime/batch_block.h"
 #include "runtime/batch_worker.h"
-#include "runtime/ring_size.h"
+#include "runtime/stream/ring_size.h"
 #include <algorithm>
 
 namespace gr::cudaphy {

@@ -4,7 +4,7 @@
 #include "runtime/batch_job.h"
 #include "runtime/batch_kind.h"
 #include "runtime/block_counters.h"
-#include "runtime/stream_tags.h"
+#include "runtime/stream/stream_tags.h"
 #include <chrono>
 #include <gnuradio/block.h>
 #include <string>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "runtime/batch_end.h"
 #include "runtime/batch_job.h"
-#include "runtime/kind_sorter.h"
-#include "runtime/stopwatch.h"
+#include "runtime/device/batch_end.h"
+#include "runtime/device/kind_sorter.h"
+#include "runtime/device/stopwatch.h"
 
 namespace gr::cudaphy {
 

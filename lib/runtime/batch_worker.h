@@ -4,10 +4,10 @@
 #include "runtime/batch_pacer.h"
 #include "runtime/batch_slot.h"
 #include "runtime/block_row.h"
-#include "runtime/stream_ledger.h"
-#include "runtime/stream_memory.h"
-#include "runtime/stream_tags.h"
-#include "runtime/stuck_inputs.h"
+#include "runtime/stream/stream_ledger.h"
+#include "runtime/stream/stream_memory.h"
+#include "runtime/stream/stream_tags.h"
+#include "runtime/stream/stuck_inputs.h"
 #include <deque>
 
 namespace gr::cudaphy {

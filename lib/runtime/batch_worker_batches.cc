@@ -4,7 +4,7 @@
 
 #include "runtime/batch_block.h"
 #include "runtime/batch_worker.h"
-#include "runtime/length_tag.h"
+#include "runtime/stream/length_tag.h"
 #include <algorithm>
 #include <cstring>
 

@@ -2,7 +2,7 @@
 #define BOOST_TEST_MODULE batch_block
 #include "runtime/batch_block.h"
 #include "runtime/batch_testing.h"
-#include "runtime/ring_size.h"
+#include "runtime/stream/ring_size.h"
 #include <gnuradio/blocks/head.h>
 #include <gnuradio/blocks/keep_one_in_n.h>
 #include <gnuradio/blocks/tag_debug.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE batch_pace
 #include "runtime/batch_block.h"
-#include "runtime/batch_end.h"
 #include "runtime/batch_testing.h"
-#include "runtime/device_edge.h"
+#include "runtime/device/batch_end.h"
+#include "runtime/device/device_edge.h"
 #include <algorithm>
 #include <atomic>
 #include <gnuradio/blocks/vector_sink.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/fdtd/fdtd_channel_impl.h"
-#include "runtime/page_lock.h"
+#include "runtime/device/page_lock.h"
 #include "runtime/scheduler_port.h"
 #include <algorithm>
 #include <cmath>

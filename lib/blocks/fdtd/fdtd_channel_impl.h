@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/block_counters.h"
-#include "runtime/stopwatch.h"
+#include "runtime/device/stopwatch.h"
 #include <atomic>
 #include <gnuradio/cudaphy/fdtd_channel.h>
 #include <gnuradio/cudaphy/kernels/fdtd_stepper.h>

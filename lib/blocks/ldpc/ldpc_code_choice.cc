@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/ldpc/ldpc_code_choice.h"
-#include "runtime/pmt_number.h"
+#include "runtime/stream/pmt_number.h"
 #include <algorithm>
 
 namespace gr::cudaphy {

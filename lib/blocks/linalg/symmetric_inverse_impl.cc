@@ -2,9 +2,9 @@
 #include "blocks/linalg/symmetric_inverse_impl.h"
 #include "blocks/linalg/matrix_items.h"
 #include "kernels/common/sizes.h"
-#include "runtime/length_tag.h"
-#include "runtime/page_lock.h"
+#include "runtime/device/page_lock.h"
 #include "runtime/scheduler_port.h"
+#include "runtime/stream/length_tag.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/symmetry.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "runtime/block_counters.h"
-#include "runtime/packet_cutter.h"
-#include "runtime/stopwatch.h"
+#include "runtime/device/stopwatch.h"
+#include "runtime/stream/packet_cutter.h"
 #include <atomic>
 #include <chrono>
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>

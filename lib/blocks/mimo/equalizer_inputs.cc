@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/mimo/equalizer_inputs.h"
 #include "blocks/block_options.h"
-#include "runtime/pmt_number.h"
+#include "runtime/stream/pmt_number.h"
 #include <limits>
 
 namespace gr::cudaphy {

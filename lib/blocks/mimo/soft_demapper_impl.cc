@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/mimo/soft_demapper_impl.h"
 #include "blocks/block_options.h"
-#include "runtime/pmt_number.h"
+#include "runtime/stream/pmt_number.h"
 #include <gnuradio/io_signature.h>
 
 namespace gr::cudaphy {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/page_lock.h"
+#include "runtime/device/page_lock.h"
 #include <map>
 #include <mutex>
 #include <new>

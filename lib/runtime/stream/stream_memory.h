@@ -2,8 +2,8 @@
 #pragma once
 
 #include "runtime/batch_kind.h"
-#include "runtime/device_edge.h"
-#include "runtime/page_lock.h"
+#include "runtime/device/device_edge.h"
+#include "runtime/device/page_lock.h"
 #include "runtime/scheduler_port.h"
 
 namespace gr::cudaphy {

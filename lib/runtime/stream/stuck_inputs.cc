@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/stuck_inputs.h"
+#include "runtime/stream/stuck_inputs.h"
 #include <algorithm>
 #include <utility>
 

@@ -2,7 +2,7 @@
 #define BOOST_TEST_MODULE device_edge
 #include "runtime/batch_block.h"
 #include "runtime/batch_testing.h"
-#include "runtime/device_edge.h"
+#include "runtime/device/device_edge.h"
 #include <filesystem>
 #include <fstream>
 #include <gnuradio/block_detail.h>

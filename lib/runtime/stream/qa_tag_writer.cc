@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE tag_writer
 #include "runtime/batch_testing.h"
-#include "runtime/tag_writer.h"
+#include "runtime/stream/tag_writer.h"
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <gnuradio/buffer_reader.h>

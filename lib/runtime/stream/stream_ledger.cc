@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/stream_ledger.h"
+#include "runtime/stream/stream_ledger.h"
 #include <utility>
 
 namespace gr::cudaphy {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/batch_end.h"
-#include "runtime/batch_end_cuda.h"
-#include "runtime/page_lock.h"
+#include "runtime/device/batch_end.h"
+#include "runtime/device/batch_end_cuda.h"
+#include "runtime/device/page_lock.h"
 #include <algorithm>
 #include <new>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE stream_ledger
-#include "runtime/stream_ledger.h"
+#include "runtime/stream/stream_ledger.h"
 #include <boost/test/unit_test.hpp>
 #include <deque>
 #include <random>

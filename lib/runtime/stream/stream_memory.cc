@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/stream_memory.h"
+#include "runtime/stream/stream_memory.h"
 #include <algorithm>
 
 namespace gr::cudaphy {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_check.cuh"
-#include "runtime/batch_end_cuda.h"
+#include "runtime/device/batch_end_cuda.h"
 #include <cuda.h>
 #include <new>
 

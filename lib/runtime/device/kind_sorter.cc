@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/kind_sorter.h"
-#include "runtime/kind_sorter_cuda.h"
-#include "runtime/page_lock.h"
+#include "runtime/device/kind_sorter.h"
+#include "runtime/device/kind_sorter_cuda.h"
+#include "runtime/device/page_lock.h"
 #include <algorithm>
 #include <cstring>
 

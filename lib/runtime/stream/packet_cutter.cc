@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/packet_cutter.h"
+#include "runtime/stream/packet_cutter.h"
 #include <algorithm>
 
 namespace gr::cudaphy {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "runtime/kind_sorter.h"
+#include "runtime/device/kind_sorter.h"
 
 namespace gr::cudaphy {
 

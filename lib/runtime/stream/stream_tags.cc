@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/stream_tags.h"
+#include "runtime/stream/stream_tags.h"
 
 namespace gr::cudaphy {
 

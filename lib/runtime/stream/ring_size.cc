@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/ring_size.h"
+#include "runtime/stream/ring_size.h"
 #include <numeric>
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "runtime/packet_cutter.h"
 #include "runtime/scheduler_port.h"
-#include "runtime/stream_ledger.h"
-#include "runtime/tag_writer.h"
+#include "runtime/stream/packet_cutter.h"
+#include "runtime/stream/stream_ledger.h"
+#include "runtime/stream/tag_writer.h"
 #include <optional>
 
 namespace gr::cudaphy {

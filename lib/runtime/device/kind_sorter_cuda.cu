@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_check.cuh"
-#include "runtime/kind_sorter_cuda.h"
+#include "runtime/device/kind_sorter_cuda.h"
 
 namespace gr::cudaphy {
 namespace {

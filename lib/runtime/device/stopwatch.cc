@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/stopwatch.h"
+#include "runtime/device/stopwatch.h"
 #ifdef CUDAPHY_HAVE_CUDA
 #include <cuda_runtime_api.h>
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "runtime/device_edge.h"
+#include "runtime/device/device_edge.h"
 #include "runtime/scheduler_port.h"
 #include <algorithm>
 #include <cstring>

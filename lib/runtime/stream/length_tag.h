@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "runtime/pmt_number.h"
+#include "runtime/stream/pmt_number.h"
 #include <gnuradio/tags.h>
 #include <vector>
 
