@@ -160,14 +160,7 @@ BOOST_AUTO_TEST_CASE(float32_backends_follow_the_formulas_exactly)
                                      code->rate(),
                                      eb_n0,
                                      generator());
-            llr[3] = not_a_number;
-            llr[code->n() + 4] = infinity;
-            llr[2 * code->n() + 5] = -infinity;
-            llr[3 * code->n() + 6] = -0.0f;
-            llr[4 * code->n() + 1] = 1e-42f;
-            for (int i = 0; i < code->n(); ++i) { // many ties of the least magnitude
-                llr[5 * code->n() + i] = std::rint(llr[5 * code->n() + i] / 4);
-            }
+            put_special_values(llr, code->n());
             auto p = whole_words(20);
             p.early_stop = early_stop;
             BOOST_TEST_CONTEXT(code->name() << ", early stop " << early_stop)

@@ -134,14 +134,7 @@ BOOST_AUTO_TEST_CASE(min_sum_backends_follow_the_formulas_exactly)
             for (const auto schedule : { schedules::layered, schedules::flooding }) {
                 for (const bool early_stop : { true, false }) {
                     auto llr = noisy(code, 18, eb_n0);
-                    llr[3] = not_a_number;
-                    llr[code->n() + 4] = infinity;
-                    llr[2 * code->n() + 5] = -infinity;
-                    llr[3 * code->n() + 6] = -0.0f;
-                    llr[4 * code->n() + 1] = 1e-42f;
-                    for (int i = 0; i < code->n(); ++i) { // ties, and zeros by the offset
-                        llr[5 * code->n() + i] = std::rint(llr[5 * code->n() + i] / 4);
-                    }
+                    put_special_values(llr, code->n());
                     auto p = of(rule, schedule, 18, early_stop);
                     p.offset = 0.3f;
                     BOOST_TEST_CONTEXT(code->name()

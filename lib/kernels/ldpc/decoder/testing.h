@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the tests of the decoder in float32 share: one call, and an oracle.
+// For tests of the decoder in float32: a call of the decoder, and an oracle.
 
 #include "kernels/common/testing.h"
 #include "kernels/ldpc/codes/words_testing.h"
@@ -19,7 +19,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 struct decoded {
     std::vector<uint8_t> bits;
     std::vector<int> iterations, ok;
-    std::vector<float> soft = {}; //!< empty: not asked for, not compared
+    std::vector<float> soft = {}; //!< empty: not wanted, not compared
 };
 
 inline float value_of(float llr) { return llr; }
@@ -90,9 +90,9 @@ inline void check_equal(const decoded& a, const decoded& b)
 /*!
  * \brief The header's formulas a word and a bit at a time, in arithmetic of `Real`.
  *
- * With min-sum in float it is what CPU and CUDA must give exactly, and in double what
- * the reference must. Sum-product is the product of hyperbolic tangents, which is right
- * only as long as the LLRs are not large.
+ * With min-sum, CPU and CUDA must give exactly its results in float, and the reference
+ * exactly those in double. Sum-product is the product of hyperbolic tangents, which is
+ * right only if LLRs are not large.
  */
 template <typename Real>
 class plain_decoder
@@ -179,7 +179,7 @@ private:
         }
     }
 
-    //! What a check combines of some of its bits.
+    //! The least |q|, the product of the tangents and the sign of some of a check's bits.
     struct combined {
         Real least = 1e4f, product = 1;
         bool negative = false;
@@ -243,7 +243,7 @@ private:
         std::vector<uint8_t> hard(d_l.size());
         std::transform(
             d_l.begin(), d_l.end(), hard.begin(), [](Real l) { return l < 0; });
-        // Zeros that nothing speaks for are not decoded.
+        // A word of zeros with an undecided bit is not decoded.
         bool one = false;
         bool unknown = false;
         for (const int i : d_code.info_positions()) {
@@ -288,7 +288,21 @@ private:
     std::vector<Real> d_received, d_l, d_r;
 };
 
-//! What the tested backend must give to the last bit, where the rule is min-sum.
+//! Puts values into six words of n LLRs that arithmetic may get wrong: NaN, infinities,
+//! -0, a subnormal number, and a word of integers, whose magnitudes are often equal.
+inline void put_special_values(std::vector<float>& llr, int n)
+{
+    llr[3] = not_a_number;
+    llr[n + 4] = infinity;
+    llr[2 * n + 5] = -infinity;
+    llr[3 * n + 6] = -0.0f;
+    llr[4 * n + 1] = 1e-42f;
+    for (int i = 5 * n; i < 6 * n; ++i) {
+        llr[i] = std::rint(llr[i] / 4);
+    }
+}
+
+//! What the tested backend must give to the last bit if the rule is min-sum.
 template <typename Llr>
 decoded decode_plainly(const ldpc_code::sptr& code,
                        const ldpc_decoder::parameters& p,

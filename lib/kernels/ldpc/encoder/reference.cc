@@ -67,29 +67,37 @@ private:
         int row, column;
     };
 
-    //! Part 1 of the class's comment.
-    void find_first(std::vector<char>& known, std::vector<char>& used)
+    //! Goes through the unused checks until none gives a bit. choose(unknown bits of a
+    //! check) returns the bit that the check gives, or -1.
+    template <typename Choose>
+    std::vector<given>
+    find(std::vector<char>& known, std::vector<char>& used, Choose choose) const
     {
+        std::vector<given> all;
         for (bool found = true; found;) {
             found = false;
             for (int r = 0; r < d_code->checks(); ++r) {
-                if (used[r]) {
-                    continue;
-                }
-                const auto unknown = unknowns(r, known);
-                if (unknown.size() == 1) {
-                    d_first.push_back({ r, unknown[0] });
-                    known[unknown[0]] = 1;
-                    used[r] = 1;
+                const int column = used[r] ? -1 : choose(unknowns(r, known));
+                if (column >= 0) {
+                    all.push_back({ r, column });
+                    known[column] = used[r] = 1;
                     found = true;
                 }
             }
         }
+        return all;
     }
 
-    //! Part 3. Marks its bits as known, so that part 2 leaves them out. A bit that is
-    //! found later is needed by the checks that were found before, so the order is
-    //! reversed.
+    //! Part 1 of the class's comment.
+    void find_first(std::vector<char>& known, std::vector<char>& used)
+    {
+        d_first = find(known, used, [](const std::vector<int>& unknown) {
+            return unknown.size() == 1 ? unknown[0] : -1;
+        });
+    }
+
+    //! Part 3. Marks its bits as known, so that part 2 leaves them out. The checks that
+    //! were found first need the bits that were found later, so the order is reversed.
     void find_last(std::vector<char>& known, std::vector<char>& used)
     {
         std::vector<int> checks_of(d_code->variables()); // unused checks of each column
@@ -98,28 +106,17 @@ private:
                 ++checks_of[column];
             }
         }
-        for (bool found = true; found;) {
-            found = false;
-            for (int r = 0; r < d_code->checks(); ++r) {
-                if (used[r]) {
-                    continue;
-                }
-                const auto unknown = unknowns(r, known);
-                const auto alone =
-                    std::find_if(unknown.begin(), unknown.end(), [&](int column) {
-                        return checks_of[column] == 1;
-                    });
-                if (alone != unknown.end()) {
-                    d_last.push_back({ r, *alone });
-                    known[*alone] = 1;
-                    used[r] = 1;
-                    found = true;
-                    for (const int column : unknown) {
-                        --checks_of[column];
-                    }
-                }
+        d_last = find(known, used, [&](const std::vector<int>& unknown) {
+            const auto alone = std::find_if(
+                unknown.begin(), unknown.end(), [&](int c) { return checks_of[c] == 1; });
+            if (alone == unknown.end()) {
+                return -1;
             }
-        }
+            for (const int column : unknown) {
+                --checks_of[column];
+            }
+            return *alone;
+        });
         std::reverse(d_last.begin(), d_last.end());
     }
 
