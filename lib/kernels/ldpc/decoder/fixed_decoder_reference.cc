@@ -126,10 +126,9 @@ private:
     {
         const int begin = d_schedule.check_start[check];
         const int end = d_schedule.check_start[check + 1];
-        const auto others = min_sum_of_others(std::vector<int>(q, q + (end - begin)),
-                                              int{ ldpc_fixed_greatest_message });
+        min_sum_of_others(q, end - begin, ldpc_fixed_greatest_message, d_others);
         for (int e = begin; e < end; ++e) {
-            const auto& [least, negative] = others[e - begin];
+            const auto& [least, negative] = d_others[e - begin];
             d_r[e] = negative ? -messages[least] : messages[least];
         }
     }
@@ -142,6 +141,7 @@ private:
     std::vector<int> d_order;                    //!< of groups
     std::vector<std::vector<int8_t>> d_messages; //!< of each iteration
     std::vector<int> d_l, d_r;
+    std::vector<min_sum_message<int>> d_others; //!< of one check
 };
 
 } // namespace

@@ -112,9 +112,9 @@ private:
                 r[i] = sum_product(q, i);
             }
         } else {
-            const auto messages = min_sum_of_others(q, limit);
+            min_sum_of_others(q.data(), q.size(), limit, d_others);
             for (int i = 0; i < degree; ++i) {
-                const auto& [least, negative] = messages[i];
+                const auto& [least, negative] = d_others[i];
                 const double size = std::max(0.0, scale * least - d_decoding.offset());
                 r[i] = (negative ? -1 : 1) * size;
             }
@@ -141,6 +141,7 @@ private:
     std::vector<double> d_received; //!< of each column of H, (variables)
     std::vector<double> d_l;        //!< log-likelihood ratios so far, (variables)
     std::vector<double> d_r;        //!< messages from checks to bits, (edges)
+    std::vector<min_sum_message<double>> d_others; //!< of one check
 };
 
 } // namespace

@@ -19,27 +19,29 @@ struct min_sum_message {
 
 //! For each value the least magnitude of all others, at most `limit`, and whether an odd
 //! number of the others is negative.
+//! \param[out] out  (count); its memory is used again
 template <typename Real>
-std::vector<min_sum_message<Real>> min_sum_of_others(const std::vector<Real>& values,
-                                                     Real limit)
+void min_sum_of_others(const Real* values,
+                       size_t count,
+                       Real limit,
+                       std::vector<min_sum_message<Real>>& out)
 {
-    std::vector<min_sum_message<Real>> out;
+    out.resize(count);
     min_sum_message<Real> before{ limit, false };
     const auto include = [](min_sum_message<Real>& in, Real value) {
         in.least = std::min(in.least, std::abs(value));
         in.negative ^= value < 0;
     };
-    for (const Real value : values) {
-        out.push_back(before);
-        include(before, value);
+    for (size_t i = 0; i < count; ++i) {
+        out[i] = before;
+        include(before, values[i]);
     }
     min_sum_message<Real> behind{ limit, false };
-    for (size_t i = values.size(); i-- > 0;) {
+    for (size_t i = count; i-- > 0;) {
         out[i].least = std::min(out[i].least, behind.least);
         out[i].negative ^= behind.negative;
         include(behind, values[i]);
     }
-    return out;
 }
 
 //! Whether the LLRs `l` of all columns of H decide for a codeword (or, with a stop_crc,
