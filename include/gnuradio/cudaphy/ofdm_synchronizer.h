@@ -9,8 +9,8 @@ namespace gr::cudaphy {
 
 /*!
  * \brief Finds OFDM frames in the samples of several receive antennas by a preamble, and
- * puts out their symbols without cyclic prefix and without carrier offset. \ingroup
- * cudaphy
+ * puts out their symbols without cyclic prefix and without carrier offset.
+ * \ingroup cudaphy
  *
  * In: one stream of complex samples an antenna, sampled together. Out: for each antenna
  * vectors of fft_size complex, `symbols` of them a frame, ready for an FFT.
