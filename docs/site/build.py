@@ -46,7 +46,8 @@ def link_in_site(page, match):
     path = (page.parent / target).resolve()
     if not path.exists():
         sys.exit(f"{page.relative_to(ROOT)}: links to {target}, which does not exist")
-    if DOCS not in path.parents:
+    is_in_site = path.is_dir() or path.suffix in (".md", ".png")
+    if DOCS not in path.parents or not is_in_site:
         return f"{text[1:-1]} (`{path.relative_to(ROOT)}`)"
     if path.is_dir():
         return f"{text}({target.rstrip('/')}/index.md)"
