@@ -20,6 +20,7 @@ import grc_pages
 SITE = Path(__file__).resolve().parent
 DOCS = SITE.parent
 ROOT = DOCS.parent
+SAME = re.compile(r"<!-- the same as (\S+): -->\n```\w*\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)#\s]*)(#[^)\s]*)?\)")
 MODULES = ["sphinx", "myst_parser", "sphinx_rtd_theme", "yaml", "gnuradio.cudaphy"]
 PAGES = ["tutorial", "conventions", "live", "error_rates", "fdtd", "cpp"]
@@ -54,15 +55,21 @@ def link_in_site(page, match):
     return match.group(0)
 
 
+def check_code(page, text):
+    """Code that a page shows must be that of the file that it names."""
+    for name, code in SAME.findall(text):
+        if code != (ROOT / name).read_text():
+            sys.exit(f"{page.relative_to(ROOT)}: its code is not that of {name}")
+
+
 def copy_pages(source):
     for page in sorted(DOCS.rglob("*.md")):
         if SITE in page.parents:
             continue
-        made = source / page.relative_to(DOCS)
+        made, text = source / page.relative_to(DOCS), page.read_text()
+        check_code(page, text)
         made.parent.mkdir(parents=True, exist_ok=True)
-        made.write_text(
-            LINK.sub(lambda match: link_in_site(page, match), page.read_text())
-        )
+        made.write_text(LINK.sub(lambda match: link_in_site(page, match), text))
     shutil.copytree(DOCS / "images", source / "images")
 
 
