@@ -4,7 +4,7 @@
 
 // The one table of default factors. The check check_default_factors holds the table of
 // docs/conventions.md to it; python/cudaphy/tests/ldpc/qa_ldpc_default_factors.py holds
-// every code's decoder to its best fixed factor; examples/benchmarks/ldpc_factors.py
+// every code's decoder to its best fixed factor; python/cudaphy/tests/ldpc/qa_ldpc_default_factors.py --measure
 // measures them.
 
 namespace gr::cudaphy::kernels {
