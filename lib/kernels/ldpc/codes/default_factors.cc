@@ -4,8 +4,8 @@
 
 // The one table of default factors. The check check_default_factors holds the table of
 // docs/conventions.md to it; python/cudaphy/tests/ldpc/qa_ldpc_default_factors.py holds
-// every code's decoder to its best fixed factor; python/cudaphy/tests/ldpc/qa_ldpc_default_factors.py --measure
-// measures them.
+// every code's decoder to its best fixed factor;
+// python/cudaphy/tests/ldpc/qa_ldpc_default_factors.py --measure measures them.
 
 namespace gr::cudaphy::kernels {
 namespace {
