@@ -74,8 +74,14 @@ def check_python_module(prefix, libraries):
 
 
 def check_files(folder, source, pattern):
-    """All files of a folder of the source that fit the pattern are in an installed one."""
+    """All files of a folder of the source that fit the pattern are in an installed one, but for
+    tests and for what makes the site of the documentation."""
     files = {path.relative_to(source) for path in source.glob(pattern) if path.is_file()}
+    files = {
+        path
+        for path in files
+        if path.parts[0] != "site" and not path.name.startswith("qa_")
+    }
     missing = [str(path) for path in sorted(files) if not (folder / path).is_file()]
     if missing or not files:
         sys.exit(f"not installed into {folder}: {missing}")

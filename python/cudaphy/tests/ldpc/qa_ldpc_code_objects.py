@@ -232,7 +232,7 @@ class qa_ldpc_code_objects(unittest.TestCase):
                 self.assertNotIsInstance(thing, types.ModuleType, name)
         for name in (
             "ldpc_code",
-            "inverse",
+            "invert",
             "fdtd",
             "nr5g",
             "BackendUnavailable",

@@ -195,10 +195,12 @@ __device__ __forceinline__ bool is_odd_permutation(const int (&index)[N])
     return odd;
 }
 
-template <typename T, int N, pivoting Pivoting>
-__global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>,
-                                  thread_policy<T, N, Pivoting>::least_blocks())
-    inverse_thread_per_matrix(const batch_of<T> batch, bool interleaved)
+//! Interleaved: whether element e of all matrices lies together. As a run-time flag it
+//! takes registers of row-major matrices: on an H200 up to a fifth of the rate
+//! (complex64, order 10). Only interleaved matrices get their determinant here.
+template <typename T, int N, pivoting Pivoting, bool Interleaved>
+__global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>)
+    inverse_thread_per_matrix(const batch_of<T> batch)
 {
     using tile_type = warp_tile<T, N>;
     __shared__ __align__(
@@ -214,7 +216,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>,
     const int count = int(min(batch.size - first, size_t(32)));
     const bool whole = count == 32 && batch.aligned;
     T m[N][N];
-    if (interleaved) {
+    if constexpr (Interleaved) {
         // Lanes beyond the batch repeat its last matrix.
         const size_t from = min(item, batch.size - 1);
 #pragma unroll
@@ -247,11 +249,12 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>,
     // The determinant waits in shared memory, where nothing of this matrix is now,
     // because the largest orders leave no register for it.
     T* const own = tile_type::matrix(tile, lane);
-    if (batch.determinant) {
+    const bool determinant = Interleaved && batch.determinant;
+    if (determinant) {
         own[0] = make_element<T>(1);
     }
-    eliminate<Pivoting>(m, row, column, so_far, batch.determinant ? own : nullptr);
-    if (batch.determinant && item < batch.size) {
+    eliminate<Pivoting>(m, row, column, so_far, determinant ? own : nullptr);
+    if (determinant && item < batch.size) {
         const bool odd = is_odd_permutation(row) != is_odd_permutation(column);
         batch.determinant[item] = odd ? negate(own[0]) : own[0];
     }
@@ -277,7 +280,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>,
             own[e] = make_element<T>(0);
         }
     }
-    if (interleaved) {
+    if constexpr (Interleaved) {
         if (item < batch.size) {
 #pragma unroll
             for (int e = 0; e < N * N; ++e) {
@@ -290,7 +293,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>,
     }
     if (item < batch.size) {
         report(batch, item, so_far, false);
-        if (batch.determinant && so_far.zero) {
+        if (determinant && so_far.zero) {
             batch.determinant[item] = determinant_of_failed<T>(so_far);
         }
     }

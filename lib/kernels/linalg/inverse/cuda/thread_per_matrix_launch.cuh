@@ -16,11 +16,13 @@ void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& ho
         with_pivoting(how.pivot, [&](auto pivot) {
             constexpr int N = order;
             constexpr pivoting P = pivot;
+            const auto kernel = how.interleaved
+                                    ? inverse_thread_per_matrix<T, N, P, true>
+                                    : inverse_thread_per_matrix<T, N, P, false>;
             const int threads =
                 threads_a_block(batch.size, thread_kernel_threads<T, N, P>, how);
             const auto grid = unsigned((batch.size + threads - 1) / threads);
-            inverse_thread_per_matrix<T, N, P>
-                <<<grid, threads, 0, how.stream>>>(batch, how.interleaved);
+            kernel<<<grid, threads, 0, how.stream>>>(batch);
         });
     });
     cuda_check_launch("inverse: inverse_thread_per_matrix");

@@ -40,20 +40,6 @@ struct thread_policy {
     {
         return 4 * tile_bytes <= 48 << 10 ? 4 : 2 * tile_bytes <= 48 << 10 ? 2 : 1;
     }
-    //! Blocks that a multiprocessor must hold; 0 if the compiler finds as many. They are
-    //! the blocks that these kernels had when they read only row-major matrices.
-    static constexpr int least_blocks()
-    {
-        constexpr bool full = Pivoting == pivoting::full;
-        constexpr bool partial = Pivoting == pivoting::partial;
-        if constexpr (std::is_same_v<T, float>) {
-            return partial && N == 8 ? 5 : partial && N == 11 ? 6 : 0;
-        } else if constexpr (std::is_same_v<T, float2>) {
-            return (full || partial) && N == 5 ? 6 : 0;
-        } else {
-            return std::is_same_v<T, double> && full && N == 5 ? 5 : 0;
-        }
-    }
     //! Whether all steps are unrolled: as long as the code stays within the instruction
     //! cache. Else two steps are unrolled (8 x 8 complex with all: 88 KB).
     static constexpr bool unrolls_all_steps = N <= 5;
