@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Source 2's bordering on vector units. Included once an instruction set, hence no
-// #pragma once.
+// Source 2 (Huo, Wang, Peng, Fang: a large real symmetric matrix inverted by bordering)
+// on vector units. symmetric_inverter calls it only for symmetric_algorithm::bordering.
+// The file is included once for each instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_BORDERING_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_BORDERING_INL_H
 #undef CUDAPHY_SYMMETRIC_BORDERING_INL_H
@@ -24,9 +25,9 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /*
- * Step t adds u u^H / s of step t - 1 to each row of W and multiplies that row by r in
- * the same pass, so that the lower triangle is read and written once a step: n^3 / 3
- * elements in all, which the memory's speed bounds.
+ * Step t adds u u^H / s of step t - 1 to each row of W. The same pass multiplies that row
+ * by r, so a step reads and writes the lower triangle once. All steps together move
+ * n^3 / 3 elements; the memory's speed bounds them.
  */
 template <typename T>
 class bordering

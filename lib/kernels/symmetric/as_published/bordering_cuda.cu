@@ -3,15 +3,19 @@
 #include "kernels/symmetric/cuda/condition.cuh"
 #include "kernels/symmetric/cuda/probe.cuh"
 
-// Source 2's bordering method: step t takes the inverse of the leading block of order t
-// to that of order t + 1 by W + u u^H / s, u = W r, s = rho - r^H u. The paper's five
-// kernels a step (a product of matrix and vector, a dot product in two stages, an outer
-// product, a scaling, an addition) go over W several times; here one kernel a step does
-// all of them for a row while it is in registers: it adds the step's outer product and,
-// with the new elements, forms the next step's u and each block's part of r^H u, whose
-// second stage the next kernel begins with. So a step reads and writes t^2 elements,
-// which is its bound, and no graph is needed: from t = 1000 on a step takes longer than
-// its launch.
+// Source 2 (Huo, Wang, Peng, Fang: a large real symmetric matrix inverted by bordering).
+// make_symmetric_inverse_cuda chooses it only for symmetric_algorithm::bordering.
+//
+// Step t takes the inverse W of the leading block of order t to that of order t + 1 by
+// W + u u^H / s, where u = W r and s = rho - r^H u.
+//
+// The paper launches five kernels a step: a product of matrix and vector, a dot product
+// in two stages, an outer product, a scaling and an addition. They go over W several
+// times. Here one kernel a step does all of them for a row while the row is in registers.
+// The kernel adds the step's outer product. From the new elements it forms the next
+// step's u and each block's part of r^H u. The next kernel begins with the second stage
+// of that sum. So a step reads and writes t^2 elements, which is its bound. No graph is
+// needed, because a step takes longer than its launch from t = 1000 on.
 
 namespace gr::cudaphy::kernels {
 namespace {
