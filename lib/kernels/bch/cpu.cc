@@ -246,12 +246,7 @@ public:
         const size_t k = d_code->k(), n = d_code->n();
         const size_t in = bch_bytes(n, d_packing.packed_input);
         const size_t out = bch_bytes(k, d_packing.packed_output);
-        const size_t batch = bch_batch("bch_decoder", words, in, info, out);
-        if (corrected.size() != batch) {
-            throw std::invalid_argument("bch_decoder: " + std::to_string(batch) +
-                                        " words, but " +
-                                        std::to_string(corrected.size()) + " counts");
-        }
+        const size_t batch = bch_decoder_batch(words, in, info, out, corrected);
         for_each_part(batch, words_of_a_piece(*d_code), [&](size_t first, size_t last) {
             std::vector<uint64_t> state(d_tables.words);
             for (size_t w = first; w < last; ++w) {

@@ -195,12 +195,7 @@ public:
              queue& q) override
     {
         check_queue("bch_decoder", q, backend::cuda);
-        const size_t batch = bch_batch("bch_decoder", words, d_in, info, d_out);
-        if (corrected.size() != batch) {
-            throw std::invalid_argument("bch_decoder: " + std::to_string(batch) +
-                                        " words, but " +
-                                        std::to_string(corrected.size()) + " counts");
-        }
+        const size_t batch = bch_decoder_batch(words, d_in, info, d_out, corrected);
         check_workspace("bch_decoder", "batch", workspace.size(), workspace_bytes(batch));
         if (batch == 0) {
             return;

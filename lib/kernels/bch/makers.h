@@ -31,4 +31,11 @@ size_t bch_batch(const char* kernel,
                  view<const uint8_t> out,
                  size_t out_bytes);
 
+//! The same of a decoder, which has a count for each word besides.
+size_t bch_decoder_batch(view<const uint8_t> words,
+                         size_t word_bytes,
+                         view<const uint8_t> info,
+                         size_t info_bytes,
+                         view<const int32_t> corrected);
+
 } // namespace gr::cudaphy::kernels

@@ -87,12 +87,7 @@ public:
         const int k = d_code->k(), n = d_code->n();
         const size_t in = bch_bytes(n, d_packing.packed_input);
         const size_t out = bch_bytes(k, d_packing.packed_output);
-        const size_t batch = bch_batch("bch_decoder", words, in, info, out);
-        if (corrected.size() != batch) {
-            throw std::invalid_argument("bch_decoder: " + std::to_string(batch) +
-                                        " words, but " +
-                                        std::to_string(corrected.size()) + " counts");
-        }
+        const size_t batch = bch_decoder_batch(words, in, info, out, corrected);
         for (size_t w = 0; w < batch; ++w) {
             auto bits = unpacked(words.data() + w * in, n, d_packing.packed_input);
             corrected.data()[w] = correct(bits);
