@@ -1,70 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/highway_targets.h"
+#include "kernels/symmetric/cpu/inverse_cpu.h"
 #include "kernels/common/thread_memory.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/symmetric/cpu/inverse_cpu.cc"
-#include <hwy/foreach_target.h>
-
-#include "kernels/symmetric/cpu/item-inl.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace gr::cudaphy::kernels {
-namespace HWY_NAMESPACE {
-
-template <typename T>
-void invert(const symmetric_item<T>& item, symmetric_outcome<T>& outcome)
-{
-    outcome = symmetric_inverter<T>(item).run();
-}
-
-void invert_float(const symmetric_item<float>& item, symmetric_outcome<float>& outcome)
-{
-    invert(item, outcome);
-}
-void invert_double(const symmetric_item<double>& item, symmetric_outcome<double>& outcome)
-{
-    invert(item, outcome);
-}
-void invert_complex64(const symmetric_item<complex64>& item,
-                      symmetric_outcome<complex64>& outcome)
-{
-    invert(item, outcome);
-}
-void invert_complex128(const symmetric_item<complex128>& item,
-                       symmetric_outcome<complex128>& outcome)
-{
-    invert(item, outcome);
-}
-
-} // namespace HWY_NAMESPACE
-} // namespace gr::cudaphy::kernels
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace gr::cudaphy::kernels {
 namespace {
 
-HWY_EXPORT(invert_float);
-HWY_EXPORT(invert_double);
-HWY_EXPORT(invert_complex64);
-HWY_EXPORT(invert_complex128);
-
-template <typename T>
-void invert(const symmetric_item<T>& item, symmetric_outcome<T>& outcome)
-{
-    if constexpr (std::is_same_v<T, float>) {
-        HWY_DYNAMIC_DISPATCH(invert_float)(item, outcome);
-    } else if constexpr (std::is_same_v<T, double>) {
-        HWY_DYNAMIC_DISPATCH(invert_double)(item, outcome);
-    } else if constexpr (std::is_same_v<T, complex64>) {
-        HWY_DYNAMIC_DISPATCH(invert_complex64)(item, outcome);
-    } else {
-        HWY_DYNAMIC_DISPATCH(invert_complex128)(item, outcome);
-    }
-}
-
-//! Matrices up to this order are shared out whole, one a core.
+//! Each core inverts a whole matrix of a batch up to this order.
 constexpr int most_whole = 512;
 
 template <typename T>
@@ -78,7 +19,8 @@ public:
     {
     }
 
-    //! For one matrix on which all cores work; a core's own stay with it.
+    //! For the matrix on which all cores work. A core that has a matrix of its own keeps
+    //! memory of its own.
     size_t workspace_bytes() const override
     {
         return symmetric_item_bytes<T>(d_parameters.order, d_parameters.definite);
@@ -127,18 +69,16 @@ private:
                      const std::function<void(double)>& progress) const
     {
         const size_t n = d_parameters.order;
-        symmetric_outcome<T> outcome;
-        invert<T>({ a.data() + item * n * n,
-                    out.x.data() + item * n * n,
-                    n,
-                    d_parameters.algorithm,
-                    d_parameters.definite,
-                    !out.residual.empty(),
-                    !out.rcond.empty(),
-                    parallel,
-                    progress,
-                    workspace },
-                  outcome);
+        const auto outcome = invert_symmetric<T>({ a.data() + item * n * n,
+                                                   out.x.data() + item * n * n,
+                                                   n,
+                                                   d_parameters.algorithm,
+                                                   d_parameters.definite,
+                                                   !out.residual.empty(),
+                                                   !out.rcond.empty(),
+                                                   parallel,
+                                                   progress,
+                                                   workspace });
         out.status[item] = outcome.status;
         if (!out.residual.empty()) {
             out.residual[item] = outcome.residual;
@@ -172,4 +112,3 @@ CUDAPHY_INSTANTIATE(complex64)
 CUDAPHY_INSTANTIATE(complex128)
 
 } // namespace gr::cudaphy::kernels
-#endif

@@ -5,7 +5,8 @@
 #include "kernels/symmetric/symmetric_inverse_makers.h"
 #include <algorithm>
 
-// Between symmetric_inverse_cpu.cc and symmetric_item-inl.h.
+// Between inverse_cpu.cc and the files inverse_<type>.cc, one for each element type; not
+// installed.
 
 namespace gr::cudaphy::kernels {
 
@@ -32,26 +33,30 @@ struct symmetric_outcome {
     decltype(std::abs(T())) rcond = 0;
 };
 
-//! Rows of the matrix that is factored lie so far apart: whole cache lines, but no large
-//! power of two, which would put a column into a few sets of the cache.
+//! Inverts the matrix with the widest vectors that the processor has.
+template <typename T>
+symmetric_outcome<T> invert_symmetric(const symmetric_item<T>&);
+
+//! Elements from row to row of the matrix that is factored: whole cache lines, but no
+//! large power of two, which would put a column into few sets of the cache.
 inline size_t factored_stride(size_t n)
 {
     const size_t whole = (n + 15) / 16 * 16;
     return whole % 256 == 0 ? whole + 16 : whole;
 }
 
-//! Pivots of an indefinite matrix are chosen among so many rows, so many at a time.
+//! Rows among which the pivots of an indefinite matrix are chosen, and pivots at a time.
 constexpr size_t window_order = 256;
 constexpr size_t pivots_at_a_time = 64;
-//! Columns far from the pivots are brought up to date so many pivots at a time. The strip
-//! of columns that always are holds the windows of so many.
+//! Columns far from the pivots are brought up to date this many pivots at a time. A strip
+//! of columns is always up to date; it holds the windows of this many pivots.
 constexpr size_t pivots_in_a_block = 256;
 constexpr size_t strip_width = pivots_in_a_block + window_order;
 
-//! Of columns in pivot_window: whole vectors.
+//! Elements from column to column in pivot_window: whole vectors.
 inline size_t pivot_window_stride(size_t order) { return (order + 15) / 16 * 16; }
 
-//! What pivot_window needs for T's of so many parts.
+//! Reals that pivot_window needs. parts: 2 for complex elements, else 1.
 inline size_t pivot_window_reals(size_t order, size_t parts)
 {
     return ((order + 2 * pivots_at_a_time + 2) * parts + 3) * pivot_window_stride(order);

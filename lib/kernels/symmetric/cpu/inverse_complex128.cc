@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define CUDAPHY_SYMMETRIC_TYPE complex128
+#include "kernels/symmetric/cpu/inverse_type.h"
