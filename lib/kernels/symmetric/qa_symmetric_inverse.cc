@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<int> orders = { 1, 2, 3, 5, 31, 63, 64, 65, 67, 127, 128, 129 };
 
-//! The reference in long double takes too long for the larger ones.
+//! The reference in long double takes too long for larger orders.
 bool is_too_slow(int n) { return tested_backend() == backend::reference && n > 130; }
 
 } // namespace
@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(large_matrices, T, number_types)
     }
 }
 
-//! CUDA takes so many panels in groups, and its shifts back level by level.
+//! CUDA takes that many panels in groups, and takes the shifts back level by level.
 BOOST_AUTO_TEST_CASE(matrices_of_many_panels)
 {
     if (tested_backend() != backend::cuda) {
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(leading_minors_that_are_zero, T, number_types)
         const auto saddle = hermitian<T>(
             n, [n](int, int j) { return j >= (2 * n + 2) / 3 ? T(0) : draw<T>(); });
         check_inverse(n, saddle, invert(n, saddle), "saddle point");
-        // The block of zeros first.
+        // The block of zeros comes first.
         const int zeros = n / 3;
         const auto turned =
             hermitian<T>(n, [zeros](int i, int) { return i < zeros ? T(0) : draw<T>(); });
@@ -93,9 +93,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(leading_minors_that_are_zero, T, number_types)
     }
 }
 
-//! Small pivots are shifted, or others taken: were they used as they are, Newton steps or
-//! factors would have to bring digits back, most of all where many leading minors are
-//! singular, which float32 alone on CUDA still needs. Always the same matrices.
+//! Small pivots are shifted or replaced by other pivots. Otherwise Newton steps or
+//! factors would have to repair the inverse, above all if many leading minors are
+//! singular. Only float32 on CUDA still needs that. The matrices are always the same.
 BOOST_AUTO_TEST_CASE_TEMPLATE(indefinite_matrices_need_no_repair, T, number_types)
 {
     if (is_too_slow(1000)) {
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(indefinite_matrices_need_no_repair, T, number_type
     }
 }
 
-//! The CPU looks for pivots among 256 rows before it looks at the others.
+//! The CPU looks for pivots among 256 rows before it looks at other rows.
 BOOST_AUTO_TEST_CASE_TEMPLATE(pivots_that_stand_far_below, T, number_types)
 {
     if (is_too_slow(1000)) {
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(pivots_that_stand_far_below, T, number_types)
     });
     check_inverse(n, saddle, invert(n, saddle), "zeros but for a corner");
     const auto arrow = hermitian<T>(n, [](int i, int j) {
-        // Of which the border's products do not cancel, so that no draw is singular.
+        // The products of the border do not cancel, so that no draw is singular.
         return i == j ? T(i % 2 ? 2e-3 : -1e-3) : i > n - 3 ? draw<T>() : T(0);
     });
     check_inverse(n, arrow, invert(n, arrow), "arrow");
@@ -251,7 +251,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(source_2s_bordering, T, number_types)
                       invert(n, a, definiteness::unknown, symmetric_algorithm::bordering),
                       "bordering");
     }
-    // It has no pivots: a leading minor of 0 ends it, and says where.
+    // Bordering has no pivots: a leading minor of 0 ends it, and the status is that
+    // minor's order.
     auto a = definite<T>(9);
     a[0] = 0;
     BOOST_TEST(

@@ -18,8 +18,8 @@ void check_zero(int n, const symmetric_inverted<T>& result, size_t item, int sta
     BOOST_TEST(result.rcond[item] == 0);
 }
 
-//! Sums of `vectors` random outer products over their number, rounded to T as they are
-//! summed up or once: singular if they are fewer than n, but for that.
+//! Means of `vectors` random outer products, rounded to T in each sum or once at the end.
+//! With fewer than n vectors only these roundings keep a mean from being singular.
 template <typename T>
 std::vector<T> covariances(int n, int vectors, size_t batch, bool rounded_once)
 {
@@ -84,11 +84,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(singular_matrices_that_rounding_hides_are_found,
                               double_types)
 {
     if (tested_backend() != backend::cpu) {
-        return; // the others tell most of them, for they look with less digits
+        return; // the others find most of them only, because they look with less digits
     }
-    // Sums of n - 1 outer products of whole numbers, so exactly singular, with pivots
-    // that are all large but the last. A probe without A y's digits takes a tenth of
-    // them.
+    // Sums of n - 1 outer products of whole numbers are exactly singular, and all their
+    // pivots but the last are large. A probe that lacks A y's lower digits accepts a
+    // tenth of them.
     constexpr int n = 8;
     std::vector<T> all;
     for (int item = 0; item < 500; ++item) {
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(too_few_vectors_make_a_singular_matrix_in_every_dr
     for (const auto& [n, batch] :
          { std::pair(2, 300), { 16, 300 }, { 40, 20 }, { 130, 3 } }) {
         if (n > 100 && !single) {
-            continue; // other roundings than A's hide it
+            continue; // roundings of the inversion hide the singularity
         }
         const bool few = tested_backend() == backend::reference;
         for (const bool rounded_once : { false, true }) {
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(too_few_vectors_make_a_singular_matrix_in_every_dr
                 BOOST_TEST(*std::min_element(p.status.begin(), p.status.end()) > 0);
                 check_zero(n, p, 0, p.status[0]);
             }
-            // Bordering, whose own roundings are larger, misses some.
+            // Bordering misses some, because its own roundings are larger.
             const auto b =
                 invert(n, a, definiteness::unknown, symmetric_algorithm::bordering);
             const size_t missed = std::count(b.status.begin(), b.status.end(), 0);

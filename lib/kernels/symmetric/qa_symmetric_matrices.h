@@ -5,7 +5,7 @@
 #include "kernels/linalg/inverse/qa_inverse_checks.h"
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
 
-// Symmetric matrices to invert, and what is checked of their inverses.
+// Symmetric matrices to invert, and checks of their inverses.
 
 namespace gr::cudaphy::testing {
 
@@ -56,7 +56,7 @@ std::vector<T> indefinite(int n)
     return hermitian<T>(n, [](int, int) { return draw<T>(); });
 }
 
-//! Condition about 10.
+//! A definite matrix with a condition of about 10.
 template <typename T>
 std::vector<T> definite(int n)
 {
@@ -109,7 +109,7 @@ std::vector<T> with_eigenvalues(const std::vector<double>& values, int reflectio
     });
 }
 
-//! Eigenvalues from 1 down to 1 / condition, alternating in sign where asked for.
+//! Eigenvalues from 1 down to 1 / condition, with alternating signs if wanted.
 inline std::vector<double> decaying(int n, double condition, bool alternating)
 {
     std::vector<double> values(n);
@@ -176,7 +176,7 @@ bool has_few_elements(int n, const T* a)
     return all - std::count(a, a + all, T(0)) < all / 16;
 }
 
-//! residual_ratio, by few products where A has few elements.
+//! residual_ratio(), with few products if A has few elements.
 template <typename T>
 double ratio_by_elements(int n, const T* a, const T* x)
 {
@@ -198,16 +198,16 @@ double ratio_by_elements(int n, const T* a, const T* x)
            (n * wide_real<T>(eps<T>));
 }
 
-//! Whether ratio() is LAPACK's, and no estimate.
+//! Whether ratio() is exact and no estimate.
 template <typename T>
 bool knows_ratio(int n, const T* a)
 {
     return n <= 260 || has_few_elements(n, a);
 }
 
-//! LAPACK's ratio; of a large matrix with many elements an estimate by a random vector
-//! where that suffices, so that a test stays fast. Where few rows hold the errors, as
-//! those of matrices with few elements may, that would be up to a root of n too much.
+//! LAPACK's ratio. For a large matrix with many elements a random vector estimates it if
+//! that suffices, so that a test stays fast. A matrix with few elements may have its
+//! errors in few rows, and such an estimate would be up to a root of n too large.
 template <typename T>
 double ratio(int n, const T* a, const T* x)
 {
@@ -237,9 +237,9 @@ double ratio(int n, const T* a, const T* x)
         }
         most = std::max(most, std::abs(z[i] - w[i]));
     }
-    // An element of the probe has the square sum of a row of I - A X for variance. The
-    // largest of all is some four times too high, so that it decides where it is low
-    // alone.
+    // The variance of an element of the probe is the square sum of a row of I - A X. The
+    // largest of all elements is about four times too high, so only a low estimate
+    // decides.
     const double estimate =
         most * std::sqrt(double(n)) / (n * norm_a * norm_x * double(eps<T>));
     return estimate < 8 ? estimate : ratio_by_elements(n, a, x);
@@ -266,7 +266,7 @@ void check_inverse(int n,
     check_inverse(n, a.data(), result.x.data(), result.status[0], what);
     BOOST_TEST(std::isfinite(result.residual[0]));
     BOOST_TEST(result.residual[0] < 30);
-    // By which a plan decides on repair.
+    // A plan decides by this residual whether it repairs the inverse.
     if (knows_ratio(n, a.data())) {
         BOOST_TEST(ratio(n, a.data(), result.x.data()) < 3 + 3 * result.residual[0],
                    what << ", order " << n << ": residual " << result.residual[0]);

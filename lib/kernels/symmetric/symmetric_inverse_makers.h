@@ -20,9 +20,10 @@ template <typename T>
 std::unique_ptr<symmetric_inverse<T>>
 make_symmetric_inverse_cuda(const typename symmetric_inverse<T>::parameters&, int device);
 
-//! The product of the norms of A and of its inverse above which A is singular to R's
-//! precision. It is at most n times that in the 2-norm, so that what has one below
-//! 1 / (8 eps) is not singular; what rounding makes of singular matrices is.
+//! A is singular to R's precision if the product of the 1-norms of A and its inverse is
+//! above this. That product is at most n times the product of the 2-norms. So no matrix
+//! with a condition below 1 / (8 eps) in the 2-norm counts as singular, but singular
+//! matrices with rounding errors do.
 template <typename R>
 double least_singular_condition(size_t order)
 {
@@ -30,12 +31,13 @@ double least_singular_condition(size_t order)
            (8 * double(std::numeric_limits<R>::epsilon()));
 }
 
-//! Above this part of it, an inverse may be that of a matrix that was singular before the
-//! elimination's own roundings, and is probed.
+//! If the condition is above this share of the least singular one, the inverse is probed.
+//! Rounding errors of the elimination may hide that the matrix is singular.
 constexpr double suspicious = 1 / 1024.0;
 
-//! The batch that the views' sizes come to. \throws std::invalid_argument if they do not
-//! fit each other, or if `queue` can't reach what a kernel on `where` works on.
+//! The batch that the views' sizes come to. \throws std::invalid_argument if the sizes do
+//! not fit each other, if the workspace is too small, or if `queue` can't reach the
+//! memory that a kernel on `where` works on.
 template <typename T>
 size_t symmetric_inverse_batch(const symmetric_inverse<T>& plan,
                                const typename symmetric_inverse<T>::parameters&,

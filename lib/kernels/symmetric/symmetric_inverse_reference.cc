@@ -58,8 +58,8 @@ private:
     std::vector<Number> d_elements;
 };
 
-//! Source 2's serial program: the inverse W of the leading block grows by a row and a
-//! column a step. Returns 0, or the step (from 1) that can't divide by s.
+//! Source 2's serial program: each step grows the inverse W of the leading block by a row
+//! and a column. Returns 0, or the step (from 1) that can't divide by s.
 template <typename Number, typename Real>
 int invert_by_bordering(const square<Number>& a,
                         square<Number>& w,
@@ -99,7 +99,7 @@ int invert_by_bordering(const square<Number>& a,
     return 0;
 }
 
-//! The first leading minor (its order) that is not positive, by Cholesky's pivots, or 0.
+//! The order of the first leading minor that is not positive, by Cholesky's pivots, or 0.
 template <typename Number>
 int first_minor_not_positive(square<Number> l)
 {
@@ -124,9 +124,10 @@ int first_minor_not_positive(square<Number> l)
 }
 
 /*
- * P A P^T = L D L^H with the largest element left as every pivot, of order 1 or 2 (Bunch,
- * Parlett, SIAM J. Numer. Anal. 8(4), 1971), then A^-1 = P^T M^H D^-1 M P, M = L^-1. Kept
- * symmetric throughout, for an error that is not counts as much as A's condition.
+ * P A P^T = L D L^H with the largest element that is left as each pivot, of order 1 or 2
+ * (Bunch, Parlett, SIAM J. Numer. Anal. 8(4), 1971). Then A^-1 = P^T M^H D^-1 M P with M
+ * = L^-1. All steps keep the matrix symmetric, because an error that is not symmetric
+ * grows with A's condition.
  */
 template <typename Number>
 class complete_pivoting
@@ -146,8 +147,8 @@ public:
         }
     }
 
-    //! Returns whether a pivot is 0 to the arithmetic's precision, beside the elements
-    //! that its row and column began with.
+    //! Returns whether a pivot is 0 to the arithmetic's precision, compared with the
+    //! first elements of its row and column.
     bool invert(square<Number>& x)
     {
         const real largest = *std::max_element(d_sizes.begin(), d_sizes.end());
@@ -209,13 +210,13 @@ private:
         for (int i = 0; i < n; ++i) {
             std::swap(a(i, one), a(i, other));
         }
-        // M's rows, but for its diagonal.
+        // The rows of M without its diagonal.
         for (int j = 0; j < std::min(one, other); ++j) {
             std::swap(m(one, j), m(other, j));
         }
     }
 
-    //! D^-1's block at k, by rows.
+    //! The block of D^-1 at k, row by row.
     void inverse_block(int k, int size, Number (&inverse)[2][2]) const
     {
         if (size == 1) {
@@ -292,11 +293,11 @@ private:
     square<Number> a, m;
     std::vector<int> d_order;
     std::vector<real> d_sizes;
-    std::vector<bool> d_second; //!< k is the second of a block of order 2
+    std::vector<bool> d_second; //!< whether k is the second row of a block of order 2
 };
 
-//! The least product of the norms of S A S and of its inverse that was seen for some
-//! scales S: as they are, and each row's largest element about 1 (Ruiz, 2001).
+//! The least product of the norms of S A S and of its inverse for some scales S: 1, and
+//! those that bring each row's largest element to about 1 (Ruiz, 2001).
 template <typename Number>
 auto condition(const square<Number>& a, const square<Number>& x)
 {
@@ -361,7 +362,7 @@ private:
         for (int i = 0; i < n; ++i) {
             for (int j = 0; j <= i; ++j) {
                 const T value = from[size_t(i) * n + j];
-                // Of a Hermitian matrix's diagonal the imaginary part is not read.
+                // The imaginary part of a Hermitian matrix's diagonal is not read.
                 finite = finite &&
                          (i == j ? std::isfinite(std::real(value)) : is_finite(value));
                 a(i, j) = i == j ? number(std::real(value)) : number(value);
@@ -427,7 +428,7 @@ private:
         return complete_pivoting<number>(a).invert(x) ? a.n : 0;
     }
 
-    //! |I - A X|_1 / (n |A|_1 |X|_1 eps), by all columns.
+    //! |I - A X|_1 / (n |A|_1 |X|_1 eps), from all columns.
     static real residual(const square<number>& a, const T* rounded)
     {
         const int n = a.n;

@@ -9,7 +9,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr size_t tile = 32; // rows and columns of both sides stay in the first cache
+//! Rows and columns of a tile. It stays in the first-level cache with its mirror image.
+constexpr size_t tile = 32;
 
 template <typename T>
 T conjugate(T x)
@@ -28,12 +29,12 @@ std::optional<std::pair<int, int>> first_asymmetry(view<const T> a, int order)
 {
     using real = decltype(std::abs(T()));
     const size_t n = order;
-    std::vector<real> most(n); // the roots of rows' largest moduli
+    std::vector<real> most(n); // the root of the largest modulus in each row
     for_each_part(n, tile, [&](size_t first, size_t last) {
         for (size_t i = first; i < last; ++i) {
             real largest = 0;
             for (const T& x : a.part(i * n, n)) {
-                largest = std::max(largest, std::abs(x)); // NaN leaves it
+                largest = std::max(largest, std::abs(x)); // a NaN does not change it
             }
             most[i] = std::sqrt(largest);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// A Hermitian matrix factored and inverted by blocks. Included once an instruction set,
-// hence no #pragma once.
+// Factors and inverts a Hermitian matrix by blocks. Highway includes this file once for
+// each instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_BLOCKS_INL_H
 #undef CUDAPHY_SYMMETRIC_BLOCKS_INL_H
@@ -21,17 +21,17 @@ namespace HWY_NAMESPACE {
 namespace {
 
 /*
- * Bordering by blocks, with the factors in the place of the leading block's inverse, for
- * a product with an explicit inverse loses as many digits as its condition has:
+ * Bordering by blocks. Factors replace the leading block's inverse, because a product
+ * with an explicit inverse loses as many digits as the block's condition has:
  *
  *     A = L D L^H,   M = L^-1,   A^-1 = M^H D^-1 M
  *
- * A third of the n^3 flops each, nine tenths of them in products of rank block_order with
- * all the matrix; within blocks by halves, and all but the leaves products. Positive
- * definite: D = 1. Else L and D are those of pivoted_factors, and a block of D
- * of order 2 stands within a leaf.
+ * Each of the three steps takes a third of the n^3 operations. Nine tenths of them are in
+ * products of rank block_order with all the matrix. A block is halved down to its leaves,
+ * and all but the leaves are products. D is 1 for a positive definite matrix. Otherwise
+ * pivoted_factors makes L and D, and a leaf has only whole blocks of D.
  *
- * Works in place on the lower triangle; above it, what stands is overwritten.
+ * The class works in place on the lower triangle, and overwrites what stands above it.
  */
 template <typename T>
 class symmetric_blocks
@@ -54,8 +54,9 @@ public:
         d_cuts.push_back(n);
     }
 
-    //! The inverse's lower triangle in the place of a positive definite matrix. Returns
-    //! 0, the first leading minor that is not positive (its order), or -1 for NaN.
+    //! Replaces the lower triangle of a positive definite matrix by that of its inverse.
+    //! Returns 0, or the order of the first leading minor that is not positive, or -1 for
+    //! NaN.
     int invert_positive()
     {
         const int status = factor();
@@ -66,9 +67,9 @@ public:
         return status;
     }
 
-    //! The lower triangle of the inverse of P A P^T in the place of A's, whatever A is
-    //! but singular. Pivots below `tiny` are replaced. Memory:
-    //! symmetric_pivoting_bytes(). Returns the rows of A in the order of P A.
+    //! Replaces the lower triangle of A by that of (P A P^T)^-1. A may be indefinite.
+    //! Pivots below `tiny` are replaced. memory: symmetric_pivoting_bytes() bytes.
+    //! Returns P: row i of P A is the i-th of these rows of A.
     std::vector<size_t> invert_indefinite(real tiny, unsigned char* memory)
     {
         pivoted_factors<T> factors(a, d_ld, n, d_by, d_packed_b, memory);
@@ -87,11 +88,11 @@ public:
     }
 
 private:
-    //! As many rows as a product packs at once.
+    //! The rows that a product packs at once.
     static constexpr size_t block_order = dense_product<T>::slice;
 
-    //! Calls block(first, size) for one block of rows after the other, all of whole
-    //! leaves, until it returns another status than 0; returns that.
+    //! Calls block(first, size) for one block of rows after the other; blocks have whole
+    //! leaves. Ends at the first status other than 0, and returns it.
     template <typename Block>
     int each_block(const Block& block)
     {
@@ -116,8 +117,8 @@ private:
         });
     }
 
-    //! M = L^-1, whose rows come to be where those of L were: each block of them is
-    //! solved for, then taken out of all rows below.
+    //! Replaces L by M = L^-1. Each block of rows is solved for, and then subtracted from
+    //! all rows below it.
     void invert_triangle()
     {
         each_block([this](size_t first, size_t size) {
@@ -135,7 +136,7 @@ private:
         });
     }
 
-    //! The lower triangle of M^H D^-1 M, in the place of M.
+    //! Replaces M by the lower triangle of M^H D^-1 M.
     void square()
     {
         each_block([this](size_t first, size_t size) {
@@ -148,7 +149,7 @@ private:
 
     T* at(size_t i, size_t j) const { return a + i * d_ld + j; }
     static bool is_leaf(size_t size) { return size <= leaf_order; }
-    //! Halves in whole leaves.
+    //! The rows of the first half, which has whole leaves.
     size_t half(size_t first, size_t size) const
     {
         auto cut = std::lower_bound(d_cuts.begin(), d_cuts.end(), first + size / 2);
@@ -183,8 +184,8 @@ private:
         return status;
     }
 
-    //! L's `rows` rows from `row` on below the triangle at `first`, and its square out of
-    //! what is left of A there.
+    //! Computes `rows` rows of L from `row` on, below the triangle at `first`. Subtracts
+    //! their square from the rest of A.
     void eliminate(size_t first, size_t size, size_t row, size_t rows)
     {
         solve_from_right(first, size, row, rows, solving::adjoint_from_right);
@@ -201,13 +202,13 @@ private:
         return status > 0 ? int(first) + status : status;
     }
 
-    //! D^-1, where it is not 1.
+    //! D^-1; null if D is 1.
     const block_diagonal<T>* between() const
     {
         return d_indefinite ? &d_inverse_pivots : nullptr;
     }
 
-    //! The triangle at `first`.
+    //! The triangle of `size` rows at `first`.
     block_triangle<T> triangle(size_t first, size_t size) const
     {
         const auto from = std::lower_bound(d_cuts.begin(), d_cuts.end(), first);
@@ -215,31 +216,31 @@ private:
         return { a, d_ld, &*from, size_t(to - from), between(), d_by };
     }
 
-    //! X L^H = B or X L = B, with the triangle at `first` and B = `rows` rows from
-    //! `row` on in the same columns.
+    //! Solves X L^H = B or X L = B with the triangle at `first`. B is `rows` rows from
+    //! `row` on, in the triangle's columns.
     void solve_from_right(size_t first, size_t size, size_t row, size_t rows, solving how)
     {
         triangle(first, size).solve_from_right(row, rows, how);
         account(0.5 * rows * size * size);
     }
 
-    //! L X = B, with the triangle at `first` and B = `columns` columns from `column` on
-    //! in the same rows.
+    //! Solves L X = B with the triangle at `first`. B is `columns` columns from `column`
+    //! on, in the triangle's rows.
     void solve_from_left(size_t first, size_t size, size_t column, size_t columns)
     {
         triangle(first, size).solve_from_left(column, columns);
         account(0.5 * columns * size * size);
     }
 
-    //! B = M^H D^-1 B, with M's triangle at `first` and B = `columns` columns from
-    //! `column` on in the same rows.
+    //! B = M^H D^-1 B with the triangle of M at `first`. B is `columns` columns from
+    //! `column` on, in the triangle's rows.
     void multiply_by_triangle(size_t first, size_t size, size_t column, size_t columns)
     {
         triangle(first, size).multiply_from_left(column, columns);
         account(0.5 * columns * size * size);
     }
 
-    //! One block of M, with zeros above the diagonal within leaves.
+    //! Inverts the triangle at `first`. Leaves get zeros above the diagonal.
     void invert_triangle(size_t first, size_t size)
     {
         if (is_leaf(size)) {
@@ -272,7 +273,7 @@ private:
         });
     }
 
-    //! One block of M, in its own rows and columns.
+    //! Squares the triangle at `first` in place.
     void square(size_t first, size_t size)
     {
         if (is_leaf(size)) {
@@ -286,7 +287,8 @@ private:
         square(second, other);
     }
 
-    //! B^H D^-1 B for B's `size` rows from `first` on, to the triangle at `column`.
+    //! Adds B^H D^-1 B to the triangle at `column`. B is `size` rows from `first` on, in
+    //! the columns from `column` on.
     void add_square(size_t first, size_t size, size_t column, size_t columns)
     {
         product<T> p{ columns, columns,           size, at(first, column),
@@ -298,10 +300,10 @@ private:
         multiply(p);
     }
 
-    //! A leaf of M, which is whole: zeros stand above its diagonal.
+    //! Squares a leaf of M, which has zeros above its diagonal.
     void square_leaf(size_t first, size_t size)
     {
-        std::vector<T> copy(size * size); // A, which is C as well
+        std::vector<T> copy(size * size); // the product overwrites the leaf
         for (size_t i = 0; i < size; ++i) {
             std::copy_n(at(first + i, first), size, copy.begin() + i * size);
         }
@@ -325,7 +327,7 @@ private:
     double d_done = 0;
     bool d_indefinite = false;
     block_diagonal<T> d_inverse_pivots{};
-    std::vector<size_t> d_cuts; //!< where leaves begin, and the order
+    std::vector<size_t> d_cuts; //!< the first row of each leaf, then the order
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Whether a symmetric matrix is singular to its precision, by its norm and that of its
-// inverse. Included once an instruction set, hence no #pragma once.
+// Tells by the norms of a symmetric matrix and of its inverse whether the matrix is
+// singular to its precision. Highway includes this file once for each instruction set, so
+// it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_CONDITION_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_CONDITION_INL_H
 #undef CUDAPHY_SYMMETRIC_CONDITION_INL_H
@@ -17,10 +18,10 @@ namespace HWY_NAMESPACE {
 namespace {
 
 /*
- * The condition |A|_1 |X|_1 and, where that is large, the one after A's rows and columns
- * were scaled alike, so that what it says is not a matter of units. A definite matrix is
- * scaled to a diagonal of ones, which is within a factor n of the best (van der Sluis,
- * Numer. Math. 14, 1969); another one until each row's largest element is about 1.
+ * The condition |A|_1 |X|_1 depends on units. If it is large, the rows and columns of A
+ * are scaled alike, and the condition is computed again. A definite matrix is scaled to a
+ * diagonal of ones, within a factor n of the best (van der Sluis, Numer. Math. 14, 1969).
+ * Any other matrix is scaled until each row's largest element is about 1.
  */
 template <typename T>
 class condition_of
@@ -33,15 +34,15 @@ public:
     {
     }
 
-    //! The norms, where they are known.
+    //! Takes the norms from the caller; 0: not known.
     void know(double a, double x) { d_condition = a * x; }
 
-    //! The lower one of both, or less than what is suspicious. rcond: 1 / (|A|_1 |X|_1),
-    //! where it is wanted.
+    //! The lower one of both conditions, or 0 if a bound shows that A is not suspicious.
+    //! rcond: out, 1 / (|A|_1 |X|_1), if wanted.
     double scaled(bool definite, bool wants_rcond, real& rcond)
     {
         const double least = suspicious * least_singular_condition<real>(n);
-        // The largest elements of what is definite are on the diagonal, and so are its
+        // The largest elements of a definite matrix are on the diagonal, and so are its
         // inverse's.
         if (definite && !wants_rcond &&
             double(n) * n * largest_of_diagonal(d_a) * largest_of_diagonal(d_x) < least) {
@@ -95,7 +96,7 @@ private:
         }
     }
 
-    //! |S M S|_1, M Hermitian.
+    //! |S M S|_1 of a Hermitian M.
     double norm(const T* m, const std::vector<double>& scale) const
     {
         std::vector<double> sums(n), largest(n);

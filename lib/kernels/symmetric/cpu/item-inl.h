@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The steps from one matrix to its inverse. Included once an instruction set, hence no
-// #pragma once.
+// Inverts one matrix and checks its inverse. Highway includes this file once for each
+// instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_ITEM_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_ITEM_INL_H
 #undef CUDAPHY_SYMMETRIC_ITEM_INL_H
@@ -22,9 +22,10 @@ namespace HWY_NAMESPACE {
 namespace {
 
 /*
- * An indefinite matrix is scaled by powers of two where its rows differ much, factored
- * with pivoting, and its inverse probed for what that can't tell: whether it is singular
- * to T's precision. The same is told of every matrix by its condition.
+ * A matrix of unknown definiteness is scaled by powers of two if its rows differ much,
+ * and factored with pivoting. Pivots do not tell whether the matrix is singular to T's
+ * precision, so random vectors probe the inverse. The condition is tested for every
+ * matrix.
  */
 template <typename T>
 class symmetric_inverter
@@ -50,7 +51,7 @@ public:
         const bool in_place = d_item.a == d_item.x;
         std::vector<T> copy;
         if (in_place) {
-            copy.assign(d_item.a, d_item.a + n * n); // to look at X with
+            copy.assign(d_item.a, d_item.a + n * n); // X overwrites A
             d_item.a = copy.data();
         }
         symmetric_outcome<T> outcome;
@@ -61,7 +62,7 @@ public:
             const double limit = least_singular_condition<real>(n);
             const double found =
                 condition.scaled(positive, d_item.wants_rcond, outcome.rcond);
-            // What was tried has been probed.
+            // An inverse by pivoting has been probed already.
             if (found > limit || (!tried && found > suspicious * limit && is_lost())) {
                 outcome.status = int(n);
             }
@@ -78,24 +79,25 @@ public:
     }
 
 private:
-    //! What multiplying random vectors says of X.
+    //! What products with random vectors tell of X.
     struct findings {
-        //! |I - A X|_1 / (n |A|_1 |X|_1 eps), or from half to four times as much: the
-        //! largest of n random elements stands for the column with the largest.
+        //! An estimate of |I - A X|_1 / (n |A|_1 |X|_1 eps), between half of it and four
+        //! times it. The largest of n random elements stands for the largest column.
         real ratio;
-        //! |y - X A y| / |y| for a y = X w, which lies where X is largest: about eps
-        //! times A's condition, and 1 where A is singular.
+        //! |y - X A y| / |y| with y = X w, in the direction in which X is largest. About
+        //! eps times A's condition, and 1 if A is singular.
         real weakest;
     };
 
-    //! Whether X is not A's inverse where it is largest.
+    //! Whether X is not A's inverse in the direction in which X is largest.
     bool is_lost()
     {
         measure();
         return !(probe().weakest < real(0.5));
     }
 
-    //! Positive definite, or by bordering: in X's place.
+    //! Inverts a positive definite matrix, or any by bordering, in X's place. Returns the
+    //! status.
     int known()
     {
         T* const x = d_item.x;
@@ -138,7 +140,7 @@ private:
         return found.ratio < 30 && found.weakest < real(0.5) ? 0 : int(n);
     }
 
-    //! Norms of A; false where a row is 0.
+    //! Computes the norms of A. Returns false if a row is 0.
     bool measure()
     {
         d_scale.assign(n, 1);
@@ -149,7 +151,8 @@ private:
         return *std::min_element(d_largest.begin(), d_largest.end()) > 0;
     }
 
-    //! Powers of two by which the rows of S A S come to about the same size.
+    //! Finds powers of two S that bring the rows of S A S to about the same size. Returns
+    //! false if a row becomes 0.
     bool equilibrate()
     {
         std::vector<real> sums(n);
@@ -178,12 +181,13 @@ private:
         std::mt19937 engine(77);
         wide_vector w(n, parts);
         for (size_t i = 0; i < n; ++i) {
-            // Not all of one size, lest they cancel in a direction of few elements.
+            // Elements of one size could cancel in a direction of few elements.
             const double u = 0.75 + engine() / 8589934592.0;
             w.values[i] = real(engine() & 1 ? u : -u);
         }
         const T *a = d_item.a, *x = d_item.x;
-        // (I - X A) w, whose elements have the columns of I - A X for variance.
+        // (I - X A) w. The variance of an element is the square sum of a column of I - A
+        // X.
         const wide_vector sources[] = { times_lower<false>(a, n, w, d_by), w };
         wide_vector results[] = { { n, parts }, { n, parts } };
         d_inverse_norm = times_whole(x, n, sources, results, d_by);
@@ -196,7 +200,8 @@ private:
         findings found;
         found.ratio =
             real(std::sqrt(2 / M_PI / n) * most / d_norm / d_inverse_norm / eps);
-        // A y all but vanishes where A is singular, so its digits count.
+        // A y nearly vanishes if A is singular, so float64 needs sums of twice the
+        // digits.
         const wide_vector product[] = { times_lower<!single>(a, n, y, d_by) };
         wide_vector same[] = { { n, parts } };
         times_whole(x, n, product, same, d_by);

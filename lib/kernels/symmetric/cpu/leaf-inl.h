@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The diagonal blocks of a factorisation, and the triangular solves with them. Included
-// once an instruction set, hence no #pragma once.
+// The diagonal blocks of a factorisation, and the triangular solves with them. Highway
+// includes this file once for each instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_LEAF_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_LEAF_INL_H
 #undef CUDAPHY_SYMMETRIC_LEAF_INL_H
@@ -23,7 +23,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int leaf_order = 64;
 
-//! A Hermitian matrix of order up to leaf_order, re and im apart, both triangles kept.
+//! A Hermitian matrix of order up to leaf_order. Both triangles are kept, real and
+//! imaginary parts apart.
 template <typename T>
 class leaf
 {
@@ -43,8 +44,8 @@ public:
         }
     }
 
-    //! A = L L^H; L goes to `to`, zeros above it. Returns 0, the pivot (from 1) that is
-    //! not above 0, or -1 if it is NaN.
+    //! A = L L^H. Writes L to `to`, with zeros above its diagonal. Returns 0, or the
+    //! first pivot (from 1) that is not above 0, or -1 if that pivot is NaN.
     int cholesky(T* to, size_t ld)
     {
         for (int k = 0; k < n; ++k) {
@@ -119,7 +120,7 @@ private:
     HWY_ALIGN real im[is_complex ? leaf_order : 1][leaf_order];
 };
 
-//! What a triangular leaf L is solved with.
+//! The equations that are solved with a triangular leaf L.
 enum class solving {
     adjoint_from_right, //!< X L^H = B
     from_right,         //!< X L = B
@@ -127,8 +128,9 @@ enum class solving {
 };
 
 /*
- * Solves with a triangular leaf, a few vectors of right-hand sides at a time: they stand
- * side by side in a buffer, which stays in the first-level cache, element after element.
+ * Solves with a triangular leaf for a few vectors of right-hand sides at a time. These
+ * stand side by side in a buffer, element after element. The buffer stays in the
+ * first-level cache.
  */
 template <typename T>
 class leaf_solver
@@ -140,7 +142,7 @@ public:
     using vec = hn::Vec<tag>;
     static constexpr size_t lanes = hn::MaxLanes(tag());
     static constexpr size_t vectors = 4 / parts;
-    //! Elements of each at a time: as many as registers hold.
+    //! Elements of a right-hand side at a time: as many as registers hold.
     static constexpr size_t at_once =
         HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON ? 4 : 2;
     //! Right-hand sides at a time.
@@ -166,8 +168,8 @@ public:
     }
 
     /*!
-     * From the right: X and B are (count, n) at b. With D, the rows of X come out times
-     * D's inverse: X D L^H = B.
+     * Solves X L^H = B or X L = B in place; B is (count, n) at b. inverse: D^-1, for X D
+     * L^H = B; null: D is 1.
      */
     void solve_rows(T* b, size_t ld, size_t count, const block_diagonal<T>* inverse) const
     {
@@ -186,7 +188,7 @@ public:
         }
     }
 
-    //! From the left: X and B are (n, count) at b.
+    //! Solves L X = B in place; B is (n, count) at b.
     void solve_columns(T* b, size_t ld, size_t count) const
     {
         HWY_ALIGN real x[leaf_order * parts * width];
@@ -212,7 +214,7 @@ public:
     }
 
 private:
-    //! Rows of B come to stand as columns of x, and those go back.
+    //! Copies rows of B to columns of x; give_rows() copies them back.
     void take_rows(const T* b, size_t ld, size_t rows, real* x) const
     {
         int done = 0;
@@ -249,14 +251,14 @@ private:
             }
         }
     }
-    //! Where in x element i of each right-hand side stands, and how far on the next.
+    //! Element i of all right-hand sides in x, and the step to the next element.
     real* line(real* x, int i) const { return x + size_t(place(i)) * parts * width; }
     ptrdiff_t line_step() const
     {
         return d_how == solving::from_right ? -ptrdiff_t(width) : ptrdiff_t(width);
     }
 
-    //! Solving with L from the right goes from the last element to the first.
+    //! X L = B is solved from the last element to the first.
     int place(int k) const { return d_how == solving::from_right ? n - 1 - k : k; }
 
     static void put(real* to, T value)
@@ -275,8 +277,8 @@ private:
         }
     }
 
-    //! Count elements from k on less what those before k contribute: a vector that is
-    //! loaded serves them all.
+    //! Subtracts from Count elements, from k on, what elements before k contribute. A
+    //! vector that is loaded serves all of them.
     template <size_t Count>
     HWY_INLINE void subtract_before(real* HWY_RESTRICT x, int k) const
     {
@@ -324,7 +326,8 @@ private:
         }
     }
 
-    //! The same for element k alone, of elements `first` to k; then by its reciprocal.
+    //! Subtracts from element k what elements from `first` on contribute, and divides it
+    //! by the diagonal's.
     HWY_INLINE void finish(real* HWY_RESTRICT x, int first, int k) const
     {
         const tag d;

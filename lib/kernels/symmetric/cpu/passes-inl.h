@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Copies of a large matrix's triangles. Included once an instruction set, hence no
-// #pragma once.
+// Copies the triangles of a large matrix. Highway includes this file once for each
+// instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_PASSES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_PASSES_INL_H
 #undef CUDAPHY_SYMMETRIC_PASSES_INL_H
@@ -19,7 +19,7 @@ namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-//! Whether all numbers that it looked at were finite.
+//! Tells whether all numbers given to look() were finite.
 template <typename R>
 class finiteness
 {
@@ -50,8 +50,8 @@ private:
     R d_rest = 0;
 };
 
-//! Copies S A S's lower triangle, or A's where there is no S. Returns whether A is
-//! finite; a diagonal's imaginary part becomes 0 unread.
+//! Copies the lower triangle of S A S, or of A if `scale` is null. Returns whether A is
+//! finite. The diagonal's imaginary part is not read, and becomes 0.
 template <typename T>
 bool copy_lower(const T* a,
                 T* to,
@@ -87,13 +87,13 @@ bool copy_lower(const T* a,
     return finite;
 }
 
-//! Rows at a time of what is transposed, and elements of each of them: long stretches,
-//! for a row is a page or more of its own.
+//! Rows that are transposed at a time, and elements of a row. The stretches are long,
+//! because each row has pages of its own.
 constexpr size_t band_rows = 16;
 constexpr size_t band_width = 128;
 
-//! Calls put(i, j, value) for the elements behind the diagonal of rows first to last of a
-//! Hermitian matrix, from its lower triangle.
+//! Calls put(i, j, value) for the elements right of the diagonal in rows first to last of
+//! a Hermitian matrix, whose lower triangle is read.
 template <typename T, typename Put>
 HWY_INLINE void mirror_band(
     const T* lower, size_t ld, size_t n, size_t first, size_t last, const Put& put)
@@ -108,8 +108,8 @@ HWY_INLINE void mirror_band(
     }
 }
 
-//! Calls band(first, last, good) for all bands of rows, where good looks for what is not
-//! finite. Returns whether all was.
+//! Calls band(first, last, good) for all bands of rows. Returns whether all numbers that
+//! good looked at were finite.
 template <typename R, typename Band>
 bool each_band(size_t n, const crew& by, const Band& band)
 {
@@ -126,8 +126,8 @@ bool each_band(size_t n, const crew& by, const Band& band)
     return finite;
 }
 
-//! A lower triangle becomes a whole matrix, exactly Hermitian. Returns whether it is
-//! finite.
+//! Mirrors the lower triangle, so that the matrix is exactly Hermitian. Returns whether
+//! the triangle is finite.
 template <typename T>
 bool mirror(T* x, size_t n, const crew& by)
 {
@@ -144,8 +144,8 @@ bool mirror(T* x, size_t n, const crew& by)
     });
 }
 
-//! S P^T W P S, whole, of W's lower triangle, where row i of P A is row rows[i] of A.
-//! Returns whether it is finite.
+//! X = S P^T W P S, both triangles, from W's lower triangle. Row i of P A is row rows[i]
+//! of A. Returns whether X is finite.
 template <typename T>
 bool restore_rows(const T* w,
                   size_t ld,

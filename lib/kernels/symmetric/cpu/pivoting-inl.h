@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// An indefinite Hermitian matrix factored with pivoting. Included once an instruction
-// set, hence no #pragma once.
+// Factors an indefinite Hermitian matrix with pivoting. Highway includes this file once
+// for each instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_PIVOTING_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_PIVOTING_INL_H
 #undef CUDAPHY_SYMMETRIC_PIVOTING_INL_H
@@ -24,18 +24,18 @@ namespace {
 /*
  * P A P^T = L D L^H, where D has blocks of order 1 and 2, in place in the lower triangle.
  *
- * Searching whole columns for a pivot, as LAPACK's sytrf does, reads each element of a
- * panel over and over from memory. Here a panel's pivots are chosen in a window, the next
- * rows and columns, which the cache holds; the panel's other rows are solved for at once,
- * and only then looked at (as Duff, Hogg, Lopez do for sparse matrices, SIAM J. Sci.
- * Comput. 42(2), 2020). Pivots up to the first with an element of L above a bound are
- * taken; the rows of such elements come into the window.
+ * LAPACK's sytrf searches whole columns for a pivot, and so reads each element of a panel
+ * many times from memory. Here a panel's pivots are chosen in a window: the next rows and
+ * columns, which the cache holds. The panel's other rows are then solved for at once (as
+ * Duff, Hogg, Lopez do for sparse matrices, SIAM J. Sci. Comput. 42(2), 2020). Pivots are
+ * accepted up to the first one with an element of L above a bound. The rows of such
+ * elements come into the next window.
  *
  * A panel changes only a strip of columns, in which the next few windows lie. The columns
- * behind it are brought up to date a block of panels at a time: first those that become
- * the next strip, then the rest in the background, while panels are factored in the
- * strip. So cores seldom wait for the choice of pivots, which is serial, and most flops
- * are products of rank pivots_in_a_block.
+ * behind the strip are brought up to date a block of panels at a time. Those that become
+ * the next strip come first. The rest follow in the background, while panels are factored
+ * in the strip. So cores seldom wait for the choice of pivots, which is serial. Most
+ * operations are in products of rank pivots_in_a_block.
  */
 template <typename T>
 class pivoted_factors
@@ -68,7 +68,8 @@ public:
         }
     }
 
-    //! Pivots below `tiny` are replaced. done(count) is told of multiply-adds.
+    //! Factors the matrix. Pivots below `tiny` are replaced. Calls done(count) with the
+    //! multiply-adds of each panel.
     template <typename Done>
     void run(real tiny, const Done& done)
     {
@@ -84,7 +85,8 @@ public:
             const size_t chosen =
                 d_window.factor(&d_diagonal[k], &d_below[k], order, tiny);
             invert_pivots(k, chosen);
-            // So that it ends, with whatever there is to be had.
+            // After 8 tries without a pivot, any pivot is accepted, so that the loop
+            // ends.
             const real bound = tries > 8 ? std::numeric_limits<real>::infinity()
                                          : std::ldexp(most_of_l, int(tries));
             size_t taken = 0;
@@ -118,13 +120,13 @@ public:
     const std::vector<size_t>& rows() const { return d_rows; }
 
 private:
-    //! Rook pivoting has elements of L up to 2.8 in the window; by chance they are some
-    //! larger in the many rows below it.
+    //! Rook pivoting bounds elements of L by 2.8 in the window. In the many rows below
+    //! the window some elements are larger by chance.
     static constexpr real most_of_l = 8;
 
     struct worst {
-        real
-            size; //!< the largest element of a column of L below the window, if too large
+        real size; //!< the largest element of a column of L below the window, if above
+                   //!< the bound
         size_t row;
     };
 
@@ -162,9 +164,9 @@ private:
         }
     }
 
-    //! Brings the columns behind the strip up to date with the pivots before k, and makes
-    //! a strip of the next ones; if `all`, at once, else those behind it in the
-    //! background.
+    //! Brings the columns behind the strip up to date with the pivots before k. The first
+    //! of them become the new strip. The others follow in the background, or at once if
+    //! `all`.
     void finish_block(size_t k, bool all)
     {
         d_background.wait();
@@ -202,7 +204,7 @@ private:
         }
     }
 
-    //! Rows k to k + w of P, and of L as it is, come to the window's new order.
+    //! Permutes rows k to k + w of P, and of L so far, to the window's new order.
     void permute(size_t k, size_t w, size_t chosen, const size_t* order)
     {
         d_moved.clear();
@@ -239,8 +241,8 @@ private:
         });
     }
 
-    //! The panel's rows below the window: X D L^H = A, and which of X are above the
-    //! bound.
+    //! Solves X D L^H = A for the panel's rows below the window. Notes the elements of X
+    //! above the bound.
     void solve(size_t k, size_t w, size_t chosen, const size_t* order, real bound)
     {
         std::fill_n(d_worst, chosen, worst{ 0, 0 });
@@ -268,7 +270,7 @@ private:
                     for (size_t j = 0; j < chosen; ++j) {
                         pivots[j] = from[order[j]];
                     }
-                    // Columns that made room come from those of the pivots.
+                    // Columns that pivots displaced move to the pivots' former columns.
                     for (const auto& [to, place] : d_displaced) {
                         from[to] = from[place];
                     }
@@ -277,7 +279,7 @@ private:
                 solver.solve_rows(x, pivots_at_a_time, last - first, &inverse);
                 for (size_t i = first; i < last; ++i) {
                     const T* row = x + (i - first) * pivots_at_a_time;
-                    int over = 0; // also for NaN
+                    int over = 0; // counts NaN, too
                     for (size_t j = 0; j < chosen * parts; ++j) {
                         over |=
                             !(std::abs(reinterpret_cast<const real*>(row)[j]) <= bound);
@@ -307,7 +309,7 @@ private:
         return i == j + 1 && d_below[k + j] != T(0);
     }
 
-    //! The panel, and what the window's new order is for the rest of it.
+    //! Writes the panel, and the window's other rows and columns in their new order.
     void store(size_t k, size_t w, size_t taken, const size_t* order)
     {
         for (size_t i = 0; i < w; ++i) {
@@ -327,8 +329,8 @@ private:
         });
     }
 
-    //! Rows from `below` on whose elements of L are above the bound come into the next
-    //! window, at k, as its last ones.
+    //! Exchanges rows from `below` on that have elements of L above the bound for the
+    //! last rows of the next window, which begins at k.
     void invite(size_t k, size_t below, size_t taken, size_t chosen, real bound)
     {
         std::vector<size_t> guests;
@@ -354,7 +356,7 @@ private:
         }
     }
 
-    //! Rows and columns p < q, of L as well.
+    //! Exchanges rows and columns p < q, also of L.
     void exchange(size_t p, size_t q)
     {
         std::swap(d_rows[p], d_rows[q]);
@@ -385,12 +387,12 @@ private:
     T* d_panel; //!< rows from the window's first on
     worst d_worst[pivots_at_a_time];
     std::vector<std::pair<size_t, size_t>> d_moved;     //!< to and from, in the window
-    std::vector<std::pair<size_t, size_t>> d_displaced; //!< those of no pivots
+    std::vector<std::pair<size_t, size_t>> d_displaced; //!< of these, no pivots
     std::vector<size_t> d_rows;
-    std::vector<real> d_sizes; //!< the largest that each row's diagonal was
+    std::vector<real> d_sizes; //!< the largest that each element of the diagonal has been
     std::vector<real> d_diagonal, d_inverse_diagonal;
     std::vector<T> d_below, d_inverse_below;
-    background_task d_background; //!< the last member: it ends before the others
+    background_task d_background; //!< the last member, so it ends before the others
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Sums over the rows of a large matrix: norms, and products with vectors. Included once
-// an instruction set, hence no #pragma once.
+// Sums over the rows of a large matrix: norms, and products with vectors. Highway
+// includes this file once for each instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_SUMS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_SUMS_INL_H
 #undef CUDAPHY_SYMMETRIC_SUMS_INL_H
@@ -21,12 +21,12 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-//! Sums are taken in double, whatever the matrix is of.
+//! Sums are taken in double for every element type.
 using sum_tag = hn::ScalableTag<double>;
 using sum_vec = hn::Vec<sum_tag>;
 constexpr size_t sum_lanes = hn::MaxLanes(sum_tag());
 
-//! A vector in double, re and im apart, zeros behind its end.
+//! A vector in double: real parts, then imaginary parts, each padded with zeros.
 struct wide_vector {
     size_t size, stride;
     std::vector<double> values;
@@ -46,13 +46,14 @@ struct wide_vector {
     }
 };
 
-//! x y - p, where p is x y rounded.
+//! The error x y - p of p, the rounded product x y.
 template <class D, class V>
 HWY_INLINE V product_error([[maybe_unused]] D d, V x, V y, V p)
 {
 #if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_SSE2 || HWY_TARGET == HWY_EMU128 || \
     HWY_TARGET == HWY_SCALAR
-    // No fused multiply-add: by halves of 26 bits (Dekker, Numer. Math. 18, 1971).
+    // Without a fused multiply-add, halves of 26 bits give the error (Dekker, Numer.
+    // Math. 18, 1971).
     const V split = hn::Set(d, 134217729.0);
     const V xs = hn::Mul(x, split), ys = hn::Mul(y, split);
     const V x1 = hn::Sub(xs, hn::Sub(xs, x)), y1 = hn::Sub(ys, hn::Sub(ys, y));
@@ -65,7 +66,7 @@ HWY_INLINE V product_error([[maybe_unused]] D d, V x, V y, V p)
 #endif
 }
 
-//! A sum of products; exact: to twice the digits (Ogita, Rump, Oishi, SIAM J. Sci.
+//! A sum of products. Exact: with twice the digits (Ogita, Rump, Oishi, SIAM J. Sci.
 //! Comput. 26(6), 2005).
 template <bool Exact, class D = sum_tag>
 struct running_sum {
@@ -98,7 +99,7 @@ struct running_sum {
     }
 };
 
-//! A sum that stands in memory.
+//! A running sum in memory.
 template <bool Exact>
 struct stored_sum {
     double& sum;
@@ -112,7 +113,7 @@ struct stored_sum {
         sum = hn::GetLane(all.sum);
         rest = hn::GetLane(all.rest) + error;
     }
-    //! All lanes of another.
+    //! Adds all lanes of another sum.
     void add(const running_sum<Exact>& other)
     {
         const sum_tag d;
@@ -125,7 +126,7 @@ struct stored_sum {
     }
 };
 
-//! Elements of a row; im is 0 for real ones.
+//! A vector of a row's elements; im is 0 for real ones.
 struct row_piece {
     sum_vec re, im;
 };
@@ -156,7 +157,7 @@ HWY_INLINE row_piece load_wide(const std::complex<float>* from)
     return { hn::PromoteTo(d, re), hn::PromoteTo(d, im) };
 }
 
-//! Moduli. No overflow but that of the result.
+//! Moduli. A modulus overflows only if the result does.
 template <size_t parts>
 HWY_INLINE sum_vec moduli(const row_piece& x)
 {
@@ -172,8 +173,8 @@ HWY_INLINE sum_vec moduli(const row_piece& x)
     return hn::Mul(more, hn::Sqrt(hn::MulAdd(ratio, ratio, hn::Set(d, 1.0))));
 }
 
-//! Calls part(j, elements) for the elements j on of a row's first `count`; the last ones
-//! with zeros behind.
+//! Calls part(j, elements) for each vector of a row's first `count` elements. j is its
+//! first element; the last vector is padded with zeros.
 template <typename T, typename Part>
 HWY_INLINE void each_piece(const T* row, size_t count, const Part& part)
 {
@@ -188,18 +189,19 @@ HWY_INLINE void each_piece(const T* row, size_t count, const Part& part)
     }
 }
 
-//! In the first lane, zeros beside.
+//! The value in the first lane, zeros in the others.
 HWY_INLINE sum_vec lone(double value)
 {
     const sum_tag d;
     return hn::IfThenElseZero(hn::FirstN(d, 1), hn::Set(d, value));
 }
 
-//! Rows at a time of a triangle of order n; each time costs a pass over a vector.
+//! The rows of a triangle of order n that a core takes at a time. Each time costs a pass
+//! over a vector.
 inline size_t rows_at_a_time(size_t n) { return std::max<size_t>(64, n / 16); }
 
-//! Sums of the moduli of each row of S A S, A Hermitian and given by its lower triangle,
-//! and the largest modulus of each row.
+//! The sum and the largest of the moduli in each row of S A S. A is Hermitian, and its
+//! lower triangle is read.
 template <typename T, typename Real>
 void row_norms(
     const T* a, size_t n, const Real* scale, Real* sums, Real* largest, const crew& by)
@@ -243,7 +245,7 @@ void row_norms(
     std::copy_n(most.part(0), n, largest);
 }
 
-//! A v, by A's lower triangle.
+//! A v. A is Hermitian, and its lower triangle is read.
 template <bool Exact, typename T>
 wide_vector times_lower(const T* a, size_t n, const wide_vector& v, const crew& by)
 {
@@ -307,7 +309,7 @@ wide_vector times_lower(const T* a, size_t n, const wide_vector& v, const crew& 
     return y;
 }
 
-//! X v for a whole X and each v. Returns the largest sum of a row's moduli.
+//! y = X v for each v; all of X is read. Returns the largest sum of moduli in a row of X.
 template <size_t Count, typename T>
 double times_whole(const T* x,
                    size_t n,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// What a block's triangle does to the rows and columns beside it. Included once an
-// instruction set, hence no #pragma once.
+// Solves and products with the triangle of a block. Highway includes this
+// file once for each instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_TRIANGLE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_TRIANGLE_INL_H
 #undef CUDAPHY_SYMMETRIC_TRIANGLE_INL_H
@@ -19,10 +19,10 @@ namespace HWY_NAMESPACE {
 namespace {
 
 /*
- * The triangle on the diagonal of a few leaves of a matrix, by halves, so that all but
- * what the leaves do are products. Columns, or rows, are done strip by strip, each by one
- * core, whose second-level cache holds a strip meanwhile: whole ones would come from
- * memory for every half.
+ * A triangle on the diagonal of a matrix. It is halved down to its leaves, so that all
+ * but the leaves are products. One core does a strip of the rows or columns beside the
+ * triangle, because its second-level cache holds a strip. Whole rows or columns would
+ * come from memory for every half.
  */
 template <typename T>
 class block_triangle
@@ -30,8 +30,9 @@ class block_triangle
 public:
     using real = decltype(std::abs(T()));
 
-    //! Leaves begin at cuts[0], ..., and end at cuts[leaves] (columns of the matrix).
-    //! inverse: D^-1 of all of it; none: 1, and the diagonal is not all 1.
+    //! cuts: the first column of each leaf, then the end of the last leaf.
+    //! inverse: D^-1 of the whole matrix, if L has a diagonal of ones. Null: D is 1, and
+    //! L has another diagonal.
     block_triangle(T* matrix,
                    size_t ld,
                    const size_t* cuts,
@@ -43,7 +44,8 @@ public:
     {
     }
 
-    //! X L^H = B or X L = B, with B = `rows` rows from `row` on in the same columns.
+    //! Solves X L^H = B or X L = B. B is `rows` rows from `row` on, in the triangle's
+    //! columns.
     void solve_from_right(size_t row, size_t rows, solving how)
     {
         prepare(how);
@@ -52,7 +54,7 @@ public:
         });
     }
 
-    //! L X = B, with B = `columns` columns from `column` on in the same rows.
+    //! Solves L X = B. B is `columns` columns from `column` on, in the triangle's rows.
     void solve_from_left(size_t column, size_t columns)
     {
         prepare(solving::from_left);
@@ -73,9 +75,10 @@ private:
     using solver = leaf_solver<T>;
     using dense = dense_product<T>;
     static constexpr size_t parts = sizeof(T) / sizeof(real);
-    //! Columns of a product: a strip's, or those of half a triangle.
+    //! The most columns of a product: those of a strip, or of half a triangle.
     static constexpr size_t most_columns = dense::slice;
-    //! A strip is too narrow for matrix units, whose packed columns would need more room.
+    //! So a strip is too narrow for matrix units, whose packed columns would need more
+    //! memory.
     static constexpr size_t strip_bytes = 128 << 10;
     static constexpr size_t most_wide = strip_bytes / (dense::slice * sizeof(T));
 
@@ -94,7 +97,7 @@ private:
         }
     }
 
-    //! strip(from, count, packed) for all strips, `packed` for products.
+    //! Calls strip(from, count, packed) for all strips. packed: memory for products.
     template <typename Strip>
     void each_strip(size_t count, const Strip& strip)
     {
@@ -115,7 +118,7 @@ private:
         });
     }
 
-    //! Where the second half of leaves `from` to `to` begins.
+    //! The first leaf of the second half of leaves `from` to `to`.
     static size_t half(size_t from, size_t to) { return (from + to + 1) / 2; }
 
     void
@@ -182,9 +185,9 @@ private:
         multiply(cut, to, column, columns, packed);
     }
 
-    //! What leaves `from` to `to` of B, in the rows of those in L, contribute to leaves
-    //! `first` to `last`. A leaf becomes its own: a product of one slice may have B for
-    //! C.
+    //! Adds to leaves `first` to `last` of B what leaves `from` to `to` of B contribute.
+    //! A leaf's own product replaces the leaf, because a product of one slice may have B
+    //! for C.
     void multiply(size_t first,
                   size_t last,
                   size_t from,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The choice of pivots among the first rows of a Hermitian matrix. Included once an
-// instruction set, hence no #pragma once.
+// Chooses pivots among the first rows of a Hermitian matrix. Highway includes this
+// file once for each instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_WINDOW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_WINDOW_INL_H
 #undef CUDAPHY_SYMMETRIC_WINDOW_INL_H
@@ -23,11 +23,12 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /*
- * P A P^T = L D L^H for the first pivots of a matrix of order up to window_order, by
- * bounded Bunch-Kaufman ("rook") pivoting (Ashcraft, Grimes, Lewis, SIAM J. Matrix Anal.
- * Appl. 20(2), 1998) that begins at the largest element of the diagonal. Rows are not
- * moved, and a column is brought up to date only when it is looked at, from L and L D,
- * which the caches hold. Columns stand one after the other, re and im apart.
+ * P A P^T = L D L^H for the first pivots of a matrix of order up to window_order. The
+ * pivots are those of bounded Bunch-Kaufman ("rook") pivoting (Ashcraft, Grimes, Lewis,
+ * SIAM J. Matrix Anal. Appl. 20(2), 1998). The search for a pivot begins at the largest
+ * element of the diagonal. Rows are not moved. A column is brought up to date only if the
+ * search reads it, from L and L D, which the caches hold. Columns stand one after the
+ * other, real and imaginary parts apart.
  */
 template <typename T>
 class pivot_window
@@ -38,7 +39,7 @@ public:
     using tag = hn::ScalableTag<real>;
     using vec = hn::Vec<tag>;
 
-    //! For matrices up to this order, in so much memory: pivot_window_reals().
+    //! most: the largest order. memory: pivot_window_reals() reals.
     pivot_window(size_t most, real* memory)
         : d_stride(pivot_window_stride(most)), d_matrix(memory),
           d_l(d_matrix + most * parts * d_stride),
@@ -50,8 +51,8 @@ public:
     {
     }
 
-    //! The lower triangle of the matrix, and how large its diagonal once was: a pivot
-    //! that is left of it by rounding alone is none.
+    //! Reads the lower triangle of the matrix. sizes: the largest that each element of
+    //! the diagonal has been, because a pivot must not consist of rounding errors.
     void load(const T* a, size_t ld, size_t order, const real* sizes)
     {
         n = order;
@@ -88,10 +89,9 @@ public:
     }
 
     /*!
-     * Chooses up to pivots_at_a_time pivots. Their D goes to `diagonal` and `below`; row
-     * i of P A is row `order[i]` of A, and few rows but the pivots' change places. A
-     * pivot below `tiny`, or of rounding errors alone, is replaced. Returns how many were
-     * chosen.
+     * Chooses up to pivots_at_a_time pivots, and returns their number. Writes D to
+     * `diagonal` and `below`. Row i of P A is row order[i] of A; few rows but the pivots'
+     * change places. A pivot below `tiny`, or of rounding errors alone, is replaced.
      */
     size_t factor(real* diagonal, T* below, size_t* order, real tiny)
     {
@@ -121,13 +121,14 @@ public:
 
     //! An element of A.
     T at(size_t i, size_t j) const { return get(matrix(j) + i); }
-    //! An element of L's column j, in the row that stands in A's row i.
+    //! The element of L in column j that belongs to A's row i.
     T l(size_t i, size_t j) const { return get(d_l + j * parts * d_stride + i); }
 
 private:
     real* matrix(size_t column) const { return d_matrix + column * parts * d_stride; }
 
-    //! A square of real elements that is all below the diagonal, and what mirrors it.
+    //! Reads a square of real elements below the diagonal, and writes the square and its
+    //! mirror image.
     template <size_t side>
     void load_block(const T* a, size_t ld, size_t i0, size_t j0)
     {
@@ -161,8 +162,8 @@ private:
         }
     }
 
-    //! Exchanges rows so that `one` stands at k; then `other` at l, which may be the
-    //! same.
+    //! Exchanges rows, so that row `one` stands at k and row `other` at l. Both may be
+    //! the same.
     static void
     bring(size_t* order, size_t* where, size_t l, size_t other, size_t k, size_t one)
     {
@@ -174,7 +175,7 @@ private:
         }
     }
 
-    //! Calls part(i, vectors) for all rows, several vectors at a time.
+    //! Calls part(i, vectors) for all rows, four vectors or one at a time.
     template <typename Part>
     HWY_INLINE void each_row(const Part& part) const
     {
@@ -189,7 +190,7 @@ private:
         }
     }
 
-    //! Column r of what is left of A, zeros in the rows of pivots.
+    //! Writes column r of what is left of A, with zeros in the rows of pivots.
     void fetch(size_t r, real* to)
     {
         real factors[pivots_at_a_time * parts];
@@ -238,8 +239,8 @@ private:
         }
     }
 
-    //! The row of a column's largest element (the sum of its parts' moduli) beside row
-    //! `but`, or `but` where all others are 0.
+    //! The row and the size of a column's largest element outside row `but`. The size is
+    //! the sum of the parts' moduli. The row is `but` if all others are 0.
     std::pair<size_t, real> largest(real* column, size_t but) const
     {
         const tag d;
@@ -270,8 +271,8 @@ private:
         return { row, row == but ? 0 : value };
     }
 
-    //! The next pivot's rows, both the same where it has order 1. Their columns come to
-    //! stand in d_columns.
+    //! The rows of the next pivot, both the same if its order is 1. Writes their columns
+    //! to d_columns.
     std::pair<size_t, size_t> choose()
     {
         const real alpha = real(0.6403882032022076); // (1 + sqrt(17)) / 8
@@ -279,7 +280,7 @@ private:
         fetch(p, d_columns[0]);
         auto [r, before] = largest(d_columns[0], p);
         if (!(std::abs(d_columns[0][p]) < alpha * before)) {
-            return { p, p }; // also where all is 0
+            return { p, p }; // also if the column is 0
         }
         while (true) {
             fetch(r, d_columns[1]);
@@ -298,7 +299,7 @@ private:
         }
     }
 
-    //! Of the rows that are left.
+    //! The row of the diagonal's largest element among the rows that are left.
     size_t largest_of_diagonal() const
     {
         size_t best = n;
@@ -352,7 +353,7 @@ private:
         real* const other = d_columns[1];
         const real a = one[row], b = other[second];
         const T e = get(one + second);
-        // By e's modulus, so that nothing over- or underflows.
+        // All is divided by e's modulus, so that nothing over- or underflows.
         const real modulus = std::abs(e);
         const T unit = e / modulus;
         const real p = a / modulus, q = b / modulus;

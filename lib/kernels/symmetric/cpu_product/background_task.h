@@ -11,8 +11,8 @@
 
 namespace gr::cudaphy::kernels {
 
-//! One piece of work at a time that other cores do meanwhile, to its end also where the
-//! calling thread is interrupted.
+//! Runs one piece of work at a time in the background, on other cores. The work runs to
+//! its end even if the calling thread is interrupted.
 class background_task
 {
 public:
@@ -57,7 +57,8 @@ private:
         d_running.run(to_its_end(work));
     }
     void wait() { d_running.wait(); }
-    //! Does parallel work beside it: this thread takes up none of the task's.
+    //! Does parallel work while the task runs. The calling thread takes up no part of the
+    //! task.
     template <typename Work>
     static void beside(const Work& work)
     {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The factors of a product in panels. Included once an instruction set, hence no #pragma
-// once.
+// Packs the factors of a product into panels. Highway includes this file once for each
+// instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_DENSE_PACKING_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_DENSE_PACKING_INL_H
 #undef CUDAPHY_DENSE_PACKING_INL_H
@@ -20,8 +20,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-//! Writes `width` rows of op(A) or columns of op(B) side by side, element after element;
-//! of complex numbers first all re, then all im.
+//! Packs `width` rows of op(A), or `width` columns of op(B), into a panel. Element k of
+//! all of them stands together: first the real parts, then the imaginary parts.
 template <typename T>
 class dense_packing
 {
@@ -29,7 +29,7 @@ public:
     using real = decltype(std::abs(T()));
     static constexpr size_t parts = sizeof(T) / sizeof(real);
 
-    //! Rows row to row + count of op(A) D, columns first to first + depth.
+    //! Packs rows row to row + count and columns first to first + depth of op(A) D.
     template <size_t width>
     static void pack_a(const product<T>& p,
                        size_t first,
@@ -51,7 +51,7 @@ public:
         }
     }
 
-    //! Columns `column` to column + count of op(B), rows first to first + depth.
+    //! Packs columns `column` to column + count and rows first to first + depth of op(B).
     template <size_t width>
     static void pack_b(const product<T>& p,
                        size_t first,
@@ -86,10 +86,10 @@ private:
         }
     }
 
-    //! Lines of memory that lie across the panel are read a cache line at a time.
+    //! Elements that pack_across() reads from a row at a time: a cache line of floats.
     static constexpr size_t run_length = 16;
 
-    //! Width columns of a packed panel from `count` lines that lie across it.
+    //! Packs `count` rows of memory, which become columns of the panel.
     template <size_t width>
     static void pack_across(
         const T* from, size_t ld, size_t depth, size_t count, bool conjugate, real* to)
@@ -97,13 +97,14 @@ private:
         size_t k = 0;
         if constexpr (parts == 1) {
             if (count == width) {
-                // A tile's rows may be no multiple of a vector.
+                // The rows of a tile may be no multiple of a vector's lanes.
                 using some =
                     hn::CappedTag<real, width % most_lanes == 0 ? most_lanes : 4>;
                 constexpr size_t lanes = hn::MaxLanes(some());
                 for (; k + in_block <= depth; k += in_block) {
                     for (size_t j = 0; j < width; j += lanes) {
-                        const size_t line = std::min(j, width - lanes); // may overlap
+                        const size_t line =
+                            std::min(j, width - lanes); // the last may overlap
                         transpose(some(),
                                   from + line * ld + k,
                                   ld,
@@ -127,7 +128,7 @@ private:
         }
     }
 
-    //! The same from lines that lie along it.
+    //! Packs `depth` rows of memory of `count` elements, which stay rows of the panel.
     template <size_t width>
     static void pack_along(
         const T* from, size_t ld, size_t depth, size_t count, bool conjugate, real* to)
@@ -139,7 +140,7 @@ private:
         }
     }
 
-    //! Columns of a packed panel times D.
+    //! Multiplies a packed panel by D.
     template <size_t width>
     static void scale(const block_diagonal<T>& d, size_t first, size_t depth, real* panel)
     {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Products of dense matrices on vector units and all cores, for both kinds of triangle
-// and with a block-diagonal matrix between the factors. Included once an instruction set,
-// hence no #pragma once.
+// Products of dense matrices on vector units and all cores. A block-diagonal matrix may
+// stand between the factors. Highway includes this file once for each instruction set, so
+// it has no #pragma once.
 #if defined(CUDAPHY_DENSE_PRODUCT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_DENSE_PRODUCT_INL_H
 #undef CUDAPHY_DENSE_PRODUCT_INL_H
@@ -23,13 +23,17 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /*
- * As Goto and van de Geijn do it (ACM TOMS 34(3), 2008): a slice of B, some hundred rows,
- * is packed into panels as wide as a tile of C; a piece of A, in panels as high as the
- * tile, stays in the second-level cache; the tile itself in registers. Packing also
- * transposes, conjugates and parts re from im, so that there is one inner loop for real
- * and one for complex numbers. The next panel of B comes to the second-level cache while
- * a piece of A is multiplied with one, for the whole slice lies in the third-level cache
- * or in memory. Large products of floats go to matrix units where the processor has them.
+ * The algorithm of Goto and van de Geijn (ACM TOMS 34(3), 2008). A slice of B, some
+ * hundred rows, is packed into panels as wide as a tile of C. A piece of A is packed into
+ * panels as high as a tile, and stays in the second-level cache. A tile of C stays in
+ * registers.
+ *
+ * Packing also transposes, conjugates, and separates real from imaginary parts. So one
+ * inner loop serves all real products, and one all complex ones. The next panel of B is
+ * prefetched into the second-level cache, because the slice lies in the third-level cache
+ * or in memory.
+ *
+ * Large products of floats go to matrix units if the processor has them.
  */
 template <typename T>
 class dense_product
@@ -138,8 +142,8 @@ private:
         }
     }
 
-    //! The tiles of a piece of A share the next panel of B out: each brings a line of the
-    //! cache every so many rows of its own panel.
+    //! The tiles of a piece of A share the prefetch of the next panel of B. Each tile
+    //! prefetches one cache line every rows_a_line rows of its own panel.
     static constexpr size_t line_reals = 64 / sizeof(real);
     static constexpr size_t rows_a_line =
         line_reals * (piece_rows / tile_rows) / (tile_columns * parts);
@@ -171,8 +175,8 @@ private:
             sum[r][0] = hn::Zero(d);
             sum[r][1] = hn::Zero(d);
         }
-        // C comes meanwhile, a few lines at a time: a core awaits few at once, and loads
-        // of A and B are to find room among them.
+        // C is prefetched a few lines at a time. A core waits for few lines at once, and
+        // loads of A and B need some of these places.
         constexpr size_t rows_between = 4;
         for (size_t k = 0; k < depth; ++k) {
             if (add && k % rows_between == 0 && k / rows_between < tile_rows) {

@@ -8,9 +8,9 @@
 #include <complex>
 #include <vector>
 
-// What dense_product-inl.h works on; the same for every instruction set.
+// The operands of dense_product-inl.h, the same for every instruction set.
 
-//! Loops whose variables are to stand in registers.
+//! Unrolls a loop, so that the arrays that it indexes stay in registers.
 #ifdef __clang__
 #define CUDAPHY_UNROLL _Pragma("unroll")
 #else
@@ -19,7 +19,7 @@
 
 namespace gr::cudaphy::kernels {
 
-//! Who does a piece of work: all cores, or the calling thread alone.
+//! Runs work on all cores, or on the calling thread alone.
 struct crew {
     bool parallel;
 
@@ -34,7 +34,7 @@ struct crew {
     }
 };
 
-//! a b, without the library's look for NaN.
+//! a b, without the test for NaN that the standard library's product makes.
 inline float times(float a, float b) { return a * b; }
 inline double times(double a, double b) { return a * b; }
 inline long double times(long double a, long double b) { return a * b; }
@@ -61,16 +61,17 @@ T times_adjoint(T a, T b)
     return times(a, adjoint(b));
 }
 
-//! A Hermitian matrix of blocks of order 1 and 2: its diagonal, and below[k], the element
-//! (k + 1, k), which is 0 where no block of order 2 begins at k.
+//! A Hermitian block-diagonal matrix with blocks of order 1 and 2. below[k] is the
+//! element (k + 1, k); it is 0 unless a block of order 2 begins at k.
 template <typename T>
 struct block_diagonal {
     const decltype(std::abs(T()))* diagonal;
     const T* below;
 };
 
-//! C = or += or -= op(A) D op(B), where op is none or the adjoint (conjugate transpose).
-//! Matrices are row-major. C may be B, where k is at most a slice and nothing is added.
+//! C = op(A) D op(B), or C += or -= it. op() is the matrix itself or its adjoint
+//! (conjugate transpose). Matrices are row-major. C may be B if `add` is false and k is
+//! at most dense_product's slice.
 template <typename T>
 struct product {
     size_t m, n, k; //!< C is (m, n)
@@ -84,14 +85,15 @@ struct product {
     bool b_adjoint = false;
     bool negative = false;
     bool add = true;
-    //! Only tiles of C that reach its lower triangle are written, each of them whole.
+    //! Only the tiles of C that reach its lower triangle are written, but each of them
+    //! whole.
     bool lower = false;
-    const block_diagonal<T>* between = nullptr; //!< D; none: 1
-    size_t between_first = 0;                   //!< where in D op(A)'s columns begin
+    const block_diagonal<T>* between = nullptr; //!< D; null: the identity
+    size_t between_first = 0;                   //!< the row of D for op(A)'s first column
 };
 
-//! How many of op(A)'s columns from `first` on to take at once, at most `most`: the next
-//! ones begin with a whole block of D.
+//! The columns of op(A) in the slice that begins at `first`: at most `most`. A block of D
+//! is not cut in two.
 template <typename T>
 size_t slice_depth(const product<T>& p, size_t first, size_t most)
 {
@@ -101,15 +103,15 @@ size_t slice_depth(const product<T>& p, size_t first, size_t most)
     return halved ? depth - 1 : depth;
 }
 
-//! A piece of C for one core: rows, and panels of columns.
+//! A piece of C for one core: rows from `row` on, panels begin to end.
 struct product_job {
     size_t row, rows, begin, end;
 };
 
 /*!
- * Calls work(job) for all of C, in pieces of so many rows and panels of so many columns.
- * Long rows of a triangle come first, and the last pieces are cut in width, so that cores
- * end together: one piece may be a tenth of the whole.
+ * Calls work(job) for pieces of C with piece_rows rows, in panels of panel_columns
+ * columns. The longest rows of a triangle come first, and the last pieces are narrower.
+ * So cores end together, although one piece may be a tenth of the whole.
  */
 template <typename T, typename Work>
 void each_job(const product<T>& p,
@@ -120,7 +122,7 @@ void each_job(const product<T>& p,
 {
     const size_t panels = (p.n + panel_columns - 1) / panel_columns;
     std::vector<product_job> jobs;
-    size_t left = 0; // panels of all pieces from here on
+    size_t left = 0; // panels of the pieces from here on
     for (size_t row = 0; row < p.m; row += piece_rows) {
         const size_t rows = std::min(piece_rows, p.m - row);
         const size_t end =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// The matrix units (AMX) of newer x86 processors.
+// The matrix units (AMX) of x86 processors.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,15 +17,15 @@
 namespace gr::cudaphy::kernels::matrix_units {
 
 /*
- * They multiply bfloat16 and add in float. A float is the sum of three bfloat16, high,
- * middle and low, and the six largest of the nine products of such parts make a product
+ * Matrix units multiply bfloat16 and add in float. A float is the sum of three bfloat16:
+ * high, middle and low. The six largest of the nine products of such parts make a product
  * of floats but for its last bit (Henry, Tang, Heinecke, "Leveraging the bfloat16
  * Artificial Intelligence Datatype For Higher-Precision Computations", 2019).
  *
- * A panel has 32 rows of one factor or 32 columns of the other, in steps of 32 elements.
- * A step has three parts, a part two tiles, a tile 16 rows of 16 words, a word two
- * numbers: of the first factor 16 rows of 32 elements, of the second two elements each of
- * 16 columns a row.
+ * A panel has 32 rows of the first factor or 32 columns of the second, in steps of 32
+ * elements. A step has three parts (high, middle, low) of two tiles each. A tile has 16
+ * rows of 16 words, a word two bfloat16. A tile of the first factor has 32 elements of 16
+ * rows. A row of a tile of the second factor has two elements of each of 16 columns.
  */
 constexpr size_t side = 32;
 constexpr size_t step = 32;
@@ -35,7 +35,7 @@ constexpr size_t step_words = 3 * 2 * tile_words;
 
 #if CUDAPHY_MATRIX_UNITS
 
-//! Whether there are any that this process may use; asks the kernel once.
+//! Whether this process may use matrix units. The first call asks the kernel for them.
 inline bool usable()
 {
     static const bool granted = [] {
@@ -51,7 +51,7 @@ inline bool usable()
     return granted;
 }
 
-//! The calling thread's tiles, as long as it is to use them.
+//! Configures the calling thread's tiles, and releases them at its end.
 class session
 {
 public:
@@ -68,8 +68,8 @@ public:
     session& operator=(const session&) = delete;
     ~session() { asm volatile("tilerelease"); }
 
-    //! The product of `steps` steps of two panels goes to `to`, (side, side). Meanwhile
-    //! `lines` lines a step come from `ahead` to the second-level cache.
+    //! Writes the product of two panels of `steps` steps to `to`, (side, side). Each step
+    //! prefetches the next `lines` cache lines of `ahead` into the second-level cache.
     void multiply(size_t steps,
                   const uint32_t* a,
                   const uint32_t* b,
@@ -112,7 +112,7 @@ public:
 private:
     enum part { high, middle, low };
 
-    // In tiles 4 and 5, and in 6 and 7.
+    // A goes to tiles 4 and 5, B to tiles 6 and 7.
     static void load_a(const uint32_t* a, part p)
     {
         asm volatile("tileloadd (%0,%2,1), %%tmm4\n\ttileloadd (%1,%2,1), %%tmm5" ::"r"(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Products of floats on matrix units. Included once an instruction set, hence no #pragma
-// once.
+// Products of floats on matrix units. Highway includes this file once for each
+// instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SPLIT_PRODUCT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SPLIT_PRODUCT_INL_H
 #undef CUDAPHY_SPLIT_PRODUCT_INL_H
@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-//! For numbers and processors that have no matrix units.
+//! Suits no product: matrix units multiply floats only, and not every processor has them.
 template <typename T,
           bool = (std::is_same_v<T, float> && CUDAPHY_MATRIX_UNITS &&
                   HWY_TARGET <= HWY_AVX3)>
@@ -34,8 +34,8 @@ struct split_product {
 
 #if CUDAPHY_MATRIX_UNITS && HWY_TARGET <= HWY_AVX3
 
-//! dense_product for float where there are matrix units, which have several times the
-//! rate of vector units, but want numbers split and in another order: for large ones.
+//! dense_product for large products of floats on matrix units. These have several times
+//! the rate of vector units, but numbers must be split and reordered first.
 template <>
 struct split_product<float, true> {
     static constexpr size_t side = matrix_units::side;
@@ -128,7 +128,7 @@ private:
                     hwy::Prefetch(c + i * p.ldc + columns / 2);
                     hwy::Prefetch(c + i * p.ldc + columns - 1);
                 }
-                // The blocks of a piece share the next panel of B out.
+                // The blocks of a piece share the prefetch of the next panel of B.
                 tiles.multiply(count,
                                packed_a + r / side * words,
                                b,
@@ -166,8 +166,8 @@ private:
         }
     }
 
-    //! A packed panel (with room for whole steps) as matrix units take it: rows of the
-    //! first factor, or columns of the second.
+    //! Splits a packed panel into tiles as matrix_units describes them: of the first
+    //! factor if `rows`, else of the second. `plain` has room for whole steps.
     static void split(float* plain, size_t depth, bool rows, uint32_t* to)
     {
         using namespace matrix_units;
@@ -205,7 +205,8 @@ private:
         }
     }
 
-    //! Takes x, rounded to bfloat16, off x; its bits are the upper ones of each word.
+    //! Subtracts from x its rounding to bfloat16. Returns that rounding's bits, in the
+    //! upper half of each word.
     template <class V>
     static HWY_INLINE hn::VFromD<hn::Repartition<uint32_t, tag>> take(V& x)
     {

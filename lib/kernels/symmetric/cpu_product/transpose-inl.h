@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// Transposes small blocks of real numbers. Included once an instruction set, hence no
-// #pragma once.
+// Transposes small blocks of real numbers. Highway includes this file once for each
+// instruction set, so it has no #pragma once.
 #if defined(CUDAPHY_SYMMETRIC_TRANSPOSE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_SYMMETRIC_TRANSPOSE_INL_H
 #undef CUDAPHY_SYMMETRIC_TRANSPOSE_INL_H
@@ -27,8 +27,8 @@ HWY_INLINE void transpose(D, const R* from, ptrdiff_t, R* to, ptrdiff_t)
 
 #else
 
-//! The first block_elements of each of Lanes(d) lines, `ld` apart, go side by side to as
-//! many rows, `width` apart.
+//! Transposes a block. Lanes(d) rows of block_elements<R> each, `ld` apart at `from`,
+//! become block_elements<R> rows, `width` apart at `to`.
 template <class D, typename R = hn::TFromD<D>>
 HWY_INLINE void transpose(D d, const R* from, ptrdiff_t ld, R* to, ptrdiff_t width)
 {

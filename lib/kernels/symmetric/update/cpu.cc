@@ -18,8 +18,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Rows first .. last - 1 of X, and tall matrices column after column, re and im apart:
-//! column c's re begins at c * parts * stride, its im a stride further on.
+//! Rows first .. last - 1 of X. V and W stand column after column: column c's real parts
+//! begin at c * parts * stride, its imaginary parts a stride behind them.
 template <typename T>
 struct update_rows {
     using real = decltype(std::abs(T()));
@@ -43,8 +43,8 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-//! w = X v / forgetting for the rows; four columns of V a pass over a row, which then
-//! stands in the first-level cache.
+//! W = X V / forgetting for the rows. All columns of V pass over a row while it is in the
+//! first-level cache.
 template <typename T>
 void multiply(update_rows<T>& part)
 {
@@ -103,7 +103,7 @@ void multiply(update_rows<T>& part)
     part.largest = std::max(rest_largest, hn::GetLane(hn::MaxOfLanes(d, largest)));
 }
 
-//! X / forgetting - (W G) W^H for the rows' part of the lower triangle.
+//! X = X / forgetting - (W G) W^H for the rows' part of the lower triangle.
 template <typename T>
 void subtract(update_rows<T>& part)
 {
@@ -202,7 +202,7 @@ public:
     {
     }
 
-    //! V and W by columns, and W G, of each matrix.
+    //! V and W by columns, and W G, for each matrix.
     size_t workspace_bytes() const override
     {
         return d_parameters.batch * item_reals() * sizeof(real);
@@ -253,7 +253,8 @@ private:
         real* const columns = memory;
         real* const w = columns + k * parts * d_stride;
         real* const factor = w + k * parts * d_stride;
-        // V sqrt |d|, whose product with X is symmetric again; the signs come later.
+        // V sqrt |d| makes small_inverse's matrix Hermitian; that class adds the signs of
+        // d.
         for (size_t c = 0; c < k; ++c) {
             const real root = std::sqrt(std::abs(d[c]));
             for (size_t i = 0; i < n; ++i) {

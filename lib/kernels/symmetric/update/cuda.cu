@@ -94,16 +94,16 @@ public:
 private:
     struct space_of_run {
         E* y;
-        E* parts;        //!< of y, for a rank of one
+        E* parts;        //!< of y; this and the next, only for a rank of one
         double* weights; //!< of v^H y
-        E* z;            //!< the others: for more
+        E* z;            //!< this and all others, only for higher ranks
         V* partial;
         V* gram;
         E* m;
         unsigned char* for_blas;
     };
 
-    //! So many as blockIdx.z counts.
+    //! Matrices of a launch: at most as many as blockIdx.z counts.
     size_t at_once() const { return std::min<size_t>(d_parameters.batch, 65535); }
     unsigned chunks() const { return (d_parameters.order + gram_rows - 1) / gram_rows; }
 
@@ -173,7 +173,7 @@ private:
     {
         const int n = d_parameters.order, k = d_parameters.rank;
         const size_t elements = size_t(n) * n, columns = size_t(n) * k;
-        // cuBLAS's matrices are not const; v is only read.
+        // cuda_blas has no const matrices, but v is only read.
         const cuda_blas::matrix<E> from = { const_cast<E*>(v), k, columns };
         const cuda_blas::matrix<E> y = { space.y, k, columns };
         const cuda_blas::matrix<E> m = { space.m, k, size_t(k) * k };

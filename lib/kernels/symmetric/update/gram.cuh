@@ -4,7 +4,7 @@
 #include "kernels/symmetric/update/inverse_update.cuh"
 #include <gnuradio/cudaphy/kernels/inverse_update.h>
 
-// The small matrix M = (I + D V^H Y)^-1 D of an update of rank k > 1, in double
+// Computes the small matrix M = (I + D V^H Y)^-1 D of an update of rank k > 1, in double
 // precision.
 
 namespace gr::cudaphy::kernels {
@@ -12,13 +12,14 @@ namespace {
 
 constexpr int most_rank = inverse_update<float>::max_rank;
 constexpr int gram_threads = 256;
-constexpr int gram_side = 16; //!< threads, that hold every 16th row and column each
+//! Threads a side; each of them holds every 16th row and column.
+constexpr int gram_side = 16;
 constexpr int gram_parts = most_rank / gram_side;
-constexpr int gram_rows = 64; //!< of V and Y, a block
+constexpr int gram_rows = 64; //!< rows of V and Y for a thread block
 constexpr int gram_rows_at_once = 16;
 static_assert(gram_side * gram_side == gram_threads);
 
-//! Parts of V^H Y, (chunks of 64 rows, k, k). blockIdx.x: chunk
+//! The part of V^H Y of each chunk of 64 rows, (chunks, k, k). blockIdx.x: chunk
 template <typename E>
 __global__ void __launch_bounds__(gram_threads)
     multiply_gram(const E* v, const E* y, int n, int k, wide_of<E>* partial)
@@ -102,10 +103,10 @@ __global__ void __launch_bounds__(gram_threads) sum_gram(
 }
 
 /*!
- * M = S^-1 D and the status, by Gauss-Jordan elimination in one place, with partial
- * pivoting, rows not being moved: what ends in row p, the pivot of step s, and in column
- * t is the element of the inverse in row s and in the column of step t's pivot. A block a
- * matrix, of which a thread holds every 16th row and column.
+ * M = S^-1 D and the status, by Gauss-Jordan elimination in place with partial pivoting.
+ * Rows are not moved. If row p is the pivot of step s, element (p, t) becomes the
+ * inverse's element in row s and in the column of step t's pivot row. A thread block
+ * takes a matrix, a thread every 16th row and column.
  */
 template <typename E>
 __global__ void __launch_bounds__(gram_threads)
@@ -145,7 +146,7 @@ __global__ void __launch_bounds__(gram_threads)
         largest = fmax(largest, sizes[warp]);
     }
     int code = is_finite(largest) ? 0 : -1;
-    unsigned long long taken = 0; // rows that were pivots
+    unsigned long long taken = 0; // bit p: row p was a pivot
     for (int step = 0; step < k && code == 0; ++step) {
         V* const column = columns[step % 2];
         V* const row = rows[step % 2];

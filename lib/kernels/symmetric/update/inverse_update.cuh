@@ -3,22 +3,23 @@
 
 #include "kernels/symmetric/update/tiles.cuh"
 
-// X <- X / f - Y M Y^H with Y = X V / f and M = D (I + V^H Y D)^-1, Hermitian. For a rank
-// of one M is a number: the lower triangle is read for Y, tile by tile, and once more for
-// the change, from the last tile to the first, so that what the L2 cache still holds is
-// met again: n^2 / 2 elements are read, up to n^2 / 2 more, and n^2 written, where a copy
-// reads n^2 and writes n^2.
+// X <- X / f - Y M Y^H with Y = X V / f and M = D (I + V^H Y D)^-1, Hermitian.
+// For a rank of one M is a number. The lower triangle is read tile by tile for Y, and
+// then from the last tile to the first for the change. So the second pass begins with
+// tiles that the L2 cache still holds. An update reads n^2 / 2 elements, and up to n^2 /
+// 2 of them again, and writes n^2. A copy reads n^2 and writes n^2.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! What is too small, beside the largest element, to be a pivot.
+//! A pivot must be above this share of the largest element.
 template <typename E>
 constexpr double smallest_share = 16 * double(unit_roundoff<real_of<E>>);
 
 /*!
- * Parts of X v, (tiles, n): a tile's sums over its rows are the part of its column of
- * tiles, those over its columns, mirrored, the part of its row of tiles. blockIdx.x: tile
+ * The parts of X v, (tiles, n), one for each column of tiles. A tile's sums over its rows
+ * are the part of the tile's own column of tiles. Its sums over its columns are the part
+ * of its mirror image's column of tiles. blockIdx.x: tile
  */
 template <typename E>
 __global__ void __launch_bounds__(update_threads)
@@ -32,7 +33,7 @@ __global__ void __launch_bounds__(update_threads)
     parts += size_t(blockIdx.z) * ((n + update_side - 1) / update_side) * n;
     E e[4][4];
     load_tile(x.item(), n, at, aligned, e);
-    E rows[4], columns[4]; // v's elements, then sums
+    E rows[4], columns[4]; // elements of v
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
         const int i = at.top + tile_row(k), j = at.first + tile_column<E>(k);
@@ -86,7 +87,8 @@ __global__ void __launch_bounds__(update_threads)
     }
 }
 
-//! y = their sum / f, and each block's part of v^H y. blockIdx.x: group of 64 rows
+//! y = the sum of the parts / f, and each thread block's part of v^H y. blockIdx.x: group
+//! of 64 rows
 template <typename E>
 __global__ void __launch_bounds__(update_threads) sum_products(
     const E* parts, const E* v, int n, real_of<E> over_f, E* y, double* weights)
@@ -116,7 +118,7 @@ __global__ void __launch_bounds__(update_threads) sum_products(
         const size_t at = size_t(blockIdx.z) * n + i;
         y[at] = total;
         weight = re(product(conjugate(converted<V>(v[at])), converted<V>(total)));
-        // A part that is not finite must not be lost with the imaginary ones.
+        // An imaginary part that is not finite would be lost without this NaN.
         weight += is_finite(total) ? 0 : double(nan(""));
     }
     weight = block_sum<update_threads>(weight);
@@ -177,7 +179,8 @@ __global__ void __launch_bounds__(update_threads) change_by_one(device_matrix<E>
     store_tile_and_mirror(x.item(), n, at, aligned, e, turned);
 }
 
-//! How many columns of Y and Y M are in shared memory at once, and how far apart.
+//! Columns of Y and Y M that are in shared memory at once, and elements from one column
+//! to the next.
 template <typename E>
 constexpr int columns_at_once = sizeof(E) == 4 ? 16 : 8;
 template <typename E>
@@ -208,7 +211,7 @@ __global__ void __launch_bounds__(update_threads) change_by_many(device_matrix<E
     const tile_place at(gridDim.x - 1 - blockIdx.x);
     y += size_t(blockIdx.z) * n * k;
     z += size_t(blockIdx.z) * n * k;
-    E* const left = reinterpret_cast<E*>(space); // -Z, a column of it after another
+    E* const left = reinterpret_cast<E*>(space);           // -Z, column after column
     E* const right = reinterpret_cast<E*>(space + staged); // conjugate of Y
     E e[4][4];
     load_tile<E>(x.item(), n, at, aligned, e);

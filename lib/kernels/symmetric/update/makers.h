@@ -19,9 +19,9 @@ template <typename T>
 std::unique_ptr<inverse_update<T>>
 make_inverse_update_cuda(const typename inverse_update<T>::parameters&, int device);
 
-//! The batch that the views' sizes come to. \throws std::invalid_argument if they do not
-//! fit each other, if `forgetting` is out of range, or if `queue` can't reach what a
-//! kernel on `where` works on.
+//! The batch that the views' sizes come to. \throws std::invalid_argument if the sizes do
+//! not fit each other, if `forgetting` is out of range, if the workspace is too small, or
+//! if `queue` can't reach the memory that a kernel on `where` works on.
 template <typename T>
 size_t inverse_update_batch(const inverse_update<T>& plan,
                             const typename inverse_update<T>::parameters&,

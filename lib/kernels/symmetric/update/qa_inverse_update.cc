@@ -9,7 +9,7 @@ using kernels::inverse_update;
 
 namespace {
 
-//! An inverse that is updated and stays where it is.
+//! An inverse that is updated in place.
 template <typename T>
 class updated
 {
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_updated_inverse_is_the_fresh_one, T, number_typ
             for (const real_of<T> forgetting : { 1.0, 0.75 }) {
                 const auto a = definite<T>(n), v = columns<T>(n, k);
                 std::vector<real_of<T>> d(k);
-                for (int c = 0; c < k; ++c) { // updates, downdates, and nothing
+                for (int c = 0; c < k; ++c) { // an update, a downdate, and no change
                     d[c] = real_of<T>(c % 3 == 0 ? 1.5 : c % 3 == 1 ? -0.25 : 0);
                 }
                 updated<T> inverse(n, k, invert(n, a, definiteness::positive).x);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_updated_inverse_is_the_fresh_one, T, number_typ
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_inverse_may_begin_anywhere, T, number_types)
 {
-    const int n = 132; // of which rows are multiples of 16 bytes
+    const int n = 132; // whose rows have whole groups of 16 bytes
     const auto q = queue::make(tested_backend());
     for (const int k : { 1, 3 }) {
         const auto a = definite<T>(n), v = columns<T>(n, k);
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_downdate_to_singularity_leaves_the_inverse,
                               number_types)
 {
     for (const int n : { 1, 4, 70 }) {
-        // A = 4 I, and 4 e_j e_j^H is taken away.
+        // A = 4 I, from which 4 e_j e_j^H is subtracted.
         const auto x = hermitian<T>(n, [](int i, int j) { return T(i == j ? 0.25 : 0); });
         updated<T> inverse(n, 1, x);
         std::vector<T> v(n);

@@ -17,7 +17,7 @@ Number conjugate(const Number& value)
     }
 }
 
-//! Woodbury's formula as it stands, in wider numbers.
+//! Woodbury's formula as printed, in wider numbers.
 template <typename T>
 class inverse_update_reference : public inverse_update<T>
 {
@@ -65,7 +65,7 @@ private:
     int update(T* x, const T* v, const real* d, real forgetting) const
     {
         const int n = d_parameters.order, k = d_parameters.rank;
-        // The update is of X / forgetting.
+        // W = X V / forgetting.
         std::vector<number> w(size_t(n) * k), small(size_t(k) * k);
         for (int i = 0; i < n; ++i) {
             for (int j = 0; j < n; ++j) {
@@ -75,10 +75,10 @@ private:
                 }
             }
         }
-        // I + D V^H X V, whose product with a vector divided out is D^-1 + V^H X V's: so
-        // a d of zero changes nothing.
+        // small = I + D V^H W replaces Woodbury's D^-1 + V^H W, so that a d of zero
+        // changes nothing.
         bool finite = true;
-        wide_real noise = 1; // what rounding X makes of an element, in T's eps
+        wide_real noise = 1; // an element's rounding error, in T's eps
         for (int p = 0; p < k; ++p) {
             for (int q = 0; q < k; ++q) {
                 number sum = 0;
@@ -111,7 +111,7 @@ private:
                     pivot = q;
                 }
             }
-            // Singular to T's precision.
+            // The matrix is singular to T's precision.
             if (std::abs(small[pivot * k + p]) <=
                 8 * noise * std::numeric_limits<real>::epsilon()) {
                 return 1;

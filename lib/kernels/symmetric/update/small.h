@@ -10,8 +10,9 @@
 namespace gr::cudaphy::kernels {
 
 /*
- * The small matrix of an update: G = (J + V^H W)^-1, of order k, with V = V sqrt |d| and
- * J the signs of d. In double, by Gauss-Jordan elimination with partial pivoting.
+ * The small matrix of an update, of order k: G = (J + V^H W)^-1. The columns of V are
+ * scaled by sqrt |d|, and J has the signs of d. G is computed in double by Gauss-Jordan
+ * elimination with partial pivoting.
  */
 template <typename T>
 class small_inverse
@@ -21,16 +22,18 @@ public:
     static constexpr size_t parts = sizeof(T) / sizeof(real);
     using number = std::conditional_t<parts == 2, std::complex<double>, double>;
 
-    //! n rows; columns re and im apart, a stride each.
+    //! V and W have `order` rows and `rank` columns, stored as in update_rows.
     small_inverse(size_t order, size_t rank, size_t stride)
         : n(order), k(rank), d_stride(stride), d_rows(rank * 2 * rank)
     {
     }
 
-    //! Returns 0; 1: singular to T's precision; -1: not finite.
+    //! Returns 0, or 1 if the matrix is singular to T's precision, or -1 if it is not
+    //! finite.
     int invert(const real* v, const real* w, const real* d)
     {
-        // What rounding X and W makes of an element.
+        // The size of an element's terms, whose rounding errors an element may consist
+        // of.
         double noise = 1;
         for (size_t p = 0; p < k; ++p) {
             for (size_t q = 0; q < k; ++q) {
@@ -76,7 +79,7 @@ public:
         return 0;
     }
 
-    //! W G, row by row. Returns whether X - W G W^H can't overflow by it.
+    //! Writes W G, row by row. Returns whether W G W^H is too small to make X overflow.
     bool factor(const real* w, real* to)
     {
         double most = 0, most_w = 0;
@@ -111,7 +114,7 @@ private:
     }
 
     size_t n, k, d_stride;
-    std::vector<number> d_rows; //!< the matrix, and what becomes its inverse
+    std::vector<number> d_rows; //!< the matrix, and beside it what becomes its inverse
 };
 
 } // namespace gr::cudaphy::kernels

@@ -3,16 +3,16 @@
 
 #include "kernels/symmetric/cuda/passes.cuh"
 
-// Passes over a symmetric matrix of which the lower triangle alone is read, by tiles of
-// 64 x 64. A thread holds 4 rows of a tile and 4 columns, in groups of 16 bytes:
-// rows 4 g + r with g = thread / 16, columns chunk * h + count * l + c with
-// l = thread % 16. So a warp reads and writes whole lines of 128 bytes.
+// Passes over a symmetric matrix by tiles of 64 x 64. Only the lower triangle is read. A
+// thread holds 4 rows and 4 columns of a tile, in groups of 16 bytes: rows 4 g + r with g
+// = thread / 16, columns chunk * h + count * l + c with l = thread % 16. So a warp reads
+// and writes whole lines of 128 bytes.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int update_threads = 256;
-constexpr int update_side = 64; //!< of a tile
+constexpr int update_side = 64; //!< rows and columns of a tile
 constexpr int lanes_a_row = 16;
 
 template <typename E>
@@ -21,10 +21,10 @@ struct tile_shape {
     static constexpr int count = group::count;
     static constexpr int chunk = lanes_a_row * count; //!< columns
     static constexpr int chunks = update_side / chunk;
-    static constexpr int units = update_side / count; //!< of 16 bytes, a row
+    static constexpr int units = update_side / count; //!< groups of 16 bytes in a row
 };
 
-//! Where a thread's elements are within a tile.
+//! The rows and columns of a thread's elements within a tile.
 __device__ inline int tile_row(int r) { return threadIdx.x / lanes_a_row * 4 + r; }
 template <typename E>
 __device__ inline int tile_column(int q)
@@ -34,7 +34,8 @@ __device__ inline int tile_column(int q)
            int(threadIdx.x) % lanes_a_row * shape::count + q % shape::count;
 }
 
-//! A tile's first row and column. Tiles are numbered row by row.
+//! The first row and column of a tile. Tiles of the lower triangle are numbered row by
+//! row.
 struct tile_place {
     int top, first;
 
@@ -53,8 +54,8 @@ inline unsigned tiles_of_triangle(int n)
     return unsigned(tiles_down(n)) * (tiles_down(n) + 1) / 2;
 }
 
-//! What of the lower triangle lies in the tile; zeros elsewhere. `aligned`: rows begin at
-//! multiples of 16 bytes.
+//! Reads the tile's elements of the lower triangle; the others are 0. `aligned`: rows
+//! begin at multiples of 16 bytes.
 template <typename E>
 __device__ inline void
 load_tile(const E* x, int n, tile_place at, bool aligned, E (&e)[4][4])
@@ -85,7 +86,8 @@ load_tile(const E* x, int n, tile_place at, bool aligned, E (&e)[4][4])
     }
 }
 
-//! Elements begin <= c < end of a group, to where nothing will soon be read again.
+//! Writes elements begin <= c < end of a group past the cache, because nothing reads them
+//! soon.
 template <typename E>
 __device__ inline void
 store_group(E* to, const elements_of_16_bytes<E>& g, int begin, int end, bool aligned)
@@ -104,9 +106,9 @@ store_group(E* to, const elements_of_16_bytes<E>& g, int begin, int end, bool al
 }
 
 /*!
- * The tile, and its mirror image through shared memory: `turned` takes 64 x 16 bytes a
- * row of 16. A group's place there is exchanged with others' so that neither who writes
- * columns nor who reads rows meets another in a bank.
+ * Writes the tile, and its mirror image through shared memory. `turned` has 16 rows of 64
+ * groups of 16 bytes. Groups are permuted there, so that neither writes of columns nor
+ * reads of rows have bank conflicts.
  */
 template <typename E>
 __device__ inline void store_tile_and_mirror(E* x,
@@ -156,7 +158,7 @@ __device__ inline void store_tile_and_mirror(E* x,
         for (int s = 0; s < 4; ++s) {
             const int which = threadIdx.x + s * update_threads;
             const int row = which / shape::units, unit = which % shape::units;
-            const int i = at.first + h * shape::chunk + row; // of the upper triangle
+            const int i = at.first + h * shape::chunk + row; // in the upper triangle
             const int j = at.top + unit * count;
             if (i < n && j < n) {
                 store_group(x + size_t(i) * n + j,
