@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <gnuradio/cudaphy/kernels/symmetric_inverse.h>
 #include <limits>
 
 // Between symmetric_inverse.cc and the backends' files; not installed.
 
 namespace gr::cudaphy::kernels {
-
-template <typename T>
-std::unique_ptr<symmetric_inverse<T>>
-make_symmetric_inverse_reference(const typename symmetric_inverse<T>::parameters&);
-
-template <typename T>
-std::unique_ptr<symmetric_inverse<T>>
-make_symmetric_inverse_cpu(const typename symmetric_inverse<T>::parameters&);
-
-template <typename T>
-std::unique_ptr<symmetric_inverse<T>>
-make_symmetric_inverse_cuda(const typename symmetric_inverse<T>::parameters&, int device);
 
 //! A is singular to R's precision if the product of the 1-norms of A and its inverse is
 //! above this. That product is at most n times the product of the 2-norms. So no matrix
@@ -34,6 +23,21 @@ double least_singular_condition(size_t order)
 //! If the condition is above this share of the least singular one, the inverse is probed.
 //! Rounding errors of the elimination may hide that the matrix is singular.
 constexpr double suspicious = 1 / 1024.0;
+
+//! \throws std::invalid_argument unless `order` is at least 1, and `batch` is at least 1
+//! and so many square matrices of T's have addresses.
+template <typename T>
+void check_order_and_batch(int order, size_t batch)
+{
+    if (order < 1) {
+        throw std::invalid_argument("order is " + std::to_string(order) +
+                                    ", must be at least 1");
+    }
+    if (batch == 0 || batch > (size_t(1) << 62) / sizeof(T) / order / order) {
+        throw std::invalid_argument("batch is " + std::to_string(batch) +
+                                    ", must be at least 1, and addressable");
+    }
+}
 
 //! The batch that the views' sizes come to. \throws std::invalid_argument if the sizes do
 //! not fit each other, if the workspace is too small, or if `queue` can't reach the

@@ -455,19 +455,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<symmetric_inverse<T>>
-make_symmetric_inverse_reference(const typename symmetric_inverse<T>::parameters& p)
-{
-    return std::make_unique<symmetric_inverse_reference<T>>(p);
-}
-
-#define CUDAPHY_INSTANTIATE(T)                                                          \
-    template std::unique_ptr<symmetric_inverse<T>> make_symmetric_inverse_reference<T>( \
-        const typename symmetric_inverse<T>::parameters&);
-CUDAPHY_INSTANTIATE(float)
-CUDAPHY_INSTANTIATE(double)
-CUDAPHY_INSTANTIATE(complex64)
-CUDAPHY_INSTANTIATE(complex128)
+CUDAPHY_HOST_MAKERS(reference, symmetric_inverse, symmetric_inverse_reference)
 
 } // namespace gr::cudaphy::kernels

@@ -314,20 +314,7 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<inverse_update<T>>
-make_inverse_update_cpu(const typename inverse_update<T>::parameters& p)
-{
-    return std::make_unique<inverse_update_cpu<T>>(p);
-}
-
-#define CUDAPHY_INSTANTIATE(T)                                              \
-    template std::unique_ptr<inverse_update<T>> make_inverse_update_cpu<T>( \
-        const typename inverse_update<T>::parameters&);
-CUDAPHY_INSTANTIATE(float)
-CUDAPHY_INSTANTIATE(double)
-CUDAPHY_INSTANTIATE(complex64)
-CUDAPHY_INSTANTIATE(complex128)
+CUDAPHY_HOST_MAKERS(cpu, inverse_update, inverse_update_cpu)
 
 } // namespace gr::cudaphy::kernels
 #endif

@@ -212,19 +212,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<inverse_update<T>>
-make_inverse_update_cuda(const typename inverse_update<T>::parameters& p, int device)
-{
-    return std::make_unique<inverse_update_cuda<T>>(p, device);
-}
-
-#define CUDAPHY_INSTANTIATE(T)                                               \
-    template std::unique_ptr<inverse_update<T>> make_inverse_update_cuda<T>( \
-        const typename inverse_update<T>::parameters&, int);
-CUDAPHY_INSTANTIATE(float)
-CUDAPHY_INSTANTIATE(double)
-CUDAPHY_INSTANTIATE(complex64)
-CUDAPHY_INSTANTIATE(complex128)
+CUDAPHY_CUDA_MAKERS(inverse_update, inverse_update_cuda)
 
 } // namespace gr::cudaphy::kernels

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/dispatch.h"
-#include "kernels/common/run_checks.h"
+#include "kernels/symmetric/symmetric_inverse_makers.h"
 #include "kernels/symmetric/update/makers.h"
 #include <cmath>
 
@@ -20,17 +19,15 @@ size_t inverse_update_batch(const inverse_update<T>& plan,
 {
     const size_t n = p.order, k = p.rank;
     const size_t batch = status.size();
-    if (x.size() != batch * n * n || v.size() != batch * n * k || d.size() != batch * k ||
-        batch > p.batch) {
-        throw std::invalid_argument(
-            "inverse_update: x has " + std::to_string(x.size()) + " elements, v " +
-            std::to_string(v.size()) + ", d " + std::to_string(d.size()) + ", status " +
-            std::to_string(batch) + "; up to " + std::to_string(p.batch) +
-            " inverses of order " + std::to_string(n) + " and updates of rank " +
-            std::to_string(k) + " take batch * " + std::to_string(n * n) +
-            " in x, batch * " + std::to_string(n * k) + " in v, batch * " +
-            std::to_string(k) + " in d, and batch in status");
-    }
+    check_sizes(
+        "inverse_update",
+        x.size() == batch * n * n && v.size() == batch * n * k && d.size() == batch * k &&
+            batch <= p.batch,
+        { { "x", x.size() }, { "v", v.size() }, { "d", d.size() }, { "status", batch } },
+        "up to " + std::to_string(p.batch) + " inverses of order " + std::to_string(n) +
+            " and updates of rank " + std::to_string(k) + " take batch * " +
+            std::to_string(n * n) + " in x, batch * " + std::to_string(n * k) +
+            " in v, batch * " + std::to_string(k) + " in d, and batch in status");
     if (!(forgetting > 0) || !std::isfinite(forgetting)) {
         throw std::invalid_argument("inverse_update: forgetting is " +
                                     std::to_string(forgetting) +
@@ -45,26 +42,14 @@ template <typename T>
 std::unique_ptr<inverse_update<T>>
 inverse_update<T>::make(const parameters& p, backend where, int device)
 {
-    if (p.order < 1) {
-        throw std::invalid_argument("order is " + std::to_string(p.order) +
-                                    ", must be at least 1");
-    }
+    check_order_and_batch<T>(p.order, p.batch);
     const int most = p.order < max_rank ? p.order : max_rank;
     if (p.rank < 1 || p.rank > most) {
         throw std::invalid_argument("rank is " + std::to_string(p.rank) +
                                     ", must be 1.." + std::to_string(most) +
                                     " for order " + std::to_string(p.order));
     }
-    if (p.batch == 0 || p.batch > (size_t(1) << 62) / sizeof(T) / p.order / p.order) {
-        throw std::invalid_argument("batch is " + std::to_string(p.batch) +
-                                    ", must be at least 1, and addressable");
-    }
-    return dispatch(
-        where,
-        device,
-        [&] { return make_inverse_update_reference<T>(p); },
-        [&] { return make_inverse_update_cpu<T>(p); },
-        [&](int index) { return make_inverse_update_cuda<T>(p, index); });
+    return make_kernel<inverse_update<T>>(where, device, p);
 }
 
 #define CUDAPHY_INSTANTIATE(T)                         \
@@ -80,9 +65,6 @@ inverse_update<T>::make(const parameters& p, backend where, int device)
         view<unsigned char>,                           \
         const queue&,                                  \
         backend);
-CUDAPHY_INSTANTIATE(float)
-CUDAPHY_INSTANTIATE(double)
-CUDAPHY_INSTANTIATE(complex64)
-CUDAPHY_INSTANTIATE(complex128)
+CUDAPHY_FOR_NUMBER_TYPES(CUDAPHY_INSTANTIATE)
 
 } // namespace gr::cudaphy::kernels

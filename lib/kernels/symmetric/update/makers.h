@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <gnuradio/cudaphy/kernels/inverse_update.h>
 
 // Between inverse_update.cc and the backends' files; not installed.
 
 namespace gr::cudaphy::kernels {
-
-template <typename T>
-std::unique_ptr<inverse_update<T>>
-make_inverse_update_reference(const typename inverse_update<T>::parameters&);
-
-template <typename T>
-std::unique_ptr<inverse_update<T>>
-make_inverse_update_cpu(const typename inverse_update<T>::parameters&);
-
-template <typename T>
-std::unique_ptr<inverse_update<T>>
-make_inverse_update_cuda(const typename inverse_update<T>::parameters&, int device);
 
 //! The batch that the views' sizes come to. \throws std::invalid_argument if the sizes do
 //! not fit each other, if `forgetting` is out of range, if the workspace is too small, or
