@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/linalg/reference_number.h"
+#include "kernels/symmetric/numbers.h"
 #include "kernels/symmetric/symmetric_inverse_makers.h"
 #include <algorithm>
 #include <limits>
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-template <typename Number>
-Number conjugate(const Number& value)
-{
-    if constexpr (std::is_floating_point_v<Number>) {
-        return value;
-    } else {
-        return std::conj(value);
-    }
-}
 
 //! A square matrix, row by row.
 template <typename Number>
@@ -69,7 +60,7 @@ int invert_by_bordering(const square<Number>& a,
     std::vector<Number> r(a.n), u(a.n);
     for (int t = 0; t < a.n; ++t) {
         for (int i = 0; i < t; ++i) {
-            r[i] = conjugate(a(t, i));
+            r[i] = adjoint(a(t, i));
         }
         Number product = 0;
         for (int i = 0; i < t; ++i) { // u = W r
@@ -79,7 +70,7 @@ int invert_by_bordering(const square<Number>& a,
             }
         }
         for (int i = 0; i < t; ++i) { // r^H u
-            product += conjugate(r[i]) * u[i];
+            product += adjoint(r[i]) * u[i];
         }
         const Real rho = std::real(a(t, t));
         const Real s = rho - std::real(product);
@@ -89,10 +80,10 @@ int invert_by_bordering(const square<Number>& a,
         }
         for (int i = 0; i < t; ++i) {
             for (int j = 0; j < t; ++j) {
-                w(i, j) += u[i] * conjugate(u[j]) / s;
+                w(i, j) += u[i] * adjoint(u[j]) / s;
             }
             w(i, t) = -u[i] / s;
-            w(t, i) = conjugate(w(i, t));
+            w(t, i) = adjoint(w(i, t));
         }
         w(t, t) = 1 / s;
     }
@@ -115,7 +106,7 @@ int first_minor_not_positive(square<Number> l)
         l(j, j) = root;
         for (int i = j + 1; i < l.n; ++i) {
             for (int k = 0; k < j; ++k) {
-                l(i, j) -= l(i, k) * conjugate(l(j, k));
+                l(i, j) -= l(i, k) * adjoint(l(j, k));
             }
             l(i, j) /= root;
         }
@@ -229,7 +220,7 @@ private:
         inverse[0][0] = q / determinant;
         inverse[1][1] = p / determinant;
         inverse[1][0] = -e / determinant;
-        inverse[0][1] = conjugate(inverse[1][0]);
+        inverse[0][1] = adjoint(inverse[1][0]);
     }
 
     //! Rows below k: A -= l A_k and M -= l M_k, with l = A_ik D^-1.
@@ -246,7 +237,7 @@ private:
             }
             for (int c = 0; c < size; ++c) {
                 for (int j = k + size; j <= i; ++j) {
-                    a(i, j) -= l[c] * conjugate(a(j, k + c));
+                    a(i, j) -= l[c] * adjoint(a(j, k + c));
                 }
                 for (int j = 0; j < k + size; ++j) {
                     m(i, j) -= l[c] * m(k + c, j);
@@ -256,7 +247,7 @@ private:
         for (int i = k + size; i < n; ++i) {
             a(i, i) = std::real(a(i, i));
             for (int j = k + size; j < i; ++j) {
-                a(j, i) = conjugate(a(i, j));
+                a(j, i) = adjoint(a(i, j));
             }
         }
     }
@@ -275,13 +266,13 @@ private:
                 for (int c = 0; c < size; ++c) {
                     Number factor = 0;
                     for (int s = 0; s < size; ++s) {
-                        factor += conjugate(m(k + s, i)) * inverse[s][c];
+                        factor += adjoint(m(k + s, i)) * inverse[s][c];
                     }
                     for (int j = 0; j <= i; ++j) {
                         x(std::max(d_order[i], d_order[j]),
                           std::min(d_order[i], d_order[j])) +=
                             d_order[i] >= d_order[j] ? factor * m(k + c, j)
-                                                     : conjugate(factor * m(k + c, j));
+                                                     : adjoint(factor * m(k + c, j));
                     }
                 }
             }
@@ -366,7 +357,7 @@ private:
                 finite = finite &&
                          (i == j ? std::isfinite(std::real(value)) : is_finite(value));
                 a(i, j) = i == j ? number(std::real(value)) : number(value);
-                a(j, i) = conjugate(a(i, j));
+                a(j, i) = adjoint(a(i, j));
             }
         }
         square<number> x = a;
@@ -375,7 +366,7 @@ private:
             status = inverted(a, x);
             for (int i = 0; i < n; ++i) {
                 for (int j = 0; j < i; ++j) {
-                    x(j, i) = conjugate(x(i, j));
+                    x(j, i) = adjoint(x(i, j));
                 }
             }
             if (status == 0 && condition(a, x) > least_singular_condition<real>(n)) {
@@ -396,7 +387,7 @@ private:
                                 : i == j ? T(std::real(x(i, i)))
                                          : T(x(i, j));
                 to[size_t(i) * n + j] = value;
-                to[size_t(j) * n + i] = conjugate(value);
+                to[size_t(j) * n + i] = adjoint(value);
             }
         }
         out.status[item] = status;

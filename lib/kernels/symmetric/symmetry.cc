@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/parallel.h"
+#include "kernels/symmetric/numbers.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/symmetry.h>
@@ -11,16 +12,6 @@ namespace {
 
 //! Rows and columns of a tile. It stays in the first-level cache with its mirror image.
 constexpr size_t tile = 32;
-
-template <typename T>
-T conjugate(T x)
-{
-    if constexpr (std::is_floating_point_v<T>) {
-        return x;
-    } else {
-        return std::conj(x);
-    }
-}
 
 } // namespace
 
@@ -48,7 +39,7 @@ std::optional<std::pair<int, int>> first_asymmetry(view<const T> a, int order)
             for (size_t i = first; i < last; ++i) {
                 const size_t right = std::min(i + 1, left + tile);
                 for (size_t j = left; j < right; ++j) {
-                    const auto apart = std::abs(a[i * n + j] - conjugate(a[j * n + i]));
+                    const auto apart = std::abs(a[i * n + j] - adjoint(a[j * n + i]));
                     if (apart > 64 * eps * most[i] * most[j]) {
                         mine = std::min(mine, { i, j });
                     }

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "kernels/common/parallel.h"
+#include "kernels/symmetric/numbers.h"
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <complex>
 #include <vector>
 
 // The operands of dense_product-inl.h, the same for every instruction set.
@@ -33,33 +33,6 @@ struct crew {
         }
     }
 };
-
-//! a b, without the test for NaN that the standard library's product makes.
-inline float times(float a, float b) { return a * b; }
-inline double times(double a, double b) { return a * b; }
-inline long double times(long double a, long double b) { return a * b; }
-template <typename R>
-std::complex<R> times(std::complex<R> a, std::complex<R> b)
-{
-    return { a.real() * b.real() - a.imag() * b.imag(),
-             a.real() * b.imag() + a.imag() * b.real() };
-}
-
-inline float adjoint(float a) { return a; }
-inline double adjoint(double a) { return a; }
-inline long double adjoint(long double a) { return a; }
-template <typename R>
-std::complex<R> adjoint(std::complex<R> a)
-{
-    return { a.real(), -a.imag() };
-}
-
-//! a b^*
-template <typename T>
-T times_adjoint(T a, T b)
-{
-    return times(a, adjoint(b));
-}
 
 //! A Hermitian block-diagonal matrix with blocks of order 1 and 2. below[k] is the
 //! element (k + 1, k); it is 0 unless a block of order 2 begins at k.

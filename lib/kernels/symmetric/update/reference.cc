@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/linalg/reference_number.h"
+#include "kernels/symmetric/numbers.h"
 #include "kernels/symmetric/update/makers.h"
 #include <algorithm>
 #include <limits>
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-template <typename Number>
-Number conjugate(const Number& value)
-{
-    if constexpr (std::is_floating_point_v<Number>) {
-        return value;
-    } else {
-        return std::conj(value);
-    }
-}
 
 //! Woodbury's formula as printed, in wider numbers.
 template <typename T>
@@ -85,7 +76,7 @@ private:
                 wide_real size = 0;
                 for (int i = 0; i < n; ++i) {
                     const auto term =
-                        conjugate(number(v[size_t(i) * k + p])) * w[size_t(i) * k + q];
+                        adjoint(number(v[size_t(i) * k + p])) * w[size_t(i) * k + q];
                     sum += term;
                     size += std::abs(term);
                 }
@@ -101,7 +92,7 @@ private:
         std::vector<number> c(size_t(k) * n);
         for (int p = 0; p < k; ++p) {
             for (int j = 0; j < n; ++j) {
-                c[size_t(p) * n + j] = wide_real(d[p]) * conjugate(w[size_t(j) * k + p]);
+                c[size_t(p) * n + j] = wide_real(d[p]) * adjoint(w[size_t(j) * k + p]);
             }
         }
         for (int p = 0; p < k; ++p) {
@@ -150,7 +141,7 @@ private:
                     return -1;
                 }
                 updated[size_t(i) * n + j] = rounded;
-                updated[size_t(j) * n + i] = conjugate(rounded);
+                updated[size_t(j) * n + i] = adjoint(rounded);
             }
         }
         std::copy(updated.begin(), updated.end(), x);
