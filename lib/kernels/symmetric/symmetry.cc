@@ -34,20 +34,20 @@ std::optional<std::pair<int, int>> first_asymmetry(view<const T> a, int order)
     std::mutex found_one;
     std::pair<size_t, size_t> found{ n, n };
     for_each_part(n, tile, [&](size_t first, size_t last) {
-        std::pair<size_t, size_t> mine{ n, n };
+        std::pair<size_t, size_t> in_piece{ n, n };
         for (size_t left = 0; left < last; left += tile) {
             for (size_t i = first; i < last; ++i) {
                 const size_t right = std::min(i + 1, left + tile);
                 for (size_t j = left; j < right; ++j) {
                     const auto apart = std::abs(a[i * n + j] - adjoint(a[j * n + i]));
                     if (apart > 64 * eps * most[i] * most[j]) {
-                        mine = std::min(mine, { i, j });
+                        in_piece = std::min(in_piece, { i, j });
                     }
                 }
             }
         }
         std::lock_guard<std::mutex> lock(found_one);
-        found = std::min(found, mine);
+        found = std::min(found, in_piece);
     });
     if (found.first == n) {
         return {};

@@ -45,8 +45,8 @@ public:
 
     symmetric_outcome<T> run()
     {
-        const bool tried = d_item.algorithm == symmetric_algorithm::blocked &&
-                           d_item.definite == definiteness::unknown;
+        const bool pivoted = d_item.algorithm == symmetric_algorithm::blocked &&
+                             d_item.definite == definiteness::unknown;
         const bool positive = d_item.definite == definiteness::positive;
         const bool in_place = d_item.a == d_item.x;
         std::vector<T> copy;
@@ -55,7 +55,7 @@ public:
             d_item.a = copy.data();
         }
         symmetric_outcome<T> outcome;
-        outcome.status = tried ? unknown(outcome) : known();
+        outcome.status = pivoted ? invert_by_pivoting(outcome) : invert_in_place();
         if (outcome.status == 0) {
             condition_of<T> condition(d_item.a, d_item.x, n, d_by);
             condition.know(d_norm, d_inverse_norm);
@@ -63,7 +63,7 @@ public:
             const double found =
                 condition.scaled(positive, d_item.wants_rcond, outcome.rcond);
             // An inverse by pivoting has been probed already.
-            if (found > limit || (!tried && found > suspicious * limit && is_lost())) {
+            if (found > limit || (!pivoted && found > suspicious * limit && is_lost())) {
                 outcome.status = int(n);
             }
         }
@@ -71,7 +71,7 @@ public:
             outcome.rcond = 0;
             std::fill_n(d_item.x, n * n, T(0));
             outcome.residual = std::numeric_limits<real>::quiet_NaN();
-        } else if (d_item.wants_residual && !tried) {
+        } else if (d_item.wants_residual && !pivoted) {
             measure();
             outcome.residual = probe().ratio;
         }
@@ -98,7 +98,7 @@ private:
 
     //! Inverts a positive definite matrix, or any by bordering, in X's place. Returns the
     //! status.
-    int known()
+    int invert_in_place()
     {
         T* const x = d_item.x;
         const bool positive = d_item.definite == definiteness::positive;
@@ -116,7 +116,8 @@ private:
         return status;
     }
 
-    int unknown(symmetric_outcome<T>& outcome)
+    //! Inverts a matrix of unknown definiteness. Returns the status.
+    int invert_by_pivoting(symmetric_outcome<T>& outcome)
     {
         const size_t ld = factored_stride(n);
         const bool scaled = measure() && equilibrate();

@@ -152,10 +152,10 @@ public:
         : n(order), d_how(how)
     {
         for (int k = 0; k < n; ++k) {
-            const int row = place(k);
+            const int row = position(k);
             d_reciprocal[k] = unit ? real(1) : 1 / std::real(l[row * ld + row]);
             for (int j = 0; j < k; ++j) {
-                const int column = place(j);
+                const int column = position(j);
                 const T value = how == solving::from_right ? l[column * ld + row]
                                                            : l[row * ld + column];
                 d_factors[k][j * parts] = std::real(value);
@@ -222,14 +222,17 @@ private:
             constexpr int step = block_elements<real>;
             for (; rows == width && done + step <= n; done += step) {
                 for (size_t r = 0; r < width; r += lanes) {
-                    transpose(
-                        tag(), b + r * ld + done, ld, line(x, done) + r, line_step());
+                    transpose(tag(),
+                              b + r * ld + done,
+                              ld,
+                              element(x, done) + r,
+                              element_step());
                 }
             }
         }
         for (size_t r = 0; r < rows; ++r) {
             for (int i = done; i < n; ++i) {
-                put(line(x, i) + r, b[r * ld + i]);
+                put(element(x, i) + r, b[r * ld + i]);
             }
         }
     }
@@ -240,26 +243,32 @@ private:
             constexpr size_t step = block_elements<real>;
             for (; rows == width && done + int(lanes) <= n; done += lanes) {
                 for (size_t r = 0; r < width; r += step) {
-                    transpose(
-                        tag(), line(x, done) + r, line_step(), b + r * ld + done, ld);
+                    transpose(tag(),
+                              element(x, done) + r,
+                              element_step(),
+                              b + r * ld + done,
+                              ld);
                 }
             }
         }
         for (size_t r = 0; r < rows; ++r) {
             for (int i = done; i < n; ++i) {
-                b[r * ld + i] = get(line(x, i) + r);
+                b[r * ld + i] = get(element(x, i) + r);
             }
         }
     }
     //! Element i of all right-hand sides in x, and the step to the next element.
-    real* line(real* x, int i) const { return x + size_t(place(i)) * parts * width; }
-    ptrdiff_t line_step() const
+    real* element(real* x, int i) const
+    {
+        return x + size_t(position(i)) * parts * width;
+    }
+    ptrdiff_t element_step() const
     {
         return d_how == solving::from_right ? -ptrdiff_t(width) : ptrdiff_t(width);
     }
 
     //! X L = B is solved from the last element to the first.
-    int place(int k) const { return d_how == solving::from_right ? n - 1 - k : k; }
+    int position(int k) const { return d_how == solving::from_right ? n - 1 - k : k; }
 
     static void put(real* to, T value)
     {

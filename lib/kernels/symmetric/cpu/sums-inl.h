@@ -219,12 +219,12 @@ void row_norms(
         double* const to_larger = larger.part(0);
         for (size_t i = first; i < last; ++i) {
             const double diagonal = std::abs(std::real(a[i * n + i]));
-            const sum_vec mine = hn::Set(d, factor[i]);
+            const sum_vec row_factor = hn::Set(d, factor[i]);
             sum_vec row_sum = lone(diagonal * factor[i] * factor[i]);
             sum_vec row_most = row_sum;
             each_piece(a + i * n, i, [&](size_t j, const row_piece& x) HWY_ATTR {
-                const sum_vec scaled =
-                    hn::Mul(hn::Mul(moduli<parts>(x), mine), hn::LoadU(d, factor + j));
+                const sum_vec scaled = hn::Mul(hn::Mul(moduli<parts>(x), row_factor),
+                                               hn::LoadU(d, factor + j));
                 row_sum = hn::Add(row_sum, scaled);
                 row_most = hn::Max(row_most, scaled);
                 hn::StoreU(hn::Add(hn::LoadU(d, to + j), scaled), d, to + j);

@@ -35,7 +35,7 @@ public:
     size_t workspace_bytes() const override
     {
         workspace_pieces pieces;
-        deal(pieces);
+        take_space(pieces);
         return pieces.bytes();
     }
 
@@ -59,7 +59,7 @@ public:
                                                   backend::cuda);
         cuda_device_scope scope(d_device);
         workspace_pieces pieces(workspace.data());
-        const auto space = deal(pieces);
+        const auto space = take_space(pieces);
         const auto stream = stream_of(queue);
         if (d_blas) {
             d_blas->begin(stream, space.for_blas);
@@ -107,7 +107,7 @@ private:
     size_t at_once() const { return std::min<size_t>(d_parameters.batch, 65535); }
     unsigned chunks() const { return (d_parameters.order + gram_rows - 1) / gram_rows; }
 
-    space_of_run deal(workspace_pieces& pieces) const
+    space_of_run take_space(workspace_pieces& pieces) const
     {
         const size_t n = d_parameters.order, k = d_parameters.rank, batch = at_once();
         space_of_run space = {};

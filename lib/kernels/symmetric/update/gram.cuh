@@ -170,11 +170,11 @@ __global__ void __launch_bounds__(gram_threads)
             }
         }
         for (int apart = 16; apart; apart /= 2) {
-            const double other = __shfl_xor_sync(0xffffffff, most, apart);
-            const int its = __shfl_xor_sync(0xffffffff, pivot, apart);
-            if (other > most || (other == most && its < pivot)) {
-                most = other;
-                pivot = its;
+            const double other_most = __shfl_xor_sync(0xffffffff, most, apart);
+            const int other_pivot = __shfl_xor_sync(0xffffffff, pivot, apart);
+            if (other_most > most || (other_most == most && other_pivot < pivot)) {
+                most = other_most;
+                pivot = other_pivot;
             }
         }
         if (!(most > largest * k * smallest_share<E>)) {

@@ -96,23 +96,23 @@ __global__ void __launch_bounds__(update_threads) sum_products(
     using V = wide_of<E>;
     constexpr int at_once = update_threads / update_side;
     __shared__ E totals[at_once][update_side];
-    const int place = threadIdx.x % update_side, turn = threadIdx.x / update_side;
-    const int i = blockIdx.x * update_side + place;
+    const int row = threadIdx.x % update_side, group = threadIdx.x / update_side;
+    const int i = blockIdx.x * update_side + row;
     const int tiles = (n + update_side - 1) / update_side;
     parts += size_t(blockIdx.z) * tiles * n;
     E total = number<E>(0);
     if (i < n) {
 #pragma unroll 8
-        for (int part = turn; part < tiles; part += at_once) {
+        for (int part = group; part < tiles; part += at_once) {
             total = sum(total, parts[size_t(part) * n + i]);
         }
     }
-    totals[turn][place] = total;
+    totals[group][row] = total;
     __syncthreads();
     double weight = 0;
-    if (turn == 0 && i < n) {
+    if (group == 0 && i < n) {
         for (int other = 1; other < at_once; ++other) {
-            total = sum(total, totals[other][place]);
+            total = sum(total, totals[other][row]);
         }
         total = scaled(total, over_f);
         const size_t at = size_t(blockIdx.z) * n + i;
