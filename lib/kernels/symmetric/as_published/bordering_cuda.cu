@@ -20,11 +20,11 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int border_threads = 128;
-constexpr int rows_a_warp = 2; //!< for which u and r are loaded once
+using tuning = symmetric_tuning::bordering;
+constexpr int border_threads = tuning::threads;
+constexpr int rows_a_warp = tuning::rows_a_warp;
 constexpr int border_rows = border_threads / 32 * rows_a_warp;
-constexpr int groups_at_once = 2; //!< of 16 bytes of a row, loaded before one is stored
-constexpr int most_border_blocks = 2048;
+constexpr int groups_at_once = tuning::groups_at_once;
 
 //! Row and column t of A, and what the step before left.
 template <typename E>
@@ -256,7 +256,7 @@ private:
         space.largest = pieces.take<unsigned long long>(1);
         for (int which = 0; which < 2; ++which) {
             space.u[which] = pieces.take<E>(d_stride);
-            space.partial[which] = pieces.take<double>(most_border_blocks);
+            space.partial[which] = pieces.take<double>(tuning::most_blocks);
         }
         space.w = pieces.take<E>(size_t(n) * d_stride);
         space.kept = pieces.take<E>(size_t(n) * n);
@@ -302,7 +302,7 @@ private:
         int parts = 0;
         const int stage = n / 20 + 1;
         for (int t = 0; t < n; ++t) {
-            const int blocks = std::min(most_border_blocks, t / border_rows + 1);
+            const int blocks = std::min(tuning::most_blocks, t / border_rows + 1);
             take_border_step<E><<<blocks, border_threads, 0, stream>>>(
                 { a.data,
                   n,

@@ -8,8 +8,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int block_threads = 256;              //!< that multiply
-constexpr int corner_warp = block_threads / 32; //!< beside them
+constexpr int block_threads = symmetric_tuning::block::threads;
+constexpr int corner_warp = block_threads / 32;
 
 //! A barrier of all threads, of which some come here from another place: __syncthreads()
 //! is for one place.
@@ -332,7 +332,7 @@ public:
     }
 
 private:
-    static constexpr int widest = sizeof(W) == 16 ? 128 : 256;
+    static constexpr int widest = symmetric_tuning::block::most_columns<W>;
 
     //! Calls `use` with the kernels for panels up to that many columns.
     template <typename Use>

@@ -10,7 +10,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int draws = 2;
-constexpr int many_order = 1024; //!< to this one, a batch is inverted side by side
 
 //! Below this product of the largest elements of a definite matrix and of its inverse
 //! nothing that counts can be lost.
@@ -36,7 +35,8 @@ public:
         : d_parameters(p), d_device(device), n(p.order),
           m((p.order + order_multiple - 1) / order_multiple * order_multiple),
           d_positive(p.definite == definiteness::positive),
-          d_small(n <= most_small_order<E>), d_many(p.batch > 1 && n <= many_order),
+          d_small(n <= most_small_order<E>),
+          d_many(p.batch > 1 && n <= symmetric_tuning::steps::many_order),
           d_at_once(d_small || d_many ? int(std::min<size_t>(p.batch, 65535)) : 1),
           d_own(std::make_unique<owned>(
               device, n, d_small || d_many, d_positive, d_shifts, d_at_once))

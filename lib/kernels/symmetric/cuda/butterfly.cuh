@@ -83,7 +83,8 @@ __device__ inline void both_sides(W (&x)[4][4], int i, int j, const OneSide& one
 //! work = U^T A U, its lower triangle, of a whole A of order n, scaled, with ones down
 //! the diagonal to the order m. blockIdx = tile of a quarter
 template <typename E, typename W>
-__global__ void __launch_bounds__(tile_side* tile_threads_down, 2)
+__global__ void __launch_bounds__(tile_side* tile_threads_down,
+                                  symmetric_tuning::passes::scramble_blocks)
     scramble(device_matrix<const E> a,
              int n,
              device_matrix<W> work,

@@ -14,7 +14,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int sum_side = 32;
-constexpr int sum_threads_down = 8; //!< blocks of 32 x 8 threads
+constexpr int sum_threads_down = symmetric_tuning::passes::sum_threads_down;
 
 /*!
  * The largest sum of a row's moduli of S M S, M Hermitian, of which the lower triangle is

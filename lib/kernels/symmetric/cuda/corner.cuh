@@ -29,7 +29,7 @@ struct corner_pivots {
 template <typename W, typename Use>
 __device__ inline void for_column_at_once(const W* column, const Use& use)
 {
-    constexpr int at_once = sizeof(W) > sizeof(double) ? block_rows / 4 : block_rows;
+    constexpr int at_once = symmetric_tuning::block::elements_at_once<W>;
 #pragma unroll
     for (int first = 0; first < block_rows; first += at_once) {
         W there[at_once];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/symmetric/cuda/element.cuh"
+#include "kernels/symmetric/cuda/tuning.cuh"
 
 // Passes over whole symmetric matrices, of which the lower triangle is given. blockIdx.z
 // counts the matrices of a batch.
@@ -42,7 +43,7 @@ device_matrix<Item> single(device_matrix<Item> a)
 }
 
 constexpr int tile_side = 32;
-constexpr int tile_threads_down = 8; //!< blocks of 32 x 8 threads
+constexpr int tile_threads_down = symmetric_tuning::passes::tile_threads_down;
 
 //! The power of two that brings the largest element's size, given by its bits in double
 //! precision, into [1, 2), as far as R goes.
@@ -57,8 +58,8 @@ __device__ inline R scale_of(const unsigned long long* largest)
     return R(scalbn(1.0, max(-most, min(most, -ilogb(size)))));
 }
 
-constexpr int examine_rows = 8;
-constexpr int examine_threads = 256;
+constexpr int examine_rows = symmetric_tuning::passes::examine_rows;
+constexpr int examine_threads = 32 * examine_rows;
 
 //! Looks for what is not finite, and for the largest element. blockIdx.x: group of rows
 template <typename E>
@@ -69,8 +70,7 @@ __global__ void __launch_bounds__(examine_threads) examine_symmetric(
     bool finite = true;
     real_of<E> most = 0;
     // A warp a row, of which several loads are on their way at once.
-    constexpr int at_once = 8;
-    static_assert(examine_threads == 32 * examine_rows);
+    constexpr int at_once = symmetric_tuning::passes::examine_loads;
     const int i = blockIdx.x * examine_rows + threadIdx.x / 32;
     const E* row = from + size_t(min(i, n - 1)) * a.stride;
     for (int j = threadIdx.x % 32; i < n && j <= i; j += 32 * at_once) {

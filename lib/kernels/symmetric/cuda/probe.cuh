@@ -15,9 +15,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int probes = 4;
-constexpr int probe_threads = 256;
-//! A warp takes two rows from this order on; of fewer there would be too few warps.
-constexpr int many_probe_rows = 6000;
+constexpr int probe_threads = symmetric_tuning::probes::threads;
 
 //! What the probes say of one matrix's inverse.
 struct probe_verdict {
@@ -285,10 +283,11 @@ struct probe_space {
                                const V* from,
                                V* out,
                                double* norm) {
-            const int at_once = probe_threads / 32 * (n < many_probe_rows ? 1 : 2);
+            const bool takes_two = n >= symmetric_tuning::probes::order_for_two_rows;
+            const int at_once = probe_threads / 32 * (takes_two ? 2 : 1);
             const dim3 rows((n + at_once - 1) / at_once, 1, count);
             const auto kernel =
-                n < many_probe_rows ? apply_to_probes<E, V, 1> : apply_to_probes<E, V, 2>;
+                takes_two ? apply_to_probes<E, V, 2> : apply_to_probes<E, V, 1>;
             kernel<<<rows, probe_threads, 0, stream>>>(matrix, n, v, from, out, norm);
         };
         const dim3 entries((n * probes + probe_threads - 1) / probe_threads, 1, count);

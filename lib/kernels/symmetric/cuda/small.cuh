@@ -17,12 +17,11 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int small_side = 16;
+constexpr int small_side = symmetric_tuning::small::side;
 constexpr int small_threads = small_side * small_side;
 
-//! Elements a side of a thread's part that registers hold.
 template <typename E>
-constexpr int most_small_parts = std::is_same_v<E, double2> ? 4 : 8;
+constexpr int most_small_parts = symmetric_tuning::small::most_parts<E>;
 template <typename E>
 constexpr int most_small_order = small_side* most_small_parts<E>;
 

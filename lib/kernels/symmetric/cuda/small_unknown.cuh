@@ -9,12 +9,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Registers that hold a matrix leave room for as many blocks.
-template <typename E, int Parts>
-constexpr int unknown_blocks = sizeof(E) * Parts* Parts <= 256 ? 2 : 1;
-
-//! Rows that the second half of the work takes at once.
-constexpr int rows_together = 8;
+constexpr int rows_together = symmetric_tuning::small::rows_together;
 
 //! What a thread block shares of a matrix of Parts x 16 rows.
 template <typename E, int Parts>
@@ -384,7 +379,8 @@ square_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
  * is above the limit. norms: those two, (batch, 4), or null.
  */
 template <typename From, typename E, int Parts>
-__global__ void __launch_bounds__(small_threads, unknown_blocks<E, Parts>)
+__global__ void __launch_bounds__(small_threads,
+                                  symmetric_tuning::small::unknown_blocks<E>(Parts))
     invert_small_unknown(device_matrix<const From> a,
                          device_matrix<E> inverse,
                          int n,

@@ -27,17 +27,17 @@ namespace {
 template <typename W>
 class cuda_steps
 {
+    using tuning = symmetric_tuning;
+
 public:
     //! Above this order, halves: products of full rank run at their highest rate and
     //! touch the result once, which outweighs that blocks then follow blocks. But the
     //! explicit inverse of a half costs digits (a factor of 3 to 30 at order 4096), so
     //! that where shifts are kept it is panels throughout, in groups above.
     static constexpr int most_by_panels = 4608;
+    //! Of orders: a step of tensor_product(). butterfly_tables needs a multiple of 8.
     static constexpr int order_multiple = 16;
-    //! Of a group: the whole matrix comes and goes once for both.
-    static constexpr int panels_a_group = 2;
-    //! Of a batch; above, blocks are faster than one.
-    static constexpr int unknown_leaf = 64;
+    static_assert(order_multiple % tuning::tensor::strip_tile::step == 0);
 
     cuda_steps(int device, bool many, bool positive, bool by_panels)
         : d_many(many), d_positive(positive),
@@ -103,13 +103,17 @@ public:
     int largest_of_panels() const { return d_many ? 0 : d_most_by_panels; }
     int largest_leaf() const
     {
-        return !d_many ? 0 : d_positive ? most_small_order<W> : unknown_leaf;
+        return !d_many      ? 0
+               : d_positive ? most_small_order<W>
+                            : tuning::steps::unknown_leaf;
     }
     int multiple() const { return order_multiple; }
     int panel_columns() const { return d_columns; }
     int group_columns(int order) const
     {
-        return d_by_groups && order > most_by_panels ? panels_a_group * d_columns : 0;
+        return d_by_groups && order > most_by_panels
+                   ? tuning::steps::panels_a_group * d_columns
+                   : 0;
     }
 
     void invert_leaf(int first, int order)
@@ -121,7 +125,7 @@ public:
                 <<<grid, small_threads, 0, d_stream>>>(
                     constant(a), a, order, first, nullptr, d_states);
         } else {
-            constexpr int parts = unknown_leaf / small_side;
+            constexpr int parts = tuning::steps::unknown_leaf / small_side;
             invert_small_unknown<W, W, parts><<<grid, small_threads, 0, d_stream>>>(
                 constant(a), a, order, d_failed, d_states);
         }
@@ -395,7 +399,7 @@ public:
             multiply(-1, left, as::stored, right, right_as, 1, c, order, order, inner);
             return;
         }
-        const int smallest = std::max(512, order / 16);
+        const int smallest = tuning::steps::smallest_square(order);
         cover_triangle(order, smallest, order_multiple, [&](const triangle_squares& s) {
             auto from = part(left, s.row, 0);
             auto by = right_as == as::adjoint ? part(right, s.column, 0)

@@ -16,18 +16,7 @@ struct rows_left_out {
     __device__ bool has(int from, int to) const { return from >= first && to <= end; }
 };
 
-constexpr int band = 8; //!< tile rows of a triangle that are taken together
-
-//! A block's tile and a warp's; `Stages` of the inner index are on their way at once.
-template <int Rows, int Columns, int WarpRows, int WarpColumns, int Stages>
-struct tensor_tile {
-    static constexpr int rows = Rows, columns = Columns;
-    static constexpr int warp_rows = WarpRows, warp_columns = WarpColumns;
-    static constexpr int stages = Stages;
-    static constexpr int step = 16; //!< of the inner index, a stage's
-    static constexpr int threads = Rows / WarpRows * (Columns / WarpColumns) * 32;
-    static constexpr int shared_bytes = Stages * (Rows + Columns) * step * 8;
-};
+constexpr int band = symmetric_tuning::tensor::band;
 
 //! c += a b, of which a is 16 x 8 and b 8 x 8; the inner index in any order, the same in
 //! both.
@@ -294,9 +283,9 @@ public:
     }
 
 private:
-    using triangle_tile = tensor_tile<128, 64, 64, 32, 4>;
-    using strip_tile = tensor_tile<64, 64, 32, 32, 4>;
-    using corner_tile = tensor_tile<32, 32, 16, 16, 8>;
+    using triangle_tile = symmetric_tuning::tensor::triangle_tile;
+    using strip_tile = symmetric_tuning::tensor::strip_tile;
+    using corner_tile = symmetric_tuning::tensor::corner_tile;
 
     template <typename Tile>
     static void allow()

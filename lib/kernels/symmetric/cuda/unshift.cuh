@@ -118,22 +118,26 @@ private:
                             count,
                             order,
                             count);
-        const int smallest = std::max(512, order / 16);
-        cover_triangle(order, smallest, 16, [&](const triangle_squares& s) {
-            const auto to_next = size_t(s.to_next);
-            W* to = x.data + size_t(s.row) * x.stride + s.column;
-            d_blas->multiply<W>(-sign,
-                                { parts.data + s.row, order, to_next },
-                                cuda_blas::as::adjoint,
-                                { weighed.data + s.column, order, to_next },
-                                stored,
-                                1,
-                                { to, x.stride, to_next * (x.stride + 1) },
-                                s.rows,
-                                s.columns,
-                                count,
-                                s.count);
-        });
+        const int smallest = symmetric_tuning::steps::smallest_square(order);
+        cover_triangle(order,
+                       smallest,
+                       cuda_steps<W>::order_multiple,
+                       [&](const triangle_squares& s) {
+                           const auto to_next = size_t(s.to_next);
+                           W* to = x.data + size_t(s.row) * x.stride + s.column;
+                           d_blas->multiply<W>(
+                               -sign,
+                               { parts.data + s.row, order, to_next },
+                               cuda_blas::as::adjoint,
+                               { weighed.data + s.column, order, to_next },
+                               stored,
+                               1,
+                               { to, x.stride, to_next * (x.stride + 1) },
+                               s.rows,
+                               s.columns,
+                               count,
+                               s.count);
+                       });
     }
 
     //! Whole. Where there is none, the shifts stay, and who probes the result will tell.
