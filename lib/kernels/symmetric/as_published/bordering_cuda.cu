@@ -26,7 +26,7 @@ constexpr int rows_a_warp = tuning::rows_a_warp;
 constexpr int border_rows = border_threads / 32 * rows_a_warp;
 constexpr int groups_at_once = tuning::groups_at_once;
 
-//! Row and column t of A, and what the step before left.
+//! The arguments of step t: row and column t of A, and the results of the step before.
 template <typename E>
 struct border_step {
     const E* a; //!< lower triangle, rows of n
@@ -36,17 +36,17 @@ struct border_step {
     int stride;
     const E* u; //!< W r of this step, and -1 at t
     E* next_u;
-    const double* partial; //!< of r^H u, a block each
+    const double* partial; //!< each block's part of r^H u
     int parts;
     double* next_partial;
     unsigned* state;
     bool positive;
-    bool aligned; //!< rows of a, to 16 bytes
+    bool aligned; //!< whether rows of a are aligned to 16 bytes
 };
 
 /*!
- * With -1 as the element t of u, W + u u^H / s is all of the new inverse, where the new
- * row and column of W count as zero.
+ * Element t of u is -1, and the new row and column of W count as zero. So W + u u^H / s
+ * is the whole new inverse.
  */
 template <typename E>
 __global__ void __launch_bounds__(border_threads) take_border_step(border_step<E> step)
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(border_threads) take_border_step(border_step<E
     const double least =
         2 * double(unit_roundoff<real>) * (fabs(rho) + fabs(product_of_rows));
     if (fabs(s) <= least || (step.positive && s < 0)) {
-        // Each block finds the same; those that start later find it in the state.
+        // Each block finds the same. Blocks that start later read it from the state.
         if (threadIdx.x == 0) {
             atomicMin(step.state, unsigned(t + 1));
         }
@@ -196,7 +196,7 @@ public:
     size_t workspace_bytes() const override
     {
         workspace_pieces pieces;
-        deal(pieces);
+        take_memory(pieces);
         return pieces.bytes();
     }
 
@@ -209,7 +209,7 @@ public:
             *this, d_parameters, a, out, workspace, queue, backend::cuda);
         cuda_device_scope scope(d_device);
         workspace_pieces pieces(workspace.data());
-        auto space = deal(pieces);
+        auto space = take_memory(pieces);
         const auto stream = stream_of(queue);
         const size_t elements = size_t(n) * n;
         for (size_t item = 0; item < batch; ++item) {
@@ -219,7 +219,7 @@ public:
             const device_matrix<E> x{
                 reinterpret_cast<E*>(out.x.data()) + item * elements, n
             };
-            const auto told = [&](double share) {
+            const auto report_progress = [&](double share) {
                 if (d_parameters.progress) {
                     d_parameters.progress((item + share) / batch);
                 }
@@ -232,7 +232,7 @@ public:
                    out.rcond.empty() ? nullptr : out.rcond.data() + item,
                    space,
                    stream,
-                   told);
+                   report_progress);
         }
     }
 
@@ -249,7 +249,7 @@ private:
         symmetric_condition<E> condition;
     };
 
-    space_of_run deal(workspace_pieces& pieces) const
+    space_of_run take_memory(workspace_pieces& pieces) const
     {
         space_of_run space;
         space.state = pieces.take<unsigned>(1);
@@ -266,7 +266,7 @@ private:
         return space;
     }
 
-    template <typename Told>
+    template <typename Report>
     void invert(device_matrix<const E> a,
                 device_matrix<E> x,
                 int* status,
@@ -275,7 +275,7 @@ private:
                 typename symmetric_inverse<T>::real* rcond,
                 space_of_run& space,
                 cudaStream_t stream,
-                const Told& told) const
+                const Report& report_progress) const
     {
         const auto both = [&](device_matrix<const E> from,
                               device_matrix<E> to,
@@ -322,14 +322,14 @@ private:
             if (d_parameters.progress && t % stage == stage - 1) {
                 cuda_check(cudaStreamSynchronize(stream), "take_border_step");
                 const double share = double(t + 1) / n;
-                told(share * share * share);
+                report_progress(share * share * share);
             }
         }
         both({ space.w, d_stride }, x, space.state);
         space.condition.judge(
             { space.kept, n }, { x.data, n }, nullptr, space.state, residual);
         if (rcond) {
-            space.condition.tell({ x.data, n }, space.state, rcond);
+            space.condition.write({ x.data, n }, space.state, rcond);
         }
         if (refinements) {
             cuda_check(cudaMemsetAsync(refinements, 0, sizeof(int), stream),
@@ -345,7 +345,7 @@ private:
         finish_symmetric<E>
             <<<row_groups(n), examine_threads, 0, stream>>>(x, n, space.state, status);
         cuda_check_launch("symmetric_inverse: finish_symmetric");
-        told(1);
+        report_progress(1);
     }
 
     const parameters d_parameters;

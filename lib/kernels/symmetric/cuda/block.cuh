@@ -11,14 +11,14 @@ namespace {
 constexpr int block_threads = symmetric_tuning::block::threads;
 constexpr int corner_warp = block_threads / 32;
 
-//! A barrier of all threads, of which some come here from another place: __syncthreads()
-//! is for one place.
+//! A barrier that threads may reach from several places of the code, which
+//! __syncthreads() does not allow.
 __device__ inline void wait_for_all()
 {
     asm volatile("bar.sync 1, %0;" ::"n"(block_threads + 32) : "memory");
 }
 
-//! Bytes of shared memory that invert_block<W, Parts> takes for 32 Parts columns.
+//! Bytes of shared memory that invert_block<W, Parts>() needs; columns: 32 Parts.
 template <typename W>
 constexpr size_t block_shared_bytes(int columns)
 {
@@ -26,23 +26,27 @@ constexpr size_t block_shared_bytes(int columns)
 }
 
 /*!
- * The inverse of a panel's own rows, of an order up to 32 Parts, by Gauss-Jordan
- * elimination in steps of 32 rows: thread blocks of a cooperative launch hold 32 rows
- * each in shared memory, and take turns. The block whose turn it is has published its
- * rows, and publishes the inverse P of its 32 x 32 corner; after a barrier it multiplies
- * its rows by that, and all others subtract their share, A P times those rows. The next
- * one does so in its own corner first, so that a warp inverts that beside all the rest:
- * from turn to turn there are the inverse of a corner, two products of 32 x 32 and a
- * barrier. A pivot that is not above 0 makes a positive definite matrix fail, and of
- * another one a pivot below `tiny` is replaced by that.
+ * Inverts a panel's own rows, of an order up to 32 Parts, by Gauss-Jordan elimination in
+ * steps of 32 rows. Each thread block of a cooperative launch holds 32 rows in shared
+ * memory. A step eliminates by the rows of one block, the pivot block:
  *
- * The others' factors A are the rows that were published, so that both triangles stay
- * those of one symmetric matrix: what is not symmetric is lost digits, a hundred times
- * over, when pivots are small.
+ * - The pivot block publishes its rows, and the inverse P of its 32 x 32 corner.
+ * - After a barrier the pivot block multiplies its rows by P. Every other block subtracts
+ *   A P times the pivot block's rows, where A are its elements in the pivot columns.
+ * - The next pivot block updates its own corner first. One warp then inverts that corner
+ *   while the other warps update the rest.
  *
- * d: the rows, of which the lower triangle is read. p: the inverse, exactly symmetric.
- * exchange: 64 Parts rows of `stride`, for what is published. One block for each 32 rows
- * of `order`.
+ * So the critical path of a step is the inverse of one corner, two products of 32 x 32
+ * and a barrier. A positive definite matrix fails at a pivot that is not above 0. In
+ * other matrices `tiny` replaces a pivot below `tiny`.
+ *
+ * The other blocks take A from the published rows. So both triangles stay those of one
+ * symmetric matrix. If they drifted apart, small pivots would multiply the lost digits a
+ * hundredfold.
+ *
+ * d: the rows; only the lower triangle is read. p: the inverse, exactly symmetric.
+ * exchange: 64 Parts rows of `stride` for the published rows and corners.
+ * One block for each 32 rows of `order`.
  */
 template <typename W, int Parts, bool Shifting>
 __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
@@ -66,7 +70,7 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
     W* given = factor + block_rows * padded;       // 32 rows of 33
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int top = blockIdx.x * block_rows;
-    const int turns = gridDim.x;
+    const int steps = gridDim.x;
 
     for (int e = threadIdx.x; e < block_rows * width; e += threads) {
         const int i = top + e / width, j = e % width;
@@ -101,8 +105,8 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                 }
             }
         };
-    // One element of a product of 32 x 32 is use(i, j, sum), by each thread that
-    // multiplies for several j.
+    // Calls use(i, j, c) for the elements (i, j) of a 32 x 32 product that a multiplying
+    // thread computes; c counts them.
     constexpr int apart = block_threads / block_rows;
     const auto each_small = [&](const auto& use) {
         if (warp != corner_warp) {
@@ -113,27 +117,27 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
         }
     };
 
-    for (int turn = 0; turn <= turns; ++turn) {
-        const int corner = turn * block_rows;
+    for (int step = 0; step <= steps; ++step) {
+        const int corner = step * block_rows;
         const int before = corner - block_rows;
-        const bool next = int(blockIdx.x) == turn;
-        const bool had_turn = turn > 0 && int(blockIdx.x) == turn - 1;
-        const bool shares = turn > 0 && !had_turn;
+        const bool next = int(blockIdx.x) == step;
+        const bool was_pivot = step > 0 && int(blockIdx.x) == step - 1;
+        const bool subtracts = step > 0 && !was_pivot;
         W* const inverses = exchange + width * stride;
         const W* const published = exchange + before * stride;
-        if (turn > 0) {
+        if (step > 0) {
             for (int e = threadIdx.x; e < block_rows * block_rows; e += threads) {
                 const int i = e / block_rows, j = e % block_rows;
                 factor[i * padded + j] = inverses[before * block_rows + e];
-                if (shares) {
+                if (subtracts) {
                     given[i * padded + j] = published[i * stride + top + j];
                 }
             }
             __syncthreads();
         }
-        if (shares) {
-            // -A P, of which rows that had their turn have exchanged their sign.
-            const auto sign = real_of<W>(int(blockIdx.x) < turn - 1 ? 1 : -1);
+        if (subtracts) {
+            // -A P. Blocks that were pivot blocks have the opposite sign.
+            const auto sign = real_of<W>(int(blockIdx.x) < step - 1 ? 1 : -1);
             W sums[block_rows / apart];
             each_small([&](int, int, int c) { sums[c] = number<W>(0); });
 #pragma unroll 8
@@ -147,13 +151,13 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
             __syncthreads();
             each_small([&](int i, int j, int c) {
                 factor[i * padded + j] = scaled(sums[c], sign);
-                // Of the rows it is multiplied by, these columns are the identity.
+                // The pivot block's rows count as the identity in these columns.
                 own[i * width + before + j] = number<W>(0);
             });
             __syncthreads();
         }
-        if (next && shares) {
-            // The corner first.
+        if (next && subtracts) {
+            // The corner first, because the corner warp waits for it.
             W sums[block_rows / apart];
             each_small(
                 [&](int i, int j, int c) { sums[c] = own[i * width + corner + j]; });
@@ -191,22 +195,22 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
                     inverses[(corner + i) * block_rows + lane] = e[i];
                     own[i * width + corner + lane] = number<W>(i == lane);
                 }
-            } else if (had_turn) {
+            } else if (was_pivot) {
                 wait_for_all();
             }
-        } else if (turn > 0) {
+        } else if (step > 0) {
             W sums[rows_a_warp][Parts];
 #pragma unroll
             for (int r = 0; r < rows_a_warp; ++r) {
 #pragma unroll
                 for (int q = 0; q < Parts; ++q) {
-                    // The corner's columns are the corner warp's by now.
-                    sums[r][q] = had_turn || (next && q == turn)
+                    // The corner warp has these columns of the corner by now.
+                    sums[r][q] = was_pivot || (next && q == step)
                                      ? number<W>(0)
                                      : own[(my_rows + r) * width + lane + 32 * q];
                 }
             }
-            if (had_turn) {
+            if (was_pivot) {
                 add_product(sums, own, width);
                 wait_for_all();
             } else {
@@ -216,30 +220,30 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
             for (int r = 0; r < rows_a_warp; ++r) {
 #pragma unroll
                 for (int q = 0; q < Parts; ++q) {
-                    if (!next || q != turn) {
+                    if (!next || q != step) {
                         own[(my_rows + r) * width + lane + 32 * q] = sums[r][q];
                     }
                 }
             }
         }
         if (next && warp != corner_warp) {
-            // As they are before their turn, while the corner is being inverted.
+            // Publishes the rows while the corner warp inverts the corner.
             W* to = exchange + (corner + my_rows) * stride;
 #pragma unroll
             for (int r = 0; r < rows_a_warp; ++r) {
 #pragma unroll
                 for (int q = 0; q < Parts; ++q) {
                     to[r * stride + lane + 32 * q] =
-                        q == turn ? number<W>(my_rows + r == lane)
+                        q == step ? number<W>(my_rows + r == lane)
                                   : own[(my_rows + r) * width + lane + 32 * q];
                 }
             }
         }
         __syncthreads();
-        if (turn == turns) {
+        if (step == steps) {
             break;
         }
-        if (turns > 1) {
+        if (steps > 1) {
             cooperative_groups::this_grid().sync();
         }
     }
@@ -253,7 +257,7 @@ __global__ void __launch_bounds__(block_threads + 32) invert_block(const W* d,
     }
 }
 
-//! \brief Launches of invert_block on a device, for panels of up to columns().
+//! \brief Launches invert_block() on a device, for panels of up to columns() columns.
 template <typename W>
 class block_inverter
 {
@@ -285,8 +289,8 @@ public:
         d_exchange = pieces.take<W>(2 * size_t(d_columns) * d_columns);
     }
 
-    //! `inverse` = that of the rows, which have the stride columns(), of the order given;
-    //! `first` is the first of them in the matrix.
+    //! `inverse` = the inverse of the `order` rows, whose stride is columns().
+    //! \param first  the first of these rows in the matrix
     void invert(const W* rows,
                 int order,
                 W* inverse,
@@ -334,7 +338,7 @@ public:
 private:
     static constexpr int widest = symmetric_tuning::block::most_columns<W>;
 
-    //! Calls `use` with the kernels for panels up to that many columns.
+    //! Calls `use` with the kernels for panels of up to `columns` columns.
     template <typename Use>
     static void with_parts(int columns, const Use& use)
     {

@@ -3,7 +3,7 @@
 
 #include "kernels/symmetric/symmetric_inverse_makers.h"
 
-// Between symmetric_inverse_cuda.cu and the files that hold an algorithm each.
+// Between inverse_cuda.cu and the files that hold one algorithm each.
 
 namespace gr::cudaphy::kernels {
 

@@ -9,18 +9,18 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int draws = 2;
+constexpr int draws = 2; //!< butterflies that are tried, one after the other
 
-//! Below this product of the largest elements of a definite matrix and of its inverse
-//! nothing that counts can be lost.
+//! The inverse of a definite matrix has enough digits if the largest element of the
+//! matrix times that of the inverse is below this.
 constexpr double well_conditioned = 100;
 
 /*!
- * T in arithmetic of W's precision: of float32 that is float64's where the device
- * multiplies as fast in it. An H200's tensor cores do: 60 TFLOP/s measured, against 48 in
- * float32 itself, so that float64 is the faster way to float32's results, and one that
- * leaves nothing to refine. (Three TF32 products of split numbers would be faster still,
- * but their sums are truncated: at a condition of 1e6 they lose what float32 keeps.)
+ * Inverts matrices of T in W's precision. For float32, W is float64 if the device
+ * multiplies about as fast in float64. An H200 reaches 60 TFLOP/s in float64 by its
+ * tensor cores, and 48 in float32. So float64 is faster, and leaves nothing to refine.
+ * Three TF32 products of split numbers would be faster still, but tensor cores truncate
+ * their sums: at a condition of 1e6 that loses digits that float32 keeps.
  */
 template <typename T, typename W>
 class symmetric_blocked_cuda : public symmetric_inverse<T>
@@ -64,7 +64,7 @@ public:
     size_t workspace_bytes() const override
     {
         workspace_pieces pieces;
-        const_cast<symmetric_blocked_cuda*>(this)->deal(pieces);
+        const_cast<symmetric_blocked_cuda*>(this)->take_memory(pieces);
         return pieces.bytes();
     }
 
@@ -78,7 +78,7 @@ public:
         cuda_device_scope scope(d_device);
         d_stream = stream_of(queue);
         workspace_pieces pieces(workspace.data());
-        deal(pieces);
+        take_memory(pieces);
         d_own->judge.begin(d_stream);
         if (d_own->blas) {
             d_own->blas->begin(d_stream, d_blas_space);
@@ -93,7 +93,7 @@ public:
         const size_t elements = size_t(n) * n;
         for (size_t first = 0; first < batch; first += d_at_once) {
             const size_t count = std::min<size_t>(d_at_once, batch - first);
-            d_told = double(first) / batch;
+            d_done_before = double(first) / batch;
             d_share = double(count) / batch;
             invert(reinterpret_cast<const E*>(a.data()) + first * elements,
                    reinterpret_cast<E*>(out.x.data()) + first * elements,
@@ -109,8 +109,7 @@ public:
     }
 
 private:
-    //! Definite matrices do without where there is none: it is for badly conditioned
-    //! ones.
+    //! Definite matrices may do without cuSOLVER: only badly conditioned ones use it.
     void make_factors()
     {
         try {
@@ -125,7 +124,8 @@ private:
     using schedule = symmetric_schedule<cuda_steps<W>>;
     static constexpr int order_multiple = cuda_steps<W>::order_multiple;
 
-    //! What the plan holds on the device, which is current where that is made and dies.
+    //! The resources on the device, which must be current when they are made and
+    //! destroyed.
     struct owned {
         owned(int device, int n, bool many, bool positive, bool shifts, int at_once)
             : steps(device, many, positive, shifts), judge(n, at_once)
@@ -139,13 +139,13 @@ private:
         std::unique_ptr<butterfly_tables> butterflies[draws];
     };
 
-    void deal(workspace_pieces& pieces)
+    void take_memory(workspace_pieces& pieces)
     {
         const size_t batch = d_at_once;
         d_own->judge.take(pieces, batch);
         d_condition.take(pieces, n, batch);
         d_largest = pieces.take<unsigned long long>(batch);
-        d_kept = { pieces.take<E>(batch * n * n), n, size_t(n) * n };
+        d_copies = { pieces.take<E>(batch * n * n), n, size_t(n) * n };
         const size_t work =
             d_small ? size_t(m) * m * sizeof(E) / sizeof(W) + 1 : size_t(m) * m;
         d_work = { pieces.take<W>(batch * work), m, work };
@@ -183,11 +183,10 @@ private:
         examine_symmetric<E><<<row_groups(n, count), examine_threads, 0, d_stream>>>(
             a, n, d_own->judge.states(), d_largest);
         cuda_check_launch("symmetric_inverse: examine_symmetric");
-        // The given matrix is needed again, and is gone where the inverse takes its
-        // place.
-        const bool kept = judged || from == to;
-        if (kept) {
-            both<E, E>(a, n, d_kept, 1, false, nullptr, count);
+        // Later steps need the given matrix, but the inverse may take its place.
+        const bool copied = judged || from == to;
+        if (copied) {
+            both<E, E>(a, n, d_copies, 1, false, nullptr, count);
         }
         d_condition.begin(count, d_stream);
         if (rcond) {
@@ -212,38 +211,38 @@ private:
                        "cudaMemsetAsync");
         }
         if (judged) {
-            d_own->judge.tell(0, count, residual, nullptr, 0);
+            d_own->judge.write(0, count, residual, nullptr, 0);
         }
         if (improves && !judged && any_ill_conditioned(x, count)) {
-            if (!kept) {
-                both<E, E>(a, n, d_kept, 1, false, nullptr, count);
+            if (!copied) {
+                both<E, E>(a, n, d_copies, 1, false, nullptr, count);
             }
             judge_inverse(0, x, count);
             improve_all(x, count, residual, refined);
         } else if (improves && judged) {
             improve_all(x, count, residual, refined);
         }
-        const auto given = from == to ? constant(d_kept) : a;
+        const auto given = from == to ? constant(d_copies) : a;
         if (d_positive) {
             d_own->judge.look_at_diagonals(constant(x), d_largest, count);
             const auto verdicts = d_own->judge.verdicts();
             d_condition.look_at_definite(given, verdicts);
             d_condition.judge(
                 given, constant(x), verdicts, d_own->judge.states(), residual);
-        } else if (d_small) { // of larger ones it has been told
-            d_condition.look_for_lost(
+        } else if (d_small) { // improve_all() judges larger ones
+            d_condition.mark_lost_inverses(
                 given, constant(x), d_own->judge.states(), residual);
         }
         if (rcond) {
-            d_condition.tell(constant(x), d_own->judge.states(), rcond);
+            d_condition.write(constant(x), d_own->judge.states(), rcond);
         }
         finish_symmetric<E><<<row_groups(n, count), examine_threads, 0, d_stream>>>(
             x, n, d_own->judge.states(), status);
         cuda_check_launch("symmetric_inverse: finish_symmetric");
     }
 
-    //! Whether definite matrices' inverses may lack digits: of these the largest elements
-    //! are on the diagonal, so that it bounds both norms to a factor n.
+    //! Whether the inverse of a definite matrix may lack digits. The largest elements of
+    //! a definite matrix are on the diagonal, so it bounds both norms to a factor n.
     bool any_ill_conditioned(device_matrix<E> x, int count)
     {
         d_own->judge.look_at_diagonals(constant(x), d_largest, count);
@@ -257,8 +256,8 @@ private:
     void improve_all(device_matrix<E> x, int count, real* residual, int* refined)
     {
         const auto verdicts = d_own->judge.read(0, count);
-        const symmetric_repair<E, W> repair{ n,       d_own->judge, *d_own->factors,
-                                             d_kept,  d_exponents,  d_largest,
+        const symmetric_repair<E, W> repair{ n,        d_own->judge, *d_own->factors,
+                                             d_copies, d_exponents,  d_largest,
                                              d_stream };
         for (int item = 0; item < count; ++item) {
             const auto& verdict = verdicts[item];
@@ -275,7 +274,7 @@ private:
                     invert_mixed(again, x, 1, 1);
                 });
             }
-            d_own->judge.tell(item, 1, residual, refined, taken);
+            d_own->judge.write(item, 1, residual, refined, taken);
         }
     }
 
@@ -292,8 +291,8 @@ private:
                         d_own->judge.states(),
                         count,
                         d_stream,
-                        // The sizes of complex elements are 4 / pi times their moduli,
-                        // on average.
+                        // The size of a complex element is 4 / pi times its modulus on
+                        // average.
                         least_singular_condition<real>(n) *
                             (is_complex<E> ? 16 / M_PI / M_PI : 1),
                         d_condition.norms());
@@ -306,36 +305,38 @@ private:
                    count);
     }
 
-    //! The lower triangle of work, item on, becomes its inverse times what is returned.
+    //! The lower triangle of d_work, from `item` on, becomes that of its inverse times
+    //! the sign that is returned.
     int eliminate(int item, int count)
     {
         const double total = 1. * m * m * m;
-        double done = 0, told = 0;
-        const auto tell = [&](double flops) {
+        double done = 0, reported = 0;
+        const auto report = [&](double flops) {
             done += flops;
-            if (d_parameters.progress && done - told > 0.05 * total && total > 1e11) {
-                // What was submitted would tell nothing.
+            if (d_parameters.progress && done - reported > 0.05 * total && total > 1e11) {
+                // Submitted work may not have begun: progress counts work that is done.
                 cuda_check(cudaStreamSynchronize(d_stream), "symmetric_inverse");
-                told = done;
-                d_parameters.progress(std::min(1.0, d_told + d_share * done / total));
+                reported = done;
+                d_parameters.progress(
+                    std::min(1.0, d_done_before + d_share * done / total));
             }
         };
         const auto work = item_of(d_work, item);
         if (d_shifts) {
-            return d_own->shifting.invert(single(work), m, tell);
+            return d_own->shifting.invert(single(work), m, report);
         }
         d_own->steps.begin(
-            *d_own->blas, d_stream, work, count, d_own->judge.states(item), n, tell);
+            *d_own->blas, d_stream, work, count, d_own->judge.states(item), n, report);
         return schedule(d_own->steps).invert(0, m);
     }
 
-    //! x = U (U^T A U)^-1 U^T of the kept matrices.
+    //! x = U (U^T A U)^-1 U^T of the copied matrices.
     void invert_mixed(int item, device_matrix<E> x, int draw, int count)
     {
         const auto u = d_own->butterflies[draw]->get();
         const auto work = item_of(d_work, item);
         scramble<E, W><<<tiles_of(m / 4, m / 4, count), tile_block(), 0, d_stream>>>(
-            constant(item_of(d_kept, item)), n, work, u, d_largest + item);
+            constant(item_of(d_copies, item)), n, work, u, d_largest + item);
         cuda_check_launch("symmetric_inverse: scramble");
         const int sign = eliminate(item, count);
         both<W, W>(constant(work), m, work, sign, false, nullptr, count);
@@ -351,11 +352,11 @@ private:
                    count);
     }
 
-    //! The verdicts on the inverses of kept matrices, on the device.
+    //! Computes the verdicts on the inverses of the copied matrices, on the device.
     void judge_inverse(int item, device_matrix<E> all, int count)
     {
         d_own->judge.judge(
-            constant(item_of(d_kept, item)), constant(item_of(all, item)), item, count);
+            constant(item_of(d_copies, item)), constant(item_of(all, item)), item, count);
     }
 
     template <typename From, typename To>
@@ -378,21 +379,21 @@ private:
     const int n;
     const int m; //!< n, rounded up
     const bool d_positive;
-    const bool d_small;  //!< a thread block a matrix
+    const bool d_small;  //!< one thread block for each matrix
     const bool d_many;   //!< one launch for all matrices of a batch
     const int d_at_once; //!< matrices of a batch
-    //! Where no digits are to spare, small pivots are not taken as they are; of complex
-    //! matrices they cost more than there are.
+    //! Small pivots are shifted if W has no digits to spare. They cost complex matrices
+    //! more digits than W has to spare.
     const bool d_shifts =
         !d_positive && !d_small && !d_many && (std::is_same_v<E, W> || is_complex<E>);
     std::unique_ptr<owned> d_own;
     symmetric_condition<E> d_condition;
 
     cudaStream_t d_stream = nullptr;
-    double d_told = 0, d_share = 1;
+    double d_done_before = 0, d_share = 1;
 
     unsigned long long* d_largest = nullptr;
-    device_matrix<E> d_kept = {};
+    device_matrix<E> d_copies = {};
     device_matrix<W> d_work = {};
     unsigned char* d_blas_space = nullptr;
     int* d_exponents = nullptr;

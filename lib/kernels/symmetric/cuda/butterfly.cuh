@@ -3,12 +3,12 @@
 
 #include "kernels/symmetric/cuda/passes.cuh"
 
-// A random symmetric transform that lets an indefinite matrix be eliminated without
-// pivoting (Parker 1995; Baboulin, Becker, Dongarra 2012): A is replaced by U^T A U,
-// whose leading minors are not singular but by chance, and X is U Y U^T of its inverse Y.
-// U = V B: V permutes at random, so that a sparse matrix's pattern does not come through,
-// and B is two levels of butterflies, diagonals of random numbers near 1 and sums and
-// differences of halves, so that each element mixes 16: O(n^2) work.
+// A random symmetric transform, after which an indefinite matrix needs no pivoting
+// (Parker 1995; Baboulin, Becker, Dongarra 2012). U^T A U takes the place of A. Its
+// leading minors are singular only by chance. X = U Y U^T, where Y is the inverse of U^T
+// A U. U = V B. V is a random permutation, which hides the pattern of a sparse matrix. B
+// is two levels of butterflies: diagonals of random numbers near 1, then sums and
+// differences of halves. So each element mixes 16 elements, in O(n^2) operations.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -17,13 +17,13 @@ constexpr int butterfly_parts = 4;
 
 //! The random diagonals and permutation of one draw, for the order m.
 struct butterfly {
-    const float* outer; //!< m numbers near 1, for halves of the matrix
-    const float* inner; //!< m, for halves of its halves
-    const int* places;  //!< m: element i of the mixed matrix stems from places[i]
+    const float* outer; //!< m numbers near 1 for the halves of the matrix
+    const float* inner; //!< m numbers near 1 for the halves of these halves
+    const int* places;  //!< m: row i of the mixed matrix stems from row places[i]
     int quarter;        //!< m / 4
 };
 
-//! (x0..x3) at index i of the quarters, by U^T.
+//! Applies U^T to (x0..x3), the elements at index i of the quarters.
 template <typename W>
 __device__ inline void butterfly_adjoint(W (&x)[4], const butterfly& u, int i)
 {
@@ -40,7 +40,7 @@ __device__ inline void butterfly_adjoint(W (&x)[4], const butterfly& u, int i)
     x[3] = scaled(minus(t2, t3), real(0.5) * u.inner[i + 3 * q]);
 }
 
-//! The same by U.
+//! Applies U to (x0..x3).
 template <typename W>
 __device__ inline void butterfly_forward(W (&x)[4], const butterfly& u, int i)
 {
@@ -61,7 +61,7 @@ __device__ inline void butterfly_forward(W (&x)[4], const butterfly& u, int i)
     x[3] = minus(t1, t3);
 }
 
-//! x by U or U^T from both sides.
+//! Applies U or U^T to x from both sides.
 template <typename W, typename OneSide>
 __device__ inline void both_sides(W (&x)[4][4], int i, int j, const OneSide& one_side)
 {
@@ -80,8 +80,8 @@ __device__ inline void both_sides(W (&x)[4][4], int i, int j, const OneSide& one
     }
 }
 
-//! work = U^T A U, its lower triangle, of a whole A of order n, scaled, with ones down
-//! the diagonal to the order m. blockIdx = tile of a quarter
+//! The lower triangle of work = U^T A U, scaled. A has both triangles and order n, and
+//! counts as having ones on the diagonal of rows n to m. blockIdx = tile of a quarter
 template <typename E, typename W>
 __global__ void __launch_bounds__(tile_side* tile_threads_down,
                                   symmetric_tuning::passes::scramble_blocks)
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(tile_side* tile_threads_down,
         W x[4][4];
 #pragma unroll
         for (int b = 0; b < 16; ++b) {
-            // Some element in any case, so that no load waits for another one.
+            // Reads an element of A in any case, so that no load waits for a branch.
             const int row = u.places[i + b / 4 * q], column = u.places[j + b % 4 * q];
             const E there =
                 a.item()[size_t(min(row, n - 1)) * a.stride + min(column, n - 1)];
@@ -120,8 +120,8 @@ __global__ void __launch_bounds__(tile_side* tile_threads_down,
     }
 }
 
-//! to = U Y U^T, scaled, for a whole Y of order m; the part of order n is written.
-//! blockIdx = tile of a quarter
+//! to = U Y U^T, scaled, of which the part of order n is written. Y has both triangles
+//! and order m. blockIdx = tile of a quarter
 template <typename W, typename E>
 __global__ void unscramble(device_matrix<const W> y,
                            int n,

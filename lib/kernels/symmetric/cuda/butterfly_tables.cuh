@@ -11,8 +11,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! The tables of one butterfly transform, of an order that is a multiple of 8: as many
-//! rows move together, so that whole sectors of memory are read and written.
+//! The tables of one butterfly transform of order m, a multiple of 8. Groups of 8 rows
+//! move together, so that whole sectors of memory are read and written.
 class butterfly_tables
 {
 public:

@@ -7,8 +7,8 @@
 #include "kernels/symmetric/cuda/workspace.cuh"
 #include "kernels/symmetric/symmetric_inverse_makers.h"
 
-// The condition |A|_1 |X|_1 of a batch's matrices, and whether that after A's rows and
-// columns were scaled alike says that A is singular to its precision.
+// The condition |A|_1 |X|_1 of a batch's matrices. A matrix is singular to its precision
+// if that condition is too large after a symmetric scaling of its rows and columns.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -17,10 +17,13 @@ constexpr int sum_side = 32;
 constexpr int sum_threads_down = symmetric_tuning::passes::sum_threads_down;
 
 /*!
- * The largest sum of a row's moduli of S M S, M Hermitian, of which the lower triangle is
- * read, to norms[4 * matrix], 0 before. factors: S, (batch, n), or null; `over`: their
- * reciprocals. verdicts: by the diagonals, or null; matrices that can't be singular, by
- * the limit, get 0. blockIdx.x: group of rows. A sum is always taken in the same order.
+ * norms[4 * matrix], 0 before, becomes the largest sum of a row's moduli of S M S. Only
+ * the lower triangle of the Hermitian M is read. blockIdx.x: group of rows. The order of
+ * the additions is always the same.
+ *
+ * factors: the diagonal of S, (batch, n), or null; over: take their reciprocals
+ * verdicts: by the diagonals, or null. A matrix keeps 0 if its verdict and `limit` say
+ * that it is not singular.
  */
 template <typename E>
 __global__ void largest_symmetric_sum(device_matrix<const E> m,
@@ -72,14 +75,14 @@ __global__ void largest_symmetric_sum(device_matrix<const E> m,
         for (int part = 0; part < sum_threads_down; ++part) {
             total += columns[part][x];
         }
-        if (top + x < n) { // a NaN's bits are above all others
+        if (top + x < n) { // the bits of a NaN are above those of all other numbers
             atomicMax(reinterpret_cast<unsigned long long*>(norms + 4 * blockIdx.z),
                       static_cast<unsigned long long>(__double_as_longlong(total)));
         }
     }
 }
 
-//! By which a definite matrix gets a diagonal of ones. blockIdx.z: matrix
+//! The factors that scale the diagonal of a definite matrix to ones. blockIdx.z: matrix
 template <typename E>
 __global__ void factors_to_ones(device_matrix<const E> a, int n, double* factors)
 {
@@ -98,10 +101,10 @@ __global__ void factors_of_exponents(const int* exponents, int n, double* factor
     }
 }
 
-//! The state n of those that are singular, and their residual, where it is asked for.
-//! norms: of S A S, of its inverse, (batch, 4)
+//! Singular matrices get the state n, and NaN as residual, unless `residual` is null.
+//! norms: of S A S and of its inverse, (batch, 4)
 template <typename R>
-__global__ void tell_singular(
+__global__ void mark_singular(
     const double* norms, int n, double limit, int count, unsigned* states, R* residual)
 {
     const int item = blockIdx.x * blockDim.x + threadIdx.x;
@@ -115,12 +118,13 @@ __global__ void tell_singular(
 }
 
 /*!
- * Where the condition is above `least`: whether X takes A y back to y, for a y = X w,
- * which lies where X is largest; else the state is n, as of tell_singular. A's lower
- * triangle is read, X whole. vectors: 3 n a matrix. blockIdx.z: matrix
+ * Probes matrices whose condition is above `least`: X must take A y back to y, where y =
+ * X w lies in the directions in which X is largest. If X does not, the matrix is marked
+ * as by mark_singular(). Reads A's lower triangle and both triangles of X. vectors: 3 n a
+ * matrix. blockIdx.z: matrix
  */
 template <typename E>
-__global__ void __launch_bounds__(probe_threads) tell_lost(device_matrix<const E> a,
+__global__ void __launch_bounds__(probe_threads) mark_lost(device_matrix<const E> a,
                                                            device_matrix<const E> x,
                                                            int n,
                                                            const double* norms,
@@ -157,7 +161,8 @@ __global__ void __launch_bounds__(probe_threads) tell_lost(device_matrix<const E
         return converted<V>(x.item()[size_t(i) * x.stride + j]);
     };
     for (int i = threadIdx.x; i < n; i += probe_threads) {
-        // Not all of one size, lest they cancel in a direction of few elements.
+        // Of different sizes, because equal ones could cancel in a direction of few
+        // elements.
         const unsigned h = (unsigned(i) * 0x9e3779b1u + 0x7f4a7c15u) * 0x846ca68bu;
         const double size = 0.75 + (h & 0xffff) / 131072.0;
         w[i] = number<V>(h >> 31 ? size : -size);
@@ -183,10 +188,10 @@ __global__ void __launch_bounds__(probe_threads) tell_lost(device_matrix<const E
     }
 }
 
-//! norms: of A and X behind those of tell_singular
+//! norms: those of A and X follow those of mark_singular()
 template <typename R>
 __global__ void
-tell_rcond(const double* norms, int count, const unsigned* states, R* rcond)
+write_rcond(const double* norms, int count, const unsigned* states, R* rcond)
 {
     const int item = blockIdx.x * blockDim.x + threadIdx.x;
     if (item < count) {
@@ -215,17 +220,20 @@ public:
                    "cudaMemsetAsync");
     }
 
-    //! Where the condition of who knows it goes, as a product of two: (batch, 4).
+    //! (batch, 4): a kernel that knows the condition writes its two factors to elements 0
+    //! and 1 of each matrix.
     double* norms() const { return d_norms; }
 
-    //! Definite matrices; verdicts: by the diagonals.
+    //! Measures A for judge() if the matrices are definite.
+    //! \param verdicts  by the diagonals
     void look_at_definite(device_matrix<const E> a, const probe_verdict* verdicts)
     {
         const dim3 grid((n + 127) / 128, 1, d_count);
         factors_to_ones<E><<<grid, 128, 0, d_stream>>>(a, n, d_factors);
         sum(a, d_factors, false, 0, verdicts);
     }
-    //! One matrix, both triangles of which are there, and 2 n places for exponents.
+    //! Measures A for judge(), one matrix with both triangles.
+    //! \param exponents  room for 2 n
     void look_at_any(device_matrix<const E> a, int* exponents)
     {
         find_exponents(a, n, exponents, d_stream);
@@ -233,7 +241,7 @@ public:
             exponents, n, d_factors);
         sum(a, d_factors, false, 0, nullptr);
     }
-    //! Their states, by their inverses.
+    //! Marks matrices that are singular by A and X.
     void judge(device_matrix<const E> a,
                device_matrix<const E> x,
                const probe_verdict* verdicts,
@@ -241,23 +249,23 @@ public:
                real_of<E>* residual)
     {
         sum(x, d_factors, true, 1, verdicts);
-        tell_singular<<<(d_count + 127) / 128, 128, 0, d_stream>>>(
+        mark_singular<<<(d_count + 127) / 128, 128, 0, d_stream>>>(
             d_norms,
             n,
             least_singular_condition<real_of<E>>(n),
             d_count,
             states,
             residual);
-        cuda_check_launch("symmetric_inverse: tell_singular");
-        look_for_lost(a, x, states, residual);
+        cuda_check_launch("symmetric_inverse: mark_singular");
+        mark_lost_inverses(a, x, states, residual);
     }
-    //! The same where the norms are told.
-    void look_for_lost(device_matrix<const E> a,
-                       device_matrix<const E> x,
-                       unsigned* states,
-                       real_of<E>* residual)
+    //! Marks matrices whose X lost all digits, if norms() are known.
+    void mark_lost_inverses(device_matrix<const E> a,
+                            device_matrix<const E> x,
+                            unsigned* states,
+                            real_of<E>* residual)
     {
-        tell_lost<E><<<dim3(1, 1, d_count), probe_threads, 0, d_stream>>>(
+        mark_lost<E><<<dim3(1, 1, d_count), probe_threads, 0, d_stream>>>(
             a,
             x,
             n,
@@ -266,17 +274,17 @@ public:
             d_vectors,
             states,
             residual);
-        cuda_check_launch("symmetric_inverse: tell_lost");
+        cuda_check_launch("symmetric_inverse: mark_lost");
     }
 
     //! |A|_1, before X takes its place.
     void measure(device_matrix<const E> a) { sum(a, nullptr, false, 2, nullptr); }
-    void tell(device_matrix<const E> x, const unsigned* states, real_of<E>* rcond)
+    void write(device_matrix<const E> x, const unsigned* states, real_of<E>* rcond)
     {
         sum(x, nullptr, false, 3, nullptr);
-        tell_rcond<<<(d_count + 127) / 128, 128, 0, d_stream>>>(
+        write_rcond<<<(d_count + 127) / 128, 128, 0, d_stream>>>(
             d_norms, d_count, states, rcond);
-        cuda_check_launch("symmetric_inverse: tell_rcond");
+        cuda_check_launch("symmetric_inverse: write_rcond");
     }
 
 private:

@@ -3,28 +3,28 @@
 
 #include "kernels/symmetric/cuda/shifts.cuh"
 
-// The corner of 32 x 32 from which a panel's own rows are eliminated.
+// The inversion of the 32 x 32 corner by which a step of invert_block() eliminates.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int block_rows = 32; //!< of a block that is inverted, a thread block's
+constexpr int block_rows = 32; //!< of a thread block of invert_block()
 
-//! Beside a pivot of a corner: where it stands, and what was done to it.
+//! What the inversion of a corner must know of its pivots beside their values.
 template <typename W>
 struct corner_pivots {
-    const bool positive;    //!< one that is not fails
-    const real_of<W> tiny;  //!< none of another matrix is smaller
-    const int first, order; //!< of the panel's rows, in the matrix
-    const int corner;       //!< of the panel's rows
+    const bool positive;    //!< whether a pivot that is not above 0 is a failure
+    const real_of<W> tiny;  //!< the least pivot of a matrix that is not definite
+    const int first, order; //!< the panel's first row in the matrix, the panel's rows
+    const int corner;       //!< the corner's first row in the panel
     unsigned* const state;
     const pivot_shifts<W> shifts;
 };
 
 /*!
- * Calls use(i, column[i]) for all rows, whose numbers are read before any is used, up to
- * half of a thread's registers: read one by one, each would wait for shared memory, which
- * is what most of a step would go to.
+ * Calls use(i, column[i]) for all rows. It reads as many elements as half of a thread's
+ * registers hold before it uses the first. If it read them one by one, waits for shared
+ * memory would take most of a step.
  */
 template <typename W, typename Use>
 __device__ inline void for_column_at_once(const W* column, const Use& use)
@@ -37,7 +37,7 @@ __device__ inline void for_column_at_once(const W* column, const Use& use)
         for (int i = 0; i < at_once; ++i) {
             there[i] = column[first + i];
         }
-        __syncwarp(); // which no read is put off beyond
+        __syncwarp(); // the compiler delays no read beyond it
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
             use(first + i, there[i]);
@@ -46,11 +46,11 @@ __device__ inline void for_column_at_once(const W* column, const Use& use)
 }
 
 /*!
- * The inverse of the 32 x 32 corner whose column `lane` is e, by a warp, by sweeps: after
- * that of pivot k, what is left is symmetric again, but for signs. The pivots come in
- * order, and the rows are turned by one each step, so that the pivot's is always the
- * first. A column that had its turn waits for its scale until the end, so that all lanes
- * do the same.
+ * Inverts a 32 x 32 corner by a warp: lane j holds column j in e. Sweep operator: after
+ * the sweep of pivot k the corner is symmetric up to the signs of rows and columns 0..k.
+ * Pivots come in their order. Each step rotates the rows by one, so that the pivot's row
+ * is always the first. A swept column gets its scale at the end, so that all lanes do the
+ * same work.
  *
  * shared: 64 numbers.
  */
@@ -65,7 +65,7 @@ invert_corner(W (&e)[block_rows], W* shared, const corner_pivots<W>& pivots)
     for (int i = 0; i < block_rows; ++i) {
         diagonal = i == lane ? re(e[i]) : diagonal;
     }
-    // Every lane divides, while the rows of the step before are still being changed.
+    // Every lane divides, so that the division overlaps the previous step's row updates.
     real reciprocal = 1 / diagonal;
 #pragma unroll 1
     for (int k = 0; k < block_rows; ++k) {
@@ -113,15 +113,17 @@ invert_corner(W (&e)[block_rows], W* shared, const corner_pivots<W>& pivots)
 }
 
 /*!
- * The same where shifts are kept: the largest pivot on the diagonal comes first, and
- * small ones are shifted. Of what is left, which is symmetric, a step uses the pivot's
- * column alone, so that it stays so.
+ * invert_corner() with shifts: each step takes the largest pivot of the diagonal, and
+ * shifts it if it is small. A step reads only the pivot's column, not its row. So the
+ * rest of the corner stays exactly symmetric.
  *
- * Rows stay where they are, and all lanes and rows do the same, though the pivot's row is
- * any: that element of the column becomes pivot - 1, so that a - (pivot - 1) a / pivot
- * is a / pivot, as it has to be in the pivot's row, and the pivot's own column c, with
- * c - (1 + 1 / pivot) c, is -c / pivot. Nothing is lost by that, because the corner is
- * scaled to pivots below 1 first.
+ * Rows are not rotated, so the pivot's row may be any. All lanes and rows do the same
+ * work nevertheless:
+ * - The pivot's element of its column becomes pivot - 1. Then a - (pivot - 1) a / pivot
+ *   is a / pivot, as the pivot's row needs.
+ * - The pivot's own column c has the factor -(1 + 1 / pivot). Then c - (1 + 1 / pivot) c
+ *   is -c / pivot.
+ * Neither loses digits, because the corner is scaled to pivots below 1 first.
  */
 template <typename W>
 __device__ void
@@ -140,7 +142,7 @@ invert_corner_shifting(W (&e)[block_rows], W* shared, const corner_pivots<W>& pi
     for (int apart = 16; apart; apart /= 2) {
         largest = fmax(largest, __shfl_xor_sync(0xffffffff, largest, apart));
     }
-    // Where nothing is above `tiny`, that becomes about 1.
+    // If no element is above `tiny`, the scale takes `tiny` to about 1.
     const int power =
         -ilogb(fmax(pivots.tiny, largest < 1 / pivots.tiny ? largest : 1)) - 1;
     const real scale = scalbn(real(1), power), over_scale = scalbn(real(1), -power);
@@ -152,7 +154,7 @@ invert_corner_shifting(W (&e)[block_rows], W* shared, const corner_pivots<W>& pi
     largest *= scale;
     const real tiny = pivots.tiny * scale;
     const unsigned small = __float_as_uint(float(smallest_pivot_share * largest));
-    // Every lane divides, while the rows of the step before are still being changed.
+    // Every lane divides, so that the division overlaps the previous step's row updates.
     real reciprocal = 1 / diagonal;
     bool taken = false;
 #pragma unroll 1
@@ -191,7 +193,7 @@ invert_corner_shifting(W (&e)[block_rows], W* shared, const corner_pivots<W>& pi
             column[k] = number<W>(pivot - 1);
         }
         __syncwarp();
-        // A column that had its turn is its row's negative.
+        // A swept column is the negative of its row.
         const W mine = conjugate(column[lane]);
         const W f = own ? number<W>(-1 - over) : scaled(mine, taken ? over : -over);
         diagonal = fused(-re(product(mine, conjugate(mine))), over, diagonal);

@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 #include <type_traits>
 
-// Numbers on the device: float, double, and float2 and double2 as re and im.
+// Numbers on the device: float, double, and complex ones as float2 and double2 (re, im).
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -32,7 +32,7 @@ using real_of = std::
 template <typename E>
 using wide_of = std::conditional_t<is_complex<E>, double2, double>;
 
-//! What one instruction loads or stores.
+//! The most elements that one instruction loads or stores.
 template <typename E>
 struct alignas(16) elements_of_16_bytes {
     static constexpr int count = 16 / sizeof(E);
@@ -161,7 +161,7 @@ __device__ inline bool is_finite(E a)
     }
 }
 
-//! 1 / a, a complex one by Smith's way: the modulus is never squared.
+//! 1 / a, of a complex a by Smith's method, which never squares the modulus.
 template <typename E>
 __device__ inline E reciprocal(E a)
 {
@@ -175,7 +175,7 @@ __device__ inline E reciprocal(E a)
     }
 }
 
-//! The number of the lane whose place differs by that power of two.
+//! The value of the lane whose index differs in the bit `Apart`.
 template <int Apart, typename E>
 __device__ inline E of_lane_beside(E a)
 {
@@ -187,7 +187,7 @@ __device__ inline E of_lane_beside(E a)
     }
 }
 
-//! Adds over a power of two of lanes that stand together; every one gets the sum.
+//! The sum over an aligned group of lanes, a power of two of them. Every lane gets it.
 template <int Lanes, typename E>
 __device__ inline E lanes_sum(E a)
 {
@@ -198,14 +198,14 @@ __device__ inline E lanes_sum(E a)
     }
 }
 
-//! Adds over a warp; every lane gets the sum.
+//! The sum over a warp. Every lane gets it.
 template <typename E>
 __device__ inline E warp_sum(E a)
 {
     return lanes_sum<32>(a);
 }
 
-//! The same for every lane of a warp.
+//! The largest key of a warp. Every lane gets it.
 __device__ inline unsigned largest_of_warp(unsigned key)
 {
 #if __CUDA_ARCH__ >= 800
@@ -218,7 +218,7 @@ __device__ inline unsigned largest_of_warp(unsigned key)
     return key;
 }
 
-//! Adds over a block of Threads threads; every one gets the sum.
+//! The sum over a block of Threads threads. Every thread gets it.
 template <int Threads, typename E>
 __device__ inline E block_sum(E a)
 {

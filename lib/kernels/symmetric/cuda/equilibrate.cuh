@@ -4,15 +4,15 @@
 #include "kernels/common/cuda_check.cuh"
 #include "kernels/symmetric/cuda/passes.cuh"
 
-// Equilibration of symmetric matrices: B = D A D with powers of two, so that the largest
-// element of every row of B is about 1, by Ruiz's iteration (2001), which takes the
-// square root of every row's size in turn. What B and its inverse say of being singular
-// is then not a matter of units. X = D B^-1 D.
+// Equilibration of symmetric matrices: B = D A D, where D are powers of two, so that the
+// largest element of every row of B is about 1. Ruiz's iteration (2001) divides rows and
+// columns by the square root of their size in each round. Whether B is singular does not
+// depend on units. X = D B^-1 D.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Halves the binary logarithm of a spread of 2^1000 below 2.
+//! Each round halves the binary logarithm of the spread. Ten rounds take 2^1000 below 2.
 constexpr int equilibrations = 10;
 
 template <typename E>
@@ -25,25 +25,25 @@ __device__ inline E times_power(E a, int power)
     }
 }
 
-//! How much to add to the exponent of a row whose largest element has that size.
+//! The summand for the exponent of a row, given the size of its largest element.
 template <typename R>
 __device__ inline int exponent_step(R size)
 {
     if (!(size > 0) || !is_finite(size)) {
         return 0;
     }
-    // Towards 0, so that sizes within [1/2, 4) stay.
+    // The division rounds towards 0, so that sizes within [1/2, 4) stay.
     return -ilogb(size) / 2;
 }
 
-//! Of a matrix over a block of Side x Side threads, (y + Side r, x + Side c) in e[r][c]:
-//! the largest sum of a row's sizes, or NaN where one is not finite.
+//! The largest sum of a row's sizes, or NaN if a sum is not finite. The matrix lies in
+//! the registers of a block of Side x Side threads: e[r][c] is (y + Side r, x + Side c).
 template <typename E, int Parts, int Side>
 __device__ inline real_of<E> largest_row_sum(const E (&e)[Parts][Parts])
 {
     using R = real_of<E>;
     __shared__ R largest[Side];
-    R most = 0, zero = 0; // the latter NaN, once a sum was infinite
+    R most = 0, zero = 0; // `zero` becomes NaN if a sum is not finite
 #pragma unroll
     for (int r = 0; r < Parts; ++r) {
         R total = 0;
@@ -69,8 +69,8 @@ __device__ inline real_of<E> largest_row_sum(const E (&e)[Parts][Parts])
     return most + zero;
 }
 
-//! Equilibrates such a matrix; its rows' exponents come out. Returns the largest sum of a
-//! row's sizes. Ends in a barrier.
+//! Equilibrates a matrix that lies in registers as above, and writes the exponents of its
+//! rows. \returns the largest sum of a row's sizes. Ends with a barrier.
 template <typename E, int Parts, int Side>
 __device__ inline real_of<E> equilibrate_tile(E (&e)[Parts][Parts], int* exponents)
 {
@@ -116,8 +116,8 @@ __device__ inline real_of<E> equilibrate_tile(E (&e)[Parts][Parts], int* exponen
     return largest_row_sum<E, Parts, Side>(e);
 }
 
-//! The same of a large matrix, both triangles of which are there: exponents after another
-//! round. A warp a row; blockDim.x a multiple of 32.
+//! One round for a large matrix with both triangles: exponents before and after it. One
+//! warp for each row; blockDim.x is a multiple of 32.
 template <typename E>
 __global__ void
 next_exponents(device_matrix<const E> a, int n, const int* before, int* after)
@@ -139,7 +139,7 @@ next_exponents(device_matrix<const E> a, int n, const int* before, int* after)
     }
 }
 
-//! The exponents of a large matrix, of whose 2 n places the first n hold them.
+//! Equilibrates a large matrix. The first n of the 2 n `exponents` become the exponents.
 template <typename E>
 void find_exponents(device_matrix<const E> a, int n, int* exponents, cudaStream_t stream)
 {
@@ -156,8 +156,7 @@ void find_exponents(device_matrix<const E> a, int n, int* exponents, cudaStream_
     cuda_check_launch("symmetric_inverse: next_exponents");
 }
 
-//! Row i and column j times the powers of their exponents, or those of -1 times them.
-//! blockIdx = tile
+//! Multiplies element (i, j) by 2^(sign (exponents[i] + exponents[j])). blockIdx = tile
 template <typename E>
 __global__ void times_exponents(
     device_matrix<E> a, int n, const int* exponents, int sign, unsigned* state)

@@ -11,14 +11,14 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 /*!
- * \brief One large symmetric matrix inverted by a library's factors, where the faster way
- * was not good enough. Matrices of E, arithmetic in W.
+ * \brief Inverts one large symmetric matrix by the factorisations of cuSOLVER, if the
+ * faster algorithm was not good enough. Matrices of E, arithmetic in W.
  */
 template <typename E, typename W>
 class symmetric_factors
 {
 public:
-    //! Of order n, in rows of m. \throws backend_unavailable without cuSOLVER.
+    //! \throws backend_unavailable without cuSOLVER
     symmetric_factors(int order, int stride)
         : n(order), m(stride), d_solver(cuda_solver::make()),
           d_elements(d_solver->template workspace<W>(m, m)),
@@ -26,14 +26,14 @@ public:
     {
     }
 
-    //! What it needs, and `work`, (m, m), besides.
+    //! Takes the memory. `work` is (m, m), and belongs to the caller between calls.
     void take(workspace_pieces& pieces, device_matrix<W> work)
     {
         d_work = { work.data, work.stride };
         d_spare = { pieces.take<W>(size_t(m) * m), m };
         d_pivots = pieces.take<int>(m);
         d_info = pieces.take<int>(2);
-        // For eigenvectors it holds the inverse too.
+        // by_eigenvectors() holds the inverse here too.
         const size_t eigen = std::max(d_eigen_elements, size_t(m) * m);
         d_space = pieces.take<W>(std::max(d_elements, d_eigen_elements ? eigen : 0));
         d_values = pieces.take<real_of<W>>(m);
@@ -45,8 +45,9 @@ public:
         d_stream = stream;
     }
 
-    //! By LU factors with partial pivoting; false where a pivot is zero. Good column by
-    //! column: where the condition is bad, the lower triangle alone is not.
+    //! Inverts by LU factors with partial pivoting; false if a pivot is zero. The error
+    //! of each column is small. With a bad condition, the lower triangle alone may not be
+    //! good.
     bool general(device_matrix<const E> a, device_matrix<E> x, unsigned* state)
     {
         load(a, d_work);
@@ -58,8 +59,8 @@ public:
         return read(d_info) == 0;
     }
 
-    //! By Cholesky's factors: returns 0, or the order of the first leading minor that is
-    //! not positive.
+    //! Inverts by Cholesky factors. \returns 0, or the order of the first leading minor
+    //! that is not positive
     int definite(device_matrix<const E> a, device_matrix<E> x, unsigned* state)
     {
         load(a, d_work);
@@ -69,11 +70,11 @@ public:
         return read(d_info);
     }
 
-    //! Whether by_eigenvectors is there: cuSOLVER can't count its workspace where that is
-    //! too large.
+    //! Whether by_eigenvectors() is possible. cuSOLVER can not count the bytes of a
+    //! workspace that is too large.
     bool has_eigenvectors() const { return d_eigen_elements > 0; }
 
-    //! X = V^H diag(1 / values) V: good whatever the condition, but takes long.
+    //! X = V^H diag(1 / values) V: good with any condition, but slow.
     void by_eigenvectors(device_matrix<const E> a, device_matrix<E> x, unsigned* state)
     {
         load(a, d_work);
@@ -86,7 +87,7 @@ public:
         store({ d_space, m }, x, state);
     }
 
-    //! X <- X + X (I - A X), the lower triangle; E is W.
+    //! The lower triangle of X <- X + X (I - A X). E must be W.
     void take_newton_step(device_matrix<const E> a, device_matrix<E> x, unsigned* state)
     {
         set_identity<W><<<tiles_of(n, n), tile_block(), 0, d_stream>>>(d_work, n);
@@ -98,7 +99,7 @@ public:
         store(x, x, state);
     }
 
-    //! (m, m), free between calls of these.
+    //! (m, m), free between calls.
     W* spare() const { return d_spare.data; }
 
 private:

@@ -9,13 +9,13 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! What W's roundings make of a singular matrix has a condition above this (of order 128
-//! about 1e13 was seen in double precision).
+//! A singular matrix with W's roundings has a condition above this. The least that was
+//! seen in double precision is about 1e13, at order 128.
 template <typename W>
 constexpr double least_condition_of_rounding =
     std::is_same_v<real_of<W>, float> ? 0x1p27 : 2e13;
 
-//! Page-locked items, for what the host must know.
+//! Page-locked items that the device writes and the host reads.
 template <typename Item>
 class host_memory
 {
@@ -36,8 +36,8 @@ private:
 __global__ void set_state(unsigned* state, unsigned value) { *state = value; }
 
 /*!
- * \brief The states of a batch's matrices, and what is thought of their inverses, of
- * order n, computed in W's precision.
+ * \brief The states of a batch's matrices of order n, and the verdicts on their inverses,
+ * which were computed in W's precision.
  */
 template <typename E, typename W>
 class symmetric_judge
@@ -65,13 +65,13 @@ public:
         cuda_check_launch("symmetric_inverse: set_state");
     }
 
-    //! The verdicts on `count` inverses from the one numbered `item` on, where both
-    //! begin.
+    //! Computes the verdicts on `count` inverses from item `item` on; a and x begin at
+    //! that item.
     void judge(device_matrix<const E> a, device_matrix<const E> x, int item, int count)
     {
         d_probes.probe(a, x, n, item, count, d_states, d_stream);
     }
-    //! Of definite matrices, by the diagonals.
+    //! Computes the verdicts on definite matrices from the diagonals.
     void look_at_diagonals(device_matrix<const E> x,
                            const unsigned long long* largest,
                            int count)
@@ -80,9 +80,9 @@ public:
             x, n, largest, d_states, d_probes.verdicts);
         cuda_check_launch("symmetric_inverse: look_at_diagonal");
     }
-    //! What was judged last, on the device.
+    //! The last verdicts, on the device.
     const probe_verdict* verdicts() const { return d_probes.verdicts; }
-    //! What was judged last, from `item` on; all of it stays.
+    //! The last verdicts from `item` on, on the host until the next read().
     const probe_verdict* read(int item, int count)
     {
         cuda_check(cudaMemcpyAsync(d_verdicts.data() + item,
@@ -99,21 +99,24 @@ public:
     {
         return v.norm_a * v.norm_x > d_singular_condition;
     }
-    //! Where shifts were taken back, rounding may make less of a singular matrix.
+    //! The same with a margin. After shifts were removed, a singular matrix may seem to
+    //! have a lower condition.
     bool may_be_singular(const probe_verdict& v) const
     {
         const double margin = std::is_same_v<real_of<W>, float> ? 8 : 100;
         return v.norm_a * v.norm_x >
                std::min(d_singular_condition, least_condition_of_rounding<W> / margin);
     }
-    //! Good by LAPACK's measure, with room for an estimate that is too low.
+    //! Good by LAPACK's measure, with a margin for an estimate that is too low.
     bool is_good(const probe_verdict& v) const
     {
         return v.state == good_state && !is_singular(v) &&
                v.defect <= 10 * n * v.norm_a * v.norm_x * unit_roundoff<real_of<E>>;
     }
 
-    void tell(int item, int count, real_of<E>* residual, int* refined, int taken)
+    //! Writes the residuals and refinements of `count` matrices from `item` on, unless
+    //! null.
+    void write(int item, int count, real_of<E>* residual, int* refined, int taken)
     {
         report<E><<<(count + 127) / 128, 128, 0, d_stream>>>(
             d_probes.verdicts + item,

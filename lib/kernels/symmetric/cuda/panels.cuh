@@ -4,13 +4,13 @@
 #include "kernels/symmetric/cuda/passes.cuh"
 #include "kernels/symmetric/cuda/schedule.h"
 
-// What a panel of columns needs besides products: see symmetric_schedule.h.
+// The passes that panels of columns need beside products: see schedule.h.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Whole columns of a panel from the lower triangle `a` of the order given. blockIdx =
-//! tile; panels begin at multiples of the tiles' side.
+//! Copies the whole columns of a panel out of the lower triangle `a`. Panels begin at
+//! multiples of the tiles' side. blockIdx = tile
 template <typename W>
 __global__ void gather_panel(device_matrix<const W> a,
                              int order,
@@ -22,7 +22,7 @@ __global__ void gather_panel(device_matrix<const W> a,
     const int x = threadIdx.x;
     const bool mirrored = top < panel.first + left;
     for (int y = threadIdx.y; y < tile_side; y += tile_threads_down) {
-        // Row y of the tile as it lies in memory.
+        // Row y of the tile as the lower triangle stores it.
         const int i = mirrored ? panel.first + left + y : top + y;
         const int j = mirrored ? top + x : panel.first + left + x;
         if (i < order && j < order) {
@@ -42,8 +42,8 @@ __global__ void gather_panel(device_matrix<const W> a,
     }
 }
 
-//! W, and `sign` times P in the panel's own rows, to its columns in the lower triangle
-//! `a`. blockIdx = tile of W
+//! Writes W to the panel's columns in the lower triangle `a`. The panel's own rows get
+//! `sign` times P instead. blockIdx = tile of W
 template <typename W>
 __global__ void scatter_panel(device_matrix<const W> w,
                               device_matrix<const W> p,
@@ -82,14 +82,14 @@ __global__ void scatter_panel(device_matrix<const W> w,
     }
 }
 
-//! to = W, and -P in the panel's own rows: its columns as they are once it is eliminated.
+//! to = the panel's columns after its elimination: W, and -P in the panel's own rows.
 //! blockIdx = tile
 template <typename W>
-__global__ void settle_panel(device_matrix<const W> w,
-                             device_matrix<const W> p,
-                             int order,
-                             symmetric_panel panel,
-                             device_matrix<W> to)
+__global__ void write_eliminated(device_matrix<const W> w,
+                                 device_matrix<const W> p,
+                                 int order,
+                                 symmetric_panel panel,
+                                 device_matrix<W> to)
 {
     const int c = blockIdx.x * tile_side + threadIdx.x;
     for (int t = 0; t < tile_side; t += tile_threads_down) {
@@ -104,7 +104,7 @@ __global__ void settle_panel(device_matrix<const W> w,
     }
 }
 
-//! to (rows, columns) = from (columns, rows), conjugate transposed. blockIdx = tile of to
+//! to (rows, columns) = from^H, from (columns, rows). blockIdx = tile of `to`
 template <typename W>
 __global__ void
 transpose(device_matrix<const W> from, int rows, int columns, device_matrix<W> to)

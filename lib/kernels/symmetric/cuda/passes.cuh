@@ -4,19 +4,20 @@
 #include "kernels/symmetric/cuda/element.cuh"
 #include "kernels/symmetric/cuda/tuning.cuh"
 
-// Passes over whole symmetric matrices, of which the lower triangle is given. blockIdx.z
-// counts the matrices of a batch.
+// Passes over whole symmetric matrices that are given by their lower triangle. blockIdx.z
+// is the index of the matrix in its batch.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! A run's smallest code of these is what a matrix's status comes to: blocks report in
-//! any order, and the last pass decodes.
-constexpr unsigned good_state = 0xffffffff; //!< as memory set to bytes 0xff
-constexpr unsigned input_not_finite = 0;    //!< beside 1..n, a step that failed
+//! The states of a matrix; 1..n is the step that failed. The smallest state that a block
+//! reports counts, so the order of the blocks does not matter. finish_symmetric() turns
+//! it into a status.
+constexpr unsigned good_state = 0xffffffff; //!< of memory set to bytes 0xff
+constexpr unsigned input_not_finite = 0;
 constexpr unsigned result_not_finite = 0x7fffffff;
 
-//! A matrix, or where one of a batch begins.
+//! One matrix, or a batch of matrices from the first on.
 template <typename E>
 struct device_matrix {
     E* data;
@@ -45,8 +46,8 @@ device_matrix<Item> single(device_matrix<Item> a)
 constexpr int tile_side = 32;
 constexpr int tile_threads_down = symmetric_tuning::passes::tile_threads_down;
 
-//! The power of two that brings the largest element's size, given by its bits in double
-//! precision, into [1, 2), as far as R goes.
+//! The power of two that scales the largest element's size into [1, 2), within R's range.
+//! largest: that size, as the bits of a double; null: the scale is 1
 template <typename R>
 __device__ inline R scale_of(const unsigned long long* largest)
 {
@@ -61,7 +62,8 @@ __device__ inline R scale_of(const unsigned long long* largest)
 constexpr int examine_rows = symmetric_tuning::passes::examine_rows;
 constexpr int examine_threads = 32 * examine_rows;
 
-//! Looks for what is not finite, and for the largest element. blockIdx.x: group of rows
+//! Finds elements that are not finite, and the size of the largest element.
+//! blockIdx.x: group of rows
 template <typename E>
 __global__ void __launch_bounds__(examine_threads) examine_symmetric(
     device_matrix<const E> a, int n, unsigned* states, unsigned long long* largest)
@@ -69,7 +71,7 @@ __global__ void __launch_bounds__(examine_threads) examine_symmetric(
     const E* from = a.item();
     bool finite = true;
     real_of<E> most = 0;
-    // A warp a row, of which several loads are on their way at once.
+    // One warp for each row. It has several loads of the row under way at once.
     constexpr int at_once = symmetric_tuning::passes::examine_loads;
     const int i = blockIdx.x * examine_rows + threadIdx.x / 32;
     const E* row = from + size_t(min(i, n - 1)) * a.stride;
@@ -98,7 +100,8 @@ __global__ void __launch_bounds__(examine_threads) examine_symmetric(
     }
 }
 
-//! The lower triangle, scaled, and ones down the diagonal to the order m. blockIdx = tile
+//! The lower triangle, scaled, with ones on the diagonal of rows n to m.
+//! blockIdx = tile
 template <typename E, typename W>
 __global__ void load_triangle(device_matrix<const E> a,
                               int n,
@@ -123,8 +126,8 @@ __global__ void load_triangle(device_matrix<const E> a,
     }
 }
 
-//! The lower triangle of `from` times `factor`, and the scale of `largest` where that is
-//! given, to both triangles of `to`, which may be the same. blockIdx = tile
+//! Writes the lower triangle of `from`, times `factor` and scale_of(largest), to both
+//! triangles of `to`. `to` may be the same matrix. blockIdx = tile
 template <typename From, typename To>
 __global__ void write_both(device_matrix<const From> from,
                            int n,
@@ -160,14 +163,14 @@ __global__ void write_both(device_matrix<const From> from,
         if (top + y < n && left + x <= top + y) {
             to.item()[size_t(top + y) * to.stride + left + x] = tile[y][x];
         }
-        // Row left + y of the other triangle.
+        // Row left + y of the upper triangle.
         if (top + x < n && left + y < top + x) {
             to.item()[size_t(left + y) * to.stride + top + x] = conjugate(tile[x][y]);
         }
     }
 }
 
-//! Zeros all over matrices that failed, and their status. blockIdx.x: group of rows
+//! Writes each status, and zeros to matrices that failed. blockIdx.x: group of rows
 template <typename E>
 __global__ void
 finish_symmetric(device_matrix<E> x, int n, const unsigned* states, int* status)
@@ -203,7 +206,7 @@ __global__ void set_identity(device_matrix<E> to, int n)
     }
 }
 
-//! All of `from`, converted. blockIdx = tile
+//! to = from, both triangles, converted. blockIdx = tile
 template <typename From, typename To>
 __global__ void copy_matrix(device_matrix<const From> from, int n, device_matrix<To> to)
 {

@@ -6,10 +6,9 @@
 #include "kernels/symmetric/cuda/workspace.cuh"
 
 // How good an inverse is, in O(n^2): |I - A X|_1 by Hager's estimate (1984). R = I - A X
-// takes random vectors z of +-1 to r; with s the signs of r, the largest element of |R^H
-// s| says which of R's columns to look at, and that column's norm is the estimate: where
-// R is noise, the element itself would be lower by the root of n. Sums in double
-// precision.
+// takes random vectors z of +-1 to r, and s are the signs of r. The largest element of
+// |R^H s| selects a column of R, and the norm of that column is the estimate. The element
+// itself would be too low by the root of n if R is noise. Sums are in double precision.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -17,14 +16,14 @@ namespace {
 constexpr int probes = 4;
 constexpr int probe_threads = symmetric_tuning::probes::threads;
 
-//! What the probes say of one matrix's inverse.
+//! The result of the probes for one matrix and its inverse.
 struct probe_verdict {
     double norm_a, norm_x; //!< the 1-norms
     double defect;         //!< |I - A X|_1
-    unsigned state;
+    unsigned state;        //!< of the matrix, see passes.cuh
 };
 
-//! z: +-1 by a hash of its place.
+//! z = +-1, by a hash of the index.
 template <typename V>
 __global__ void draw_probes(V* z, int n)
 {
@@ -37,8 +36,8 @@ __global__ void draw_probes(V* z, int n)
     }
 }
 
-//! out = M v, or z - M v where z is given; all of shape (n, probes). `norm` takes the
-//! largest sum of a row's moduli, where it is given. blockIdx.x: group of rows
+//! out = M v, or z - M v if z is not null; all of shape (n, probes). `norm`, if not null,
+//! becomes the largest sum of a row's moduli. blockIdx.x: group of rows
 template <typename E, typename V, int Rows>
 __global__ void __launch_bounds__(probe_threads) apply_to_probes(
     device_matrix<const E> matrix, int n, const V* v, const V* z, V* out, double* norm)
@@ -106,7 +105,7 @@ __global__ void __launch_bounds__(probe_threads) apply_to_probes(
     }
 }
 
-//! Each element by its modulus; 1 for 0.
+//! signs = each element divided by its modulus; 1 for 0.
 template <typename V>
 __global__ void take_signs(const V* r, V* signs, int n)
 {
@@ -118,8 +117,8 @@ __global__ void take_signs(const V* r, V* signs, int n)
     }
 }
 
-//! e = the column of the identity where |w| is largest, y = the same of X, for each of
-//! the probes. blockIdx.x: matrix, blockIdx.y: probe
+//! For each probe: e = the column of the identity, y = the column of X, at the index
+//! where |w| is largest. blockIdx.x: matrix, blockIdx.y: probe
 template <typename E, typename V>
 __global__ void __launch_bounds__(probe_threads)
     take_columns(device_matrix<const E> x, int n, const V* w, V* e, V* y)
@@ -155,7 +154,8 @@ __global__ void __launch_bounds__(probe_threads)
     }
 }
 
-//! One block a matrix. `norms`: of A and X, (batch, 2); c: columns of R; w = R^H s
+//! Writes the verdicts, one block a matrix. `norms`: of A and X, (batch, 2); c: columns
+//! of R; w = R^H s
 template <typename V>
 __global__ void __launch_bounds__(probe_threads) judge(const V* c,
                                                        const V* w,
@@ -189,8 +189,8 @@ __global__ void __launch_bounds__(probe_threads) judge(const V* c,
     }
 }
 
-//! One block a matrix: the largest elements of definite ones and of their inverses stand
-//! for the norms.
+//! The verdicts on definite matrices, one block a matrix. The largest elements of a
+//! matrix and of its inverse stand for the norms, because they are on the diagonals.
 template <typename E>
 __global__ void __launch_bounds__(probe_threads)
     look_at_diagonal(device_matrix<const E> x,
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(probe_threads)
     }
 }
 
-//! Writes what the caller asked for, one thread a matrix.
+//! Writes the results that the caller asked for, one thread a matrix.
 template <typename E>
 __global__ void report(const probe_verdict* verdicts,
                        int n,
@@ -245,7 +245,7 @@ __global__ void report(const probe_verdict* verdicts,
     }
 }
 
-//! Where the probes' vectors and what they say lie, for a batch of the order n.
+//! The memory of the probes' vectors and verdicts, for a batch of order n.
 template <typename E>
 struct probe_space {
     using V = wide_of<E>;
@@ -262,8 +262,8 @@ struct probe_space {
         verdicts = pieces.take<probe_verdict>(batch);
     }
 
-    //! The verdicts on `count` inverses from the one numbered `item` on; a and x begin
-    //! there.
+    //! Computes the verdicts on `count` inverses from item `item` on; a and x begin at
+    //! that item.
     void probe(device_matrix<const E> a,
                device_matrix<const E> x,
                int n,

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
-// The schedule of the CUDA backend, with plain loops for its steps: what must not be
-// read, the upper triangle and new panels, starts as NaN.
+// The schedule of the CUDA backend with plain loops for its steps. Elements that no step
+// may read, the upper triangle and new panels, start as NaN.
 
 using namespace gr::cudaphy::kernels;
 
@@ -18,7 +18,7 @@ using matrix = std::vector<double>;
 class plain_steps
 {
 public:
-    //! Above the order `grouped_from`, groups of `group` columns.
+    //! Orders above `grouped_from` take groups of `group` columns.
     struct orders {
         int by_panels, leaf, columns;
         bool looks_ahead = false;
@@ -31,7 +31,7 @@ public:
     {
         const int columns = o.columns;
         for (const int which : { 0, 1 }) {
-            for (auto* strips : { d_strips, d_weighed_strips, d_settled }) {
+            for (auto* strips : { d_strips, d_weighed_strips, d_eliminated }) {
                 strips[which].assign(size_t(n) * o.group, NAN);
             }
         }
@@ -53,7 +53,7 @@ public:
     int multiple() const { return 4; }
     void done(double f) { flops += f; }
 
-    //! Gauss-Jordan elimination of the lower triangle's matrix, whole.
+    //! The whole inverse by Gauss-Jordan elimination, from the lower triangle.
     static matrix inverse(const matrix& lower, int order, int stride)
     {
         matrix x(size_t(order) * order);
@@ -296,7 +296,7 @@ public:
                     sum += in(d_strips[which], i, own + k) * p[k * panel.columns + c];
                 }
                 in(w, i, own + c) = sum;
-                in(d_settled[which], i, own + c) =
+                in(d_eliminated[which], i, own + c) =
                     is_own(i) ? -p[(i - panel.first) * panel.columns + c] : sum;
             }
         }
@@ -315,7 +315,7 @@ public:
             }
         };
         change(d_strips[which], after, group.columns);
-        change(d_settled[which], 0, own);
+        change(d_eliminated[which], 0, own);
         d_strip_awaited = false;
     }
     void advance_strip(int which, int order, symmetric_panel group, symmetric_panel next)
@@ -325,7 +325,7 @@ public:
             for (int c = 0; c < next.columns; ++c) {
                 double& to = in(d_strips[1 - which], i, c);
                 if (own) {
-                    to = in(d_settled[which], next.first + c, i - group.first);
+                    to = in(d_eliminated[which], next.first + c, i - group.first);
                     continue;
                 }
                 for (int k = 0; k < group.columns; ++k) {
@@ -360,7 +360,7 @@ public:
                 const int j = group.first + c;
                 if (i >= j || i < group.first) {
                     at(first + std::max(i, j), first + std::min(i, j)) =
-                        in(d_settled[which], i, c);
+                        in(d_eliminated[which], i, c);
                 }
             }
         }
@@ -395,7 +395,7 @@ private:
     const orders d_orders;
     const int d_columns;
     matrix d_panels[2], d_inverses[2], d_weighed;
-    matrix d_strips[2], d_weighed_strips[2], d_settled[2];
+    matrix d_strips[2], d_weighed_strips[2], d_eliminated[2];
     bool d_begun = false;
     bool d_strip_awaited = true;
 };

@@ -15,26 +15,27 @@ __global__ void set_to_one(unsigned long long* size)
 }
 
 /*!
- * \brief What is done where a large matrix's first inverse is not good enough, for one
- * item of a batch at a time. `E` is the matrices' type, `W` that of the arithmetic.
+ * \brief Improves the inverse of a large matrix if the first one is not good enough, one
+ * item of a batch at a time. `E` is the type of the matrices, `W` that of the arithmetic.
  *
- * Each of these returns the last verdict, and counts what it took in `taken`.
+ * Methods return the last verdict, and add the number of their attempts to `taken`.
  */
 template <typename E, typename W>
 struct symmetric_repair {
     const int n;
     symmetric_judge<E, W>& judge;
     symmetric_factors<E, W>& factors;
-    const device_matrix<E> all_kept; //!< the given matrices
+    const device_matrix<E> all_copies; //!< of the given matrices
     int* const exponents;
     unsigned long long* const largest;
     const cudaStream_t stream;
 
     /*!
-     * Newton steps where they converge; then, of the equilibrated matrix, another draw,
-     * which is draw_again(item), and at last factorisations, which alone tell that a
-     * matrix is singular: of a sparse one, a butterfly's leading minors may vanish draw
-     * after draw.
+     * Improves an inverse of unknown definiteness:
+     * - Newton steps, if they converge.
+     * - For the equilibrated matrix: draw_again(item), which takes another butterfly.
+     * - Factorisations. Only they show that a matrix is singular: the leading minors of a
+     *   sparse matrix may vanish with one butterfly after the other.
      */
     template <typename DrawAgain>
     void improve(int item,
@@ -43,7 +44,7 @@ struct symmetric_repair {
                  int& taken,
                  const DrawAgain& draw_again) const
     {
-        if (judge.is_good(v)) { // but nearly singular
+        if (judge.is_good(v)) { // but the matrix is nearly singular
             v = by_factors(item, x, taken);
         } else {
             v = by_newton(item, x, v, taken);
@@ -61,13 +62,13 @@ struct symmetric_repair {
         }
     }
 
-    //! Of a badly conditioned definite matrix, by Cholesky's factors, which alone tell
+    //! Inverts a badly conditioned definite matrix by Cholesky factors. Only they show
     //! that it is not definite.
     void replace(int item, device_matrix<E> x, int& taken) const
     {
         judge.set(item, good_state);
         const int failed =
-            factors.definite(kept(item), item_of(x, item), judge.states(item));
+            factors.definite(copy_of(item), item_of(x, item), judge.states(item));
         if (failed) {
             judge.set(item, failed);
         }
@@ -76,18 +77,18 @@ struct symmetric_repair {
     }
 
 private:
-    //! By LU factors, and where one triangle of what they give is not enough, by
-    //! eigenvectors.
+    //! Inverts by LU factors, or by eigenvectors if one triangle of the LU result is not
+    //! good enough.
     probe_verdict by_factors(int item, device_matrix<E> x, int& taken) const
     {
         judge.set(item, good_state);
         const bool factored =
-            factors.general(kept(item), item_of(x, item), judge.states(item));
+            factors.general(copy_of(item), item_of(x, item), judge.states(item));
         ++taken;
         auto v = judged(item, x);
         if (factored && !judge.is_good(v) && factors.has_eigenvectors()) {
             judge.set(item, good_state);
-            factors.by_eigenvectors(kept(item), item_of(x, item), judge.states(item));
+            factors.by_eigenvectors(copy_of(item), item_of(x, item), judge.states(item));
             ++taken;
             v = judged(item, x);
         }
@@ -106,7 +107,7 @@ private:
                                !judge.is_good(v) && v.defect < 0.5;
                  ++step) {
                 factors.take_newton_step(
-                    kept(item), single(item_of(x, item)), judge.states(item));
+                    copy_of(item), single(item_of(x, item)), judge.states(item));
                 ++taken;
                 v = judged(item, x);
             }
@@ -114,21 +115,22 @@ private:
         return v;
     }
 
-    //! The kept matrix becomes D A D.
+    //! The copied matrix becomes D A D.
     void equilibrate(int item) const
     {
-        find_exponents(kept(item), n, exponents, stream);
+        find_exponents(copy_of(item), n, exponents, stream);
         times_exponents<E><<<tiles_of(n, n), tile_block(), 0, stream>>>(
-            single(item_of(all_kept, item)), n, exponents, 1, nullptr);
+            single(item_of(all_copies, item)), n, exponents, 1, nullptr);
         set_to_one<<<1, 1, 0, stream>>>(largest + item);
         cuda_check_launch("symmetric_inverse: times_exponents");
     }
 
-    //! Of D A D and its inverse A and its inverse, judged, where there is one.
+    //! Scales D A D and its inverse back to A and its inverse, and judges the latter if
+    //! it is good.
     void scale_back(int item, device_matrix<E> x, const probe_verdict& v) const
     {
         times_exponents<E><<<tiles_of(n, n), tile_block(), 0, stream>>>(
-            single(item_of(all_kept, item)), n, exponents, -1, nullptr);
+            single(item_of(all_copies, item)), n, exponents, -1, nullptr);
         times_exponents<E><<<tiles_of(n, n), tile_block(), 0, stream>>>(
             single(item_of(x, item)), n, exponents, 1, judge.states(item));
         cuda_check_launch("symmetric_inverse: times_exponents");
@@ -139,13 +141,13 @@ private:
 
     probe_verdict judged(int item, device_matrix<E> x) const
     {
-        judge.judge(kept(item), constant(single(item_of(x, item))), item, 1);
+        judge.judge(copy_of(item), constant(single(item_of(x, item))), item, 1);
         return *judge.read(item, 1);
     }
 
-    device_matrix<const E> kept(int item) const
+    device_matrix<const E> copy_of(int item) const
     {
-        return constant(single(item_of(all_kept, item)));
+        return constant(single(item_of(all_copies, item)));
     }
 };
 

@@ -3,66 +3,64 @@
 
 #include <algorithm>
 
-// The order in which a large symmetric (Hermitian) matrix is inverted in place, by
-// blocks; what does a step is the caller's. Host code, the same for every kind of
-// product.
+// The order of the steps that invert a large symmetric (Hermitian) matrix in place by
+// blocks. This is host code. The caller supplies the steps, so any kind of product fits.
 //
-// Only the lower triangle holds what counts. Two ways are joined:
+// The input and the result are the lower triangle. The schedule joins two algorithms:
 // - Halves: X11 = A11^-1, S = A22 - A21 X11 A21^H, X22 = S^-1, X21 = -X22 A21 X11,
-//   X11 -= (A21 X11)^H X21. Its products are as large as can be, but leaf follows leaf.
-// - Panels, up to an order where products of full rank are not yet worth more: for each
-//   block k of columns, P = A_kk^-1 and, for all others at once, A -= A_k P A_k^H. A
-//   panel is an update of the whole matrix, of low rank; while it runs, the next block,
-//   brought up to date by itself, is inverted beside it. It leaves -A^-1.
-//   Where the matrix is large, an update of low rank takes as long as its numbers take to
-//   come and go: so panels are taken in groups, of which each is eliminated in its own
-//   columns, a strip, first, and then changes all else at once. While it does, the next
-//   strip is brought up to date and eliminated.
-// Both take n^3 multiply-adds and additions in all, as the triangle's other half is left
-// out where squares of it can be.
+//   X11 -= (A21 X11)^H X21. The products are as large as possible, but the leaves are
+//   inverted one after the other.
+// - Panels: for each block k of columns, P = A_kk^-1 and A -= A_k P A_k^H for all other
+//   columns at once. Each panel is an update of low rank of the whole matrix. The next
+//   block is updated by itself and inverted beside that update. Panels leave -A^-1.
+//   An update of low rank is bound by memory if the matrix is large. So panels are taken
+//   in groups: a group is eliminated in its own columns first, a strip, and then updates
+//   all other columns at once. The next strip is updated and eliminated beside that.
+// Both take n^3 multiply-adds and additions, because the squares of the upper triangle
+// are left out if possible.
 
 namespace gr::cudaphy::kernels {
 
-//! The columns from `first` to the next panel, or group of panels.
+//! The columns of a panel or of a group of panels.
 struct symmetric_panel {
     int first;
     int columns;
 };
 
 /*!
- * Steps has, for blocks of the matrix given by first row and order:
+ * The members of Steps. `first` and `order` are the first row and the order of a block of
+ * the matrix:
  *
- *     int largest_of_panels(), panel_columns(); orders inverted by panels, and how wide
- *     int largest_leaf(); void invert_leaf(first, order);    orders inverted in one step
- *     int multiple();                         of which orders are, but the last
+ *     int largest_of_panels();                the largest order that panels invert
+ *     int panel_columns();                    columns of a panel
+ *     int largest_leaf();                     the largest order of invert_leaf()
+ *     void invert_leaf(first, order);         inverts a block in one step
+ *     int multiple();                         orders of halves are multiples of it
  *     void mirror(first, order, sign);        lower triangle times sign to both
  *     void product(first, half, order);       A12 = X11 A21^H
  *     void complement(first, half, order);    A22 -= A21 A12, lower triangle
  *     void corner(first, half, order);        A21 = -X22 A12^H
  *     void correct(first, half, order);       A11 -= A12 A21, lower triangle
- *     void gather(which, first, order, panel) panel `which` = A_k, all of its rows
- *     void invert_block(which, panel, aside)  P of that panel = its own rows' inverse
- *     bool look_ahead(which, first, panel, next) begins P of `next` aside, if it can, by
- *                                             A -= A_k P A_k^H of its own rows alone
- *     void await_block()                      what was begun aside is there
- *     void weigh(which, order, panel)         W = A_k P
- *     void advance(which, panel, next)        panel of `next` -= W (A_k)^H, its rows
- *                                             `panel` being those of W
- *     void update(which, first, order, panel, next) A -= W A_k^H, lower triangle; rows
- *                                             and columns of both panels may be left out
- *     void scatter(which, first, order, panel) W and -P to A's row and column k
- *     int group_columns(order);               of a group of panels; 0: without groups
- *     void gather_strip(which, first, order, group) strip `which` = the group's columns
- *     void eliminate_panel(which, first, order, group, panel) P of that panel, W = A_k P;
- *                                             all other columns of the strip -= W A_k^H,
- *                                             but rows k of them W^H; its own W and -P
- *     void advance_strip(which, order, group, next) strip of `next` -= W A_g^H, with the
- *                                             rows of the group from its strip
- *     void await_strip()                      all that was done to strips is there
+ *     void gather(which, first, order, panel) panel `which` = A_k, all rows
+ *     void invert_block(which, first, panel, aside) P of panel `which` = the inverse of
+ *                                             its own rows; aside: beside later steps
+ *     bool look_ahead(which, first, panel, next) begins P of `next` aside, from A -= A_k
+ * P A_k^H of its own rows; false: it can not void await_block() waits for all that was
+ * begun aside void weigh(which, order, panel)         W = A_k P void advance(which,
+ * order, panel, next) panel of `next` -= W A_k^H; its rows `panel` become W^H void
+ * update(which, first, order, panel, next) A -= W A_k^H, lower triangle; may leave out
+ * rows and columns of both panels void scatter(which, first, order, panel) row and column
+ * k of A become W and -P int group_columns(order);               columns of a group; 0:
+ * no groups void gather_strip(which, first, order, group) strip `which` = the group's
+ * columns void eliminate_panel(which, first, order, group, panel) P of the panel, W = A_k
+ * P; other columns of the strip -= W A_k^H, and their rows k become W^H; own: W and -P
+ *     void advance_strip(which, order, group, next) strip of `next` -= W A_g^H; its rows
+ *                                             `group` come from the group's strip
+ *     void await_strip()                      waits for all work on strips
  *     void update_outside(which, first, order, group, next) A -= W A_g^H, lower triangle;
- *                                             rows and columns of both may be left out
- *     void scatter_strip(which, first, order, group) the strip to A's columns
- *     void done(flops);                       that many more are submitted
+ *                                             may leave out rows and columns of both
+ *     void scatter_strip(which, first, order, group) the group's columns of A = the strip
+ *     void done(flops);                       so many more operations are submitted
  */
 template <typename Steps>
 class symmetric_schedule
@@ -70,7 +68,7 @@ class symmetric_schedule
 public:
     explicit symmetric_schedule(Steps& steps) : d_steps(steps) {}
 
-    //! Leaves the inverse times the sign that is returned in the lower triangle.
+    //! The lower triangle becomes that of the inverse times the sign that is returned.
     int invert(int first, int order)
     {
         if (order <= d_steps.largest_of_panels()) {
@@ -168,7 +166,8 @@ private:
         }
     }
 
-    //! Of a group, and the one before it where there is one.
+    //! Eliminates the strip of a group.
+    //! \param before  the group before, null for the first
     void eliminate_strip(int which,
                          int first,
                          int order,
@@ -190,18 +189,19 @@ private:
     Steps& d_steps;
 };
 
-//! One square of a lower triangle, or several of the same size down its diagonal.
+//! Squares of the same size in a lower triangle, one after the other down the diagonal.
 struct triangle_squares {
     int row, column; //!< of the first
     int rows, columns;
-    int to_next; //!< rows and columns down to the next one
+    int to_next; //!< rows and columns to the next square
     int count;
 };
 
 /*!
- * Covers the lower triangle of the order given by squares below its diagonal, halving
- * them, and by squares on it of at most `smallest` rows, of which half is in vain; calls
- * cover(triangle_squares) for each size. The last of a size may have fewer rows.
+ * Covers a lower triangle by squares: large ones below the diagonal, each next size half
+ * as large, and squares of at most `smallest` rows on the diagonal. Half of the latter is
+ * computed in vain. Calls cover(triangle_squares) for each size. The last square of a
+ * size may have fewer rows, and then a call of its own.
  */
 template <typename Cover>
 void cover_triangle(int order, int smallest, int multiple, const Cover& cover)

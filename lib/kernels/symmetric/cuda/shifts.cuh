@@ -3,39 +3,40 @@
 
 #include "kernels/symmetric/cuda/passes.cuh"
 
-// Where no good pivot is left among the 32 rows that are eliminated together, one is made
-// (Stewart 1974): a diagonal element is shifted, so that the elements of L stay small,
-// and what was inverted is A' = A + E S E^H, S the shifts and E columns of the identity.
-// Woodbury's formula takes them back: X = X' - (E^H X')^H (E^H X' E - S^-1)^-1 (E^H X').
+// Shifted pivots (Stewart 1974). If the 32 rows that are eliminated together have no good
+// pivot left, a shift of a diagonal element makes one, so that the elements of L stay
+// small. The elimination then inverts A' = A + E S E^H: S has the shifts on its diagonal,
+// and E consists of columns of the identity. Woodbury's formula removes the shifts:
+// X = X' - (E^H X')^H (E^H X' E - S^-1)^-1 (E^H X').
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! A pivot below this share of the largest element beside it is shifted. Smaller, and
-//! digits are lost (of order 2048 residuals of 0.5 to 0.9 times LAPACK's unit become 3 to
-//! 17 with 0.03); larger, and there are more shifts, of which 0.04 makes some 7 in 100
-//! rows of a random matrix.
+//! A pivot below this share of the largest element beside it is shifted. A smaller share
+//! loses digits: at order 2048, residuals of 0.5 to 0.9 times LAPACK's unit become 3 to
+//! 17 with 0.03. A larger share makes more shifts: 0.04 shifts about 7 of 100 rows of a
+//! random matrix.
 constexpr double smallest_pivot_share = 0.04;
 
-//! The shifts of one elimination, on the device. `count` is null where none are made.
+//! The shifts of one elimination, on the device. `count` is null if it makes none.
 template <typename W>
 struct pivot_shifts {
     int* count = nullptr;
     int* rows = nullptr;
     real_of<W>* amounts = nullptr;
-    int most = 0; //!< further small pivots stay as they are
+    int most = 0; //!< the room; later small pivots stay as they are
 };
 
-//! About the root of a shift, a power of two. Shifts differ as much as the elements that
-//! they stood beside; rows and columns times this are of one size.
+//! About the square root of a shift, a power of two. Shifts differ in size as much as the
+//! elements beside them. Rows and columns times this factor are of one size.
 template <typename R>
 __device__ inline R balance(R shift)
 {
     return scalbn(R(1), ilogb(shift) >> 1);
 }
 
-//! `parts` = sign times the rows of `from`, a lower triangle, that were shifted,
-//! balanced. blockIdx = tile of (shifts, order)
+//! `parts` = sign times the shifted rows of the lower triangle `from`, balanced.
+//! blockIdx = tile of (shifts, order)
 template <typename W>
 __global__ void gather_shifted(device_matrix<const W> from,
                                int order,
@@ -57,8 +58,9 @@ __global__ void gather_shifted(device_matrix<const W> from,
     }
 }
 
-//! small = E^H X' E - S^-1, balanced, so that ones go on down the diagonal to the order
-//! given: beside larger numbers, its own pivots would seem small. blockIdx = tile
+//! small = E^H X' E - S^-1, with ones on the diagonal from row `shifts` to `order`. It is
+//! balanced, because its own pivots would seem small beside larger numbers.
+//! blockIdx = tile
 template <typename W>
 __global__ void weigh_shifted(device_matrix<const W> parts,
                               pivot_shifts<W> by,
@@ -82,8 +84,9 @@ __global__ void weigh_shifted(device_matrix<const W> parts,
     }
 }
 
-//! The largest `size` among lanes not taken, the same for all: a float's bits, which rise
-//! with it, but for the last ones, which are 32 and the lane.
+//! The key of the lane with the largest `size` among lanes that are not taken; the same
+//! for all lanes. A key has the upper bits of the float, because these rise with the
+//! float. The lower six bits are 32 + the lane.
 __device__ inline unsigned key_of_largest(float size, bool taken)
 {
     return largest_of_warp(

@@ -5,14 +5,14 @@
 #include "kernels/symmetric/cuda/passes.cuh"
 #include <utility>
 
-// A block of 256 threads inverts one small symmetric matrix: thread (y, x) of 16 x 16
-// holds the elements (y + 16 a, x + 16 b) in registers, and what a step shares, a row and
-// a column, passes through shared memory.
+// A block of 256 threads inverts one small symmetric matrix. Thread (y, x) of 16 x 16
+// holds the elements (y + 16 a, x + 16 b) in registers. Each step passes one row and one
+// column through shared memory.
 //
-// Rows are eliminated downwards alone, and what stands above a pivot afterwards: Gauss
-// and Jordan's elimination of both at once is shorter, but its A X - I grows by the
-// square root of the condition (Higham, Accuracy and Stability of Numerical
-// Algorithms, 14.4).
+// The elimination goes downwards first. The rows above the pivots follow afterwards.
+// Gauss-Jordan elimination does both at once and is shorter, but its A X - I grows by the
+// square root of the condition (Higham, Accuracy and Stability of Numerical Algorithms,
+// 14.4).
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -31,7 +31,7 @@ __device__ inline void each_part(const Use& use, std::integer_sequence<int, Part
     (use(std::integral_constant<int, Part>()), ...);
 }
 
-//! Element (i, j) of a symmetric matrix of which the lower triangle is given.
+//! Element (i, j) of a symmetric matrix that is given by its lower triangle.
 template <typename To, typename From>
 __device__ inline To element_of_lower(const From* a, size_t stride, int i, int j)
 {
@@ -41,11 +41,12 @@ __device__ inline To element_of_lower(const From* a, size_t stride, int i, int j
 }
 
 /*!
- * A positive definite matrix, by factors L D L^H, in one place: eliminating downwards
- * leaves L^-1 below the diagonal; then X = sum over k of l_k^H l_k / d_k, with the rows
- * l_k of L^-1, takes the place of the rows that are used up. Only tiles on and below the
- * diagonal are computed. Reads the lower triangle, writes both; blockIdx.z: matrix. The
- * state is first + k for the first pivot k (from 1) that is not above 0.
+ * Inverts a positive definite matrix in place by its factors L D L^H. The elimination
+ * downwards leaves L^-1 below the diagonal. Then X = sum over k of l_k^H l_k / d_k, with
+ * the rows l_k of L^-1. X takes the place of the rows that this sum has already used.
+ * Only tiles on and below the diagonal are computed. Reads the lower triangle, writes
+ * both; blockIdx.z: matrix. The state becomes first + k for the first pivot k (from 1)
+ * that is not above 0.
  */
 template <typename From, typename E, int Parts>
 __global__ void __launch_bounds__(small_threads)
@@ -73,9 +74,9 @@ __global__ void __launch_bounds__(small_threads)
                           : number<E>(0);
         }
     }
-    int failed = 0; //!< the step, from 1
-    // The steps whose column is a thread's one of this number, which is a constant, so
-    // that all elements stay in registers.
+    int failed = 0; // the step that failed, from 1
+    // The steps whose pivot column is column `part` of its threads. `part` is a constant,
+    // so that all elements stay in registers.
     const auto eliminate = [&](auto constant) {
         constexpr int part = decltype(constant)::value;
         for (int within = 0; within < small_side; ++within) {
@@ -90,7 +91,7 @@ __global__ void __launch_bounds__(small_threads)
                 for (int r = part; r < Parts; ++r) {
                     const int i = y + small_side * r;
                     column[i] = e[r][part];
-                    // Right of the pivot the row is the column's conjugate.
+                    // Right of the pivot, the row is the conjugate of the column.
                     if (i > step) {
                         row[i] = conjugate(e[r][part]);
                     }
@@ -165,7 +166,7 @@ __global__ void __launch_bounds__(small_threads)
                 const E factor = scaled(conjugate(row[y + small_side * r]), over);
 #pragma unroll
                 for (int c = 0; c <= r; ++c) {
-                    // Rows below the step are not used up yet.
+                    // Rows below the step still hold rows of L^-1.
                     if (r < part || y <= within) {
                         e[r][c] = multiply_add(e[r][c], factor, row[x + small_side * c]);
                     }

@@ -4,29 +4,29 @@
 #include "kernels/symmetric/cuda/equilibrate.cuh"
 #include "kernels/symmetric/cuda/small.cuh"
 
-// The sister of symmetric_small.cuh for matrices of unknown definiteness.
+// As small.cuh, for matrices of unknown definiteness.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int rows_together = symmetric_tuning::small::rows_together;
 
-//! What a thread block shares of a matrix of Parts x 16 rows.
+//! The shared memory of a thread block that inverts a matrix of 16 Parts rows.
 template <typename E, int Parts>
 struct unknown_memory {
     static constexpr int order = small_side * Parts;
-    // Of the two columns that a step looks at, and the rows of their numbers: of this
-    // step and the one before, so that one is written while the other is read.
+    // The two columns that a step looks at, and the rows with the same indices. Steps use
+    // the halves by turns, so that one step writes while the step before is still read.
     E columns[2][2][order];
-    E rows[2][2][order]; //!< where their columns are taken
+    E rows[2][2][order]; //!< read where the thread's column is taken
     real_of<E> diagonals[2][2];
-    // The pivots, by rows: the elements of D^-1 on the diagonal and beside it, and in
-    // which column that one is, a row's own where there is none.
+    // By row: the elements of D^-1 on the diagonal and beside it. mates[row] is the
+    // column of the latter, and is `row` for a pivot of one row.
     real_of<E> own[order];
     E beside[order];
     int mates[order];
-    int steps[order];    //!< when a row was a pivot's
-    int sequence[order]; //!< the rows as they were taken
+    int steps[order];    //!< the step that took the row
+    int sequence[order]; //!< the rows in the order in which they were taken
     E lines[3][rows_together][order];
 
     __device__ void take(int count, int step, int row, int mate, real_of<E> d, E cross)
@@ -39,28 +39,31 @@ struct unknown_memory {
     }
 };
 
-//! A pivot of two rows: the inverse of its block [[first, cross], [cross^H, second]].
+//! The inverse [[first, cross], [cross^H, second]] of a pivot of two rows.
 template <typename E>
 struct pivot_pair {
     real_of<E> first, second;
     E cross;
 };
 
-//! The inverse of [[a, conj(c)], [c, b]], where c is not small beside both; its size.
+//! The inverse of [[a, conj(c)], [c, b]]. c is not small beside both a and b.
+//! \param size  the size of c
 template <typename E>
 __device__ inline pivot_pair<E>
 inverted_pair(real_of<E> a, real_of<E> b, E c, real_of<E> size)
 {
     const auto over = 1 / size;
     const auto x = a * over, y = b * over;
-    const E z = scaled(c, over); // so that no square is too large or small
+    const E z = scaled(c, over); // so that no square overflows or underflows
     const auto t = over / fused(x, y, -re(product(z, conjugate(z))));
     return { t * y, t * x, scaled(conjugate(z), -t) };
 }
 
-//! The largest size in a column among rows that are left, and its row: the same for every
-//! lane; 0 and -1 where there is none. Bit k of `left`: row 32 k + the lane's number is.
-//! To 16 bits: a float's rise with it, and the last ones give way to the row.
+//! The largest size in a column among the rows that are left, for every lane; 0 if none
+//! is left. row: the row of that element, or -1.
+//! \param left  bit k: row 32 k + lane is left
+//! Sizes are compared to 16 bits. The upper bits of a float rise with the float, and the
+//! row takes the place of the lowest bits.
 template <int Order, typename E>
 __device__ inline real_of<E> largest_of_column(const E* column, unsigned left, int& row)
 {
@@ -69,8 +72,8 @@ __device__ inline real_of<E> largest_of_column(const E* column, unsigned left, i
     unsigned key = 0;
 #pragma unroll
     for (int k = 0; 32 * k < Order; ++k) {
-        // Whatever the row, so that nothing waits for what it is; some matrices have
-        // fewer than 32.
+        // Reads any row, so that the load does not wait for `left`. min(): a matrix may
+        // have fewer than 32 rows.
         const int i = min(32 * k + int(threadIdx.x) % 32, Order - 1);
         const unsigned size = __float_as_uint(float(size_of(column[i])));
         if (left >> k & 1) {
@@ -82,7 +85,7 @@ __device__ inline real_of<E> largest_of_column(const E* column, unsigned left, i
     return key >= rows ? size_of(column[row]) : 0;
 }
 
-//! The first row that is left, for every lane; there is one.
+//! The first row that is left, for every lane. At least one row must be left.
 __device__ inline int first_left(unsigned left)
 {
     constexpr unsigned most = 1024;
@@ -90,9 +93,9 @@ __device__ inline int first_left(unsigned left)
            largest_of_warp(left ? most - threadIdx.x % 32 - 32 * (__ffs(left) - 1) : 0);
 }
 
-//! Calls `use` with `part`, which is below Parts, as a constant. It is asked of a bit
-//! after the other: of a number compared with each, the compiler makes an index, for
-//! which all elements go to local memory.
+//! Calls `use` with `part`, which is below Parts, as a constant. The choice goes by one
+//! bit after the other. If `part` were compared with each number, the compiler would make
+//! an index of it, and all elements would go to local memory.
 template <int Parts, int First = 0, typename Use>
 __device__ inline void with_part(int part, const Use& use)
 {
@@ -105,8 +108,8 @@ __device__ inline void with_part(int part, const Use& use)
     }
 }
 
-//! Calls `use` for the elements of a row of a thread block's matrix, and their columns,
-//! by those who hold them.
+//! Calls use(element, column) for the elements of a row of the thread block's matrix, in
+//! the threads that hold them.
 template <typename E, int Parts, typename Use>
 __device__ inline void for_row(E (&e)[Parts][Parts], int row, const Use& use)
 {
@@ -121,7 +124,7 @@ __device__ inline void for_row(E (&e)[Parts][Parts], int row, const Use& use)
     }
 }
 
-//! The same for a column.
+//! Calls use(element, row) for the elements of a column.
 template <typename E, int Parts, typename Use>
 __device__ inline void for_column(E (&e)[Parts][Parts], int column, const Use& use)
 {
@@ -136,7 +139,7 @@ __device__ inline void for_column(E (&e)[Parts][Parts], int column, const Use& u
     }
 }
 
-//! The elements of a column in the thread's rows, or of a row in its columns.
+//! Reads the elements of a column in the thread's rows, or of a row in its columns.
 template <typename E, int Parts>
 __device__ inline void read_mine(E (&to)[Parts], const E* from, int first)
 {
@@ -146,7 +149,7 @@ __device__ inline void read_mine(E (&to)[Parts], const E* from, int first)
     }
 }
 
-//! e += column row, for the columns of a thread, and its rows whose bit is set.
+//! e += column row, in those rows of the thread whose bit in `which` is set.
 template <typename E, int Parts>
 __device__ inline void add_outer(E (&e)[Parts][Parts],
                                  const E (&column)[Parts],
@@ -165,10 +168,9 @@ __device__ inline void add_outer(E (&e)[Parts][Parts],
 }
 
 /*!
- * P^T A P = L D L^H, pivots of one row or two being chosen as Bunch and Kaufman do
- * (1977), rows not being moved. Of L^-1 comes out what is not a zero or a one, but for a
- * factor of -D on its right: a pivot's columns stay as they are. False where nothing but
- * zeros is left of a column.
+ * P^T A P = L D L^H with pivots of one or two rows by Bunch and Kaufman's rule (1977).
+ * Rows are not moved. e becomes -L^-1 D, without the zeros and ones of L^-1, because the
+ * pivots' columns are not divided here. False if only zeros are left of a column.
  */
 template <typename E, int Parts>
 __device__ inline bool
@@ -180,7 +182,7 @@ factor_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
     const int lane = threadIdx.x % 32;
     const int x = threadIdx.x % small_side, y = threadIdx.x / small_side;
     unsigned done = 0, gone = 0; // the thread's rows and columns that are taken
-    unsigned left = 0;           // see largest_of_column
+    unsigned left = 0;           // as of largest_of_column()
     for (int k = 0; 32 * k < order; ++k) {
         left |= unsigned(32 * k + lane < n) << k;
     }
@@ -194,8 +196,9 @@ factor_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
         const auto columns = shared.columns[step % 2];
         const auto rows = shared.rows[step % 2];
         R* const diagonals = shared.diagonals[step % 2];
-        // Of what is left the column stands for the row, too: rounded apart, the two
-        // would drift apart from step to step, and a hundredfold of the error come of it.
+        // The column stands for the row too, among the rows that are left. If each had
+        // its own roundings, they would drift apart, and the error would be a
+        // hundredfold.
         const auto publish = [&](int number_of_column, int which) {
             E* const column = columns[which];
             for_column<E>(e, number_of_column, [&](const E& element, int i) {
@@ -225,23 +228,23 @@ factor_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
         const R most = largest_of_column<order>(columns[0], left, far);
         const R own = fabs(diagonals[0]);
         if (!(most > 0) && !(own > 0)) {
-            return false; // NaN comes here too
+            return false; // NaN too
         }
         bool pair = false;
-        int which = 0; // of the two columns, where it is not both
+        int which = 0; // the column of a pivot of one row
         if (!(own >= alpha * most)) {
             publish(far, 1);
             __syncthreads();
             const R there = largest_of_column<order>(columns[1], left, unused);
             if (own * there >= alpha * most * most) {
-                // stays
+                // `next` is the pivot.
             } else if (fabs(diagonals[1]) >= alpha * there) {
                 which = 1;
             } else {
                 pair = true;
             }
         }
-        // What is taken from the rows: their columns are D times as much.
+        // The pivot rows times -D^-1. The pivot columns stay unscaled.
         E row[Parts], other[Parts], factors[Parts];
         read_row(row, which);
         if (!pair) {
@@ -292,7 +295,7 @@ factor_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
     return true;
 }
 
-//! Multiplies by -D^-1 from the right.
+//! e becomes L^-1: multiplies by -D^-1 from the right.
 template <typename E, int Parts>
 __device__ inline void divide_by_pivots(E (&e)[Parts][Parts],
                                         unknown_memory<E, Parts>& shared)
@@ -320,19 +323,19 @@ __device__ inline void divide_by_pivots(E (&e)[Parts][Parts],
     __syncthreads();
 }
 
-//! L^-H D^-1 L^-1: rows of L^-1 that are used up give their place to it.
+//! e becomes X = L^-H D^-1 L^-1. X takes the place of rows of L^-1 that are used up.
 template <typename E, int Parts>
 __device__ inline void
 square_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
 {
     constexpr int order = small_side * Parts;
     const int x = threadIdx.x % small_side, y = threadIdx.x / small_side;
-    int count = 0; // of rows at once
+    int count = 0; // rows of this pass
     for (int first = 0, set = 0; first < n; first += count, set ^= 1) {
         const int* const sequence = shared.sequence + first;
         count = min(rows_together, n - first);
         if (first + count < n && shared.mates[sequence[count - 1]] == sequence[count]) {
-            --count; // a pair stays together
+            --count; // the two rows of a pivot stay together
         }
         const auto lines = shared.lines[set];
         for (int k = 0; k < count; ++k) {
@@ -355,8 +358,8 @@ square_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
                                           shared.beside[row]);
         }
         __syncthreads();
-        // A line is zero where rows are not used up yet: what stands there stays, and no
-        // branch keeps the next line's reads waiting.
+        // A line is zero where rows are not used up yet, so those elements do not change.
+        // No branch delays the reads of the next line.
 #pragma unroll 2
         for (int k = 0; k < count; ++k) {
             E factors[Parts], by[Parts];
@@ -372,11 +375,11 @@ square_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
 }
 
 /*!
- * A matrix of unknown definiteness, by factors P L D L^H P^T, after it was equilibrated
- * by powers of two: in one place, as invert_small_definite. Reads the lower triangle,
- * writes the whole; blockIdx.z: matrix. The state is `first` where nothing but zeros is
- * left of a column, or where the product of A's norm and of its inverse's, equilibrated,
- * is above the limit. norms: those two, (batch, 4), or null.
+ * Inverts a matrix of unknown definiteness in place. It equilibrates the matrix by powers
+ * of two and factors it, P L D L^H P^T. Reads the lower triangle, writes both;
+ * blockIdx.z: matrix. The state becomes `first` if only zeros are left of a column, or if
+ * the equilibrated matrix's norm times its inverse's norm is above the limit.
+ * norms: those two norms, (batch, 4), or null.
  */
 template <typename From, typename E, int Parts>
 __global__ void __launch_bounds__(small_threads,
@@ -406,7 +409,7 @@ __global__ void __launch_bounds__(small_threads,
         }
     }
     for (int i = threadIdx.x; i < order; i += small_threads) {
-        // Of places beside the matrix, too.
+        // Rows from n on too.
         shared.own[i] = 0;
         shared.beside[i] = number<E>(0);
         shared.mates[i] = shared.steps[i] = i;
@@ -443,8 +446,9 @@ __global__ void __launch_bounds__(small_threads,
     }
 }
 
-//! A batch of matrices of an order to most_small_order: the scale of definite ones'
-//! inverses is that of `largest`, other ones' are as they are. limit, norms: as above.
+//! Inverts a batch of matrices of an order up to most_small_order. Inverses of definite
+//! matrices have the scale of `largest`, other inverses none.
+//! limit, norms: as of invert_small_unknown()
 template <typename E>
 void invert_small(device_matrix<const E> a,
                   device_matrix<E> inverse,

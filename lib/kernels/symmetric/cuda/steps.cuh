@@ -14,30 +14,32 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 /*!
- * \brief The steps of symmetric_schedule on a device, for one large matrix, or for a
- * batch of medium ones of which a thread block each inverts the leaves.
+ * \brief The steps of symmetric_schedule on a device, for one large matrix or for a batch
+ * of medium matrices. In a batch one thread block inverts one leaf.
  *
- * A large one's next block is inverted on a stream of its own, before the update that it
- * runs beside is submitted, so that it finds its multiprocessors free. Where tensor cores
- * take W, the rows of that block alone are brought up to date there too, so that all else
- * is beside it, and the update leaves out what the next panel overwrites. Nothing is
- * captured in a graph: where that would count, kernels are few, and at larger orders a
- * step takes several times what its dozen launches take the host.
+ * The next block of a large matrix is inverted on a stream of its own, beside the update
+ * of the matrix. The inversion is submitted before the update, so that it finds free
+ * multiprocessors. If tensor cores take W, that stream also updates the rows of the next
+ * block first. All other work then runs beside it, and the update leaves out the elements
+ * that the next panel overwrites.
+ *
+ * No step is captured in a graph: a step takes several times as long as its launches.
  */
 template <typename W>
 class cuda_steps
 {
-    using tuning = symmetric_tuning;
+    using tuning = symmetric_tuning::steps;
 
 public:
-    //! Above this order, halves: products of full rank run at their highest rate and
-    //! touch the result once, which outweighs that blocks then follow blocks. But the
-    //! explicit inverse of a half costs digits (a factor of 3 to 30 at order 4096), so
-    //! that where shifts are kept it is panels throughout, in groups above.
+    //! Above this order halves are faster, because their products have full rank and
+    //! touch the result once. But the explicit inverse of a half costs digits (a factor
+    //! of 3 to 30 at order 4096). So panels invert every matrix with shifts, above this
+    //! order in groups. A lower limit costs digits, so it is no tuning.
     static constexpr int most_by_panels = 4608;
-    //! Of orders: a step of tensor_product(). butterfly_tables needs a multiple of 8.
+    //! Orders are padded to a multiple of a step of tensor_product(). butterfly_tables
+    //! needs a multiple of 8.
     static constexpr int order_multiple = 16;
-    static_assert(order_multiple % tuning::tensor::strip_tile::step == 0);
+    static_assert(order_multiple % symmetric_tuning::tensor::strip_tile::step == 0);
 
     cuda_steps(int device, bool many, bool positive, bool by_panels)
         : d_many(many), d_positive(positive),
@@ -55,7 +57,7 @@ public:
         d_sides = std::make_unique<panel_streams>();
     }
 
-    //! What it needs for matrices of the order m, beside these.
+    //! Takes the memory for matrices of order m.
     void take(workspace_pieces& pieces, int m)
     {
         if (d_many) {
@@ -78,11 +80,12 @@ public:
         }
     }
 
-    //! Small pivots of panels are shifted from now on, and kept there.
+    //! Later steps shift small pivots of panels, and append them to `shifts`.
     void keep_shifts(const pivot_shifts<W>& shifts) { d_shifts = shifts; }
 
-    //! Steps that follow are for these matrices. `failed`: the state that a matrix of
-    //! unknown definiteness gets where it can't go on.
+    //! Later steps are for these matrices.
+    //! \param failed  the state of a matrix of unknown definiteness that has no pivot
+    //! \param done    takes the number of operations after each step
     void begin(cuda_blas& blas,
                cudaStream_t stream,
                device_matrix<W> work,
@@ -103,17 +106,14 @@ public:
     int largest_of_panels() const { return d_many ? 0 : d_most_by_panels; }
     int largest_leaf() const
     {
-        return !d_many      ? 0
-               : d_positive ? most_small_order<W>
-                            : tuning::steps::unknown_leaf;
+        return !d_many ? 0 : d_positive ? most_small_order<W> : tuning::unknown_leaf;
     }
     int multiple() const { return order_multiple; }
     int panel_columns() const { return d_columns; }
     int group_columns(int order) const
     {
-        return d_by_groups && order > most_by_panels
-                   ? tuning::steps::panels_a_group * d_columns
-                   : 0;
+        return d_by_groups && order > most_by_panels ? tuning::panels_a_group * d_columns
+                                                     : 0;
     }
 
     void invert_leaf(int first, int order)
@@ -125,7 +125,7 @@ public:
                 <<<grid, small_threads, 0, d_stream>>>(
                     constant(a), a, order, first, nullptr, d_states);
         } else {
-            constexpr int parts = tuning::steps::unknown_leaf / small_side;
+            constexpr int parts = tuning::unknown_leaf / small_side;
             invert_small_unknown<W, W, parts><<<grid, small_threads, 0, d_stream>>>(
                 constant(a), a, order, d_failed, d_states);
         }
@@ -188,8 +188,8 @@ public:
     void gather(int which, int first, int order, symmetric_panel panel)
     {
         if (advances_beside() && panel.first) {
-            // While this runs, the block that is inverted beside it gets its
-            // multiprocessors, before an update or products take all.
+            // The inversion of the next block gets its multiprocessors while this pass
+            // runs, before an update or products take all of them.
             d_sides->begun.await(d_stream);
         }
         gather_panel<W><<<tiles_of(order, panel.columns), tile_block(), 0, d_stream>>>(
@@ -252,7 +252,7 @@ public:
 
     void weigh(int which, int order, symmetric_panel panel)
     {
-        // P is its own adjoint.
+        // P = P^H.
         multiply_strip(1,
                        d_panels[which],
                        d_inverses[which],
@@ -386,8 +386,8 @@ public:
 
     void done(double flops) { d_done(flops); }
 
-    //! c -= left right, the lower triangle of the order given; `right` is taken as its
-    //! adjoint or as stored.
+    //! The lower triangle of c -= left right, of order `order`.
+    //! \param right_as  whether `right` or its adjoint is the factor
     void subtract(device_matrix<W> left,
                   device_matrix<W> right,
                   cuda_blas::as right_as,
@@ -399,7 +399,7 @@ public:
             multiply(-1, left, as::stored, right, right_as, 1, c, order, order, inner);
             return;
         }
-        const int smallest = tuning::steps::smallest_square(order);
+        const int smallest = tuning::smallest_square(order);
         cover_triangle(order, smallest, order_multiple, [&](const triangle_squares& s) {
             auto from = part(left, s.row, 0);
             auto by = right_as == as::adjoint ? part(right, s.column, 0)
@@ -451,7 +451,7 @@ private:
     using as = cuda_blas::as;
     static constexpr bool has_tensors = std::is_same_v<W, double>;
 
-    //! c = sign a b^H, or c + sign a b^H, for a few columns.
+    //! c = sign a b^H, or c += sign a b^H if `adds`, for few columns.
     void multiply_strip(double sign,
                         device_matrix<W> a,
                         device_matrix<W> b,
@@ -479,17 +479,17 @@ private:
         multiply(sign, a, as::stored, b, as::adjoint, adds, c, rows, columns, inner);
     }
 
-    //! Whether the next panel is brought up to date beside the update, which can then not
-    //! begin before its block is inverted: that takes longer where shifts are kept.
+    //! Whether the next panel is updated beside the update of the matrix. That update
+    //! then waits for the inversion of the panel's block, which takes longer with shifts.
     bool advances_beside() const { return d_by_tensors && d_positive; }
     cudaStream_t panel_stream() const
     {
         return advances_beside() ? d_sides->panel.get() : d_stream;
     }
 
-    //! What is submitted aside from now on waits for what was submitted before.
+    //! Later work of the urgent stream waits for all work submitted so far.
     void go_aside() { d_sides->urgent.follow(d_stream); }
-    //! P of that panel, whose own rows are given.
+    //! P of the panel, given its own rows.
     void invert(
         const W* rows, int which, int first, symmetric_panel panel, cudaStream_t stream)
     {
@@ -530,7 +530,7 @@ private:
     device_matrix<W> d_panels[2] = {};
     device_matrix<W> d_weighed = {};
     device_matrix<W> d_inverses[2] = {};
-    device_matrix<W> d_ahead[2] = {}; //!< the next block's W, and that block
+    device_matrix<W> d_ahead[2] = {}; //!< the next block's W, and the next block
     pivot_shifts<W> d_shifts = {};
 
     cuda_blas* d_blas = nullptr;

@@ -3,13 +3,13 @@
 
 #include "kernels/common/cuda_check.cuh"
 
-// Streams that run beside the caller's, and what waits for what among them.
+// Streams that run beside the caller's stream, and the order among all of them.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! A point of a stream that others can wait for, on the device that is current where it
-//! is made and dies.
+//! A point of a stream that other streams can wait for. Its device must be current when
+//! a mark is made and when it is destroyed.
 class stream_mark
 {
 public:
@@ -26,12 +26,12 @@ public:
     stream_mark(const stream_mark&) = delete;
     stream_mark& operator=(const stream_mark&) = delete;
 
-    //! What is submitted to `stream` by now.
+    //! Marks the end of what is submitted to `stream` so far.
     void set(cudaStream_t stream)
     {
         cuda_check(cudaEventRecord(d_event, stream), "cudaEventRecord");
     }
-    //! What is submitted to `stream` from now on waits for that.
+    //! Later work of `stream` waits for the mark.
     void await(cudaStream_t stream) const
     {
         cuda_check(cudaStreamWaitEvent(stream, d_event, 0), "cudaStreamWaitEvent");
@@ -41,7 +41,7 @@ private:
     cudaEvent_t d_event = nullptr;
 };
 
-//! A stream of its own; an urgent one's blocks are the first to get a multiprocessor.
+//! A stream beside the caller's. Multiprocessors prefer the blocks of an urgent stream.
 class side_stream
 {
 public:
@@ -64,7 +64,7 @@ public:
 
     cudaStream_t get() const { return d_stream; }
 
-    //! What is submitted here from now on waits for what is in `other` by now.
+    //! Later work of this stream waits for what is submitted to `other` so far.
     void follow(cudaStream_t other)
     {
         d_followed.set(other);
@@ -76,11 +76,11 @@ private:
     stream_mark d_followed;
 };
 
-//! What runs beside the caller's stream where a large matrix goes by panels: blocks that
-//! are inverted, and the next panel, brought up to date as a whole.
+//! The streams beside the caller's while panels invert a large matrix. `urgent` inverts
+//! blocks. `panel` brings the next panel up to date.
 struct panel_streams {
     side_stream urgent{ true }, panel{ false };
-    stream_mark begun; //!< just before a block is inverted
+    stream_mark begun; //!< just before the inversion of a block
     stream_mark inverted;
     stream_mark advanced;
 };

@@ -9,27 +9,31 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 /*!
- * \brief The strips of symmetric_schedule on a device whose tensor cores take float64:
- * for two groups of panels, what each panel was when its turn came (A_k), W = A_k P, and
- * the group's columns as they become. A panel still to come is changed among the first,
- * one that had its turn among the last.
+ * \brief The strips of symmetric_schedule on a device whose tensor cores take float64.
+ *
+ * For each of two groups of panels there are three strips:
+ * - d_panels: each panel k just before its elimination (A_k). Panels that are not
+ *   eliminated yet are updated here.
+ * - d_weighed: W = A_k P.
+ * - d_eliminated: the columns of eliminated panels, which are updated here.
  */
 class tensor_strips
 {
 public:
     using matrix = device_matrix<double>;
 
-    //! For matrices of up to that many rows, groups of `columns`.
+    //! Takes the memory for matrices of up to `rows` rows and groups of `columns`
+    //! columns.
     void take(workspace_pieces& pieces, size_t rows, int columns)
     {
-        for (auto* kind : { &d_panels, &d_weighed, &d_settled }) {
+        for (auto* kind : { &d_panels, &d_weighed, &d_eliminated }) {
             for (auto& strip : *kind) {
                 strip = { pieces.take<double>(rows * columns), columns };
             }
         }
     }
 
-    //! A_k of panels that had their turn, and their W, from that row on.
+    //! A_k and W of the eliminated panels, from row `row` on.
     matrix panels(int which, int row) const { return part(d_panels[which], row, 0); }
     matrix weighed(int which, int row) const { return part(d_weighed[which], row, 0); }
 
@@ -44,7 +48,7 @@ public:
         cuda_check_launch("symmetric_inverse: gather_panel");
     }
 
-    //! The panel's own rows, in rows of panel.columns.
+    //! Copies the panel's own rows to `to`.
     void copy_own(int which,
                   symmetric_panel group,
                   symmetric_panel panel,
@@ -63,7 +67,7 @@ public:
                    "cudaMemcpy2DAsync");
     }
 
-    //! The panel whose P is given has its turn.
+    //! Eliminates a panel, given the inverse P of its own rows.
     void eliminate(int which,
                    int order,
                    symmetric_panel group,
@@ -98,20 +102,25 @@ public:
                                             to - from,
                                             panel.columns,
                                             stream);
-            turn(part(weighed, group.first + from, 0),
-                 panel.columns,
-                 to - from,
-                 part(c, panel.first, 0),
-                 stream);
+            write_transposed(part(weighed, group.first + from, 0),
+                             panel.columns,
+                             to - from,
+                             part(c, panel.first, 0),
+                             stream);
         };
         change(d_panels[which], after, group.columns);
-        settle_panel<double><<<tiles_of(order, panel.columns), tile_block(), 0, stream>>>(
-            constant(weighed), constant(p), order, panel, part(d_settled[which], 0, at));
-        cuda_check_launch("symmetric_inverse: settle_panel");
-        change(d_settled[which], 0, at);
+        write_eliminated<double>
+            <<<tiles_of(order, panel.columns), tile_block(), 0, stream>>>(
+                constant(weighed),
+                constant(p),
+                order,
+                panel,
+                part(d_eliminated[which], 0, at));
+        cuda_check_launch("symmetric_inverse: write_eliminated");
+        change(d_eliminated[which], 0, at);
     }
 
-    //! The other strip, which is that of the group `next`, after the one of `group`.
+    //! Updates the strip of the group `next` by the elimination of `group`.
     void advance(int which,
                  int order,
                  symmetric_panel group,
@@ -128,21 +137,21 @@ public:
                                         next.columns,
                                         group.columns,
                                         stream);
-        turn(part(d_settled[which], next.first, 0),
-             group.columns,
-             next.columns,
-             part(c, group.first, 0),
-             stream);
+        write_transposed(part(d_eliminated[which], next.first, 0),
+                         group.columns,
+                         next.columns,
+                         part(c, group.first, 0),
+                         stream);
     }
 
     void
     scatter(int which, int order, symmetric_panel group, matrix a, cudaStream_t stream)
     {
-        const auto strip = constant(d_settled[which]);
+        const auto strip = constant(d_eliminated[which]);
         scatter_panel<double>
             <<<tiles_of(order, group.columns), tile_block(), 0, stream>>>(
                 strip,
-                constant(part(d_settled[which], group.first, 0)),
+                constant(part(d_eliminated[which], group.first, 0)),
                 1,
                 order,
                 group,
@@ -155,14 +164,15 @@ private:
     {
         return { m.data + size_t(row) * m.stride + column, m.stride };
     }
-    static void turn(matrix from, int rows, int columns, matrix to, cudaStream_t stream)
+    static void
+    write_transposed(matrix from, int rows, int columns, matrix to, cudaStream_t stream)
     {
         transpose<double><<<tiles_of(rows, columns), tile_block(), 0, stream>>>(
             constant(from), rows, columns, to);
         cuda_check_launch("symmetric_inverse: transpose");
     }
 
-    matrix d_panels[2] = {}, d_weighed[2] = {}, d_settled[2] = {};
+    matrix d_panels[2] = {}, d_weighed[2] = {}, d_eliminated[2] = {};
 };
 
 } // namespace

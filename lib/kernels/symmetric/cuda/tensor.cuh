@@ -4,13 +4,13 @@
 #include "kernels/symmetric/cuda/passes.cuh"
 #include <cuda_pipeline_primitives.h>
 
-// Products of float64 by tensor cores, as panels need them: both factors are rows of up
-// to a few hundred numbers, and what they change is a strip or a triangle, in one launch.
+// Products of float64 by tensor cores, as panels need them. Both factors have rows of up
+// to a few hundred elements. One launch updates a strip or a triangle.
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Rows or columns that need not be brought up to date; none by default.
+//! Rows and columns that a product need not update; none by default.
 struct rows_left_out {
     int first = 0, end = 0;
     __device__ bool has(int from, int to) const { return from >= first && to <= end; }
@@ -18,8 +18,8 @@ struct rows_left_out {
 
 constexpr int band = symmetric_tuning::tensor::band;
 
-//! c += a b, of which a is 16 x 8 and b 8 x 8; the inner index in any order, the same in
-//! both.
+//! c += a b, a is 16 x 8 and b is 8 x 8. The inner index may have any order that is the
+//! same in both.
 __device__ inline void
 tensor_multiply_add(double (&c)[4], const double (&a)[4], const double (&b)[2])
 {
@@ -43,9 +43,9 @@ tensor_multiply_add(double (&c)[4], const double (&a)[4], const double (&b)[2])
 }
 
 /*!
- * c = from + sign a b^T, of zeros where there is no `from`; a (rows, inner), b (columns,
- * inner), inner a multiple of 16, columns of 2. Of a triangle only tiles that touch its
- * lower half. blockIdx.x = tile
+ * c = from + sign a b^T; a null `from` counts as zeros. a (rows, inner), b (columns,
+ * inner); inner is a multiple of 16, columns of 2. If `triangle`, only the tiles that
+ * touch the lower triangle are computed. blockIdx.x = tile
  */
 template <typename Tile>
 __global__ void __launch_bounds__(Tile::threads)
@@ -69,8 +69,9 @@ __global__ void __launch_bounds__(Tile::threads)
 
     int down_at, across_at;
     if (triangle) {
-        // Bands of tile rows, each column by column: what runs at the same time shares
-        // its factors in the L2 cache. Before band i there are i (i + 1) / 2 squares.
+        // Tiles are numbered by bands of tile rows, and column by column in a band. So
+        // blocks that run at the same time share factors in the L2 cache. Before band i
+        // there are i (i + 1) / 2 squares.
         constexpr int square = band * band * Tile::rows / Tile::columns;
         const int t = blockIdx.x / square;
         int i = int((sqrtf(8.f * t + 1) - 1) / 2);
@@ -95,8 +96,8 @@ __global__ void __launch_bounds__(Tile::threads)
         return;
     }
 
-    // Turned by two chunks from row to row: of four rows and four numbers each, which
-    // half a warp reads at once, no two meet in a bank.
+    // Each row rotates its chunks by two more than the row before. Half a warp reads four
+    // elements of each of four rows at once: no two of them lie in the same bank.
     const auto place = [](int row, int chunk) {
         return row * chunks + (chunk ^ ((row & 3) * 2));
     };
@@ -127,7 +128,7 @@ __global__ void __launch_bounds__(Tile::threads)
     const int warp_top = warp / warps_across * Tile::warp_rows;
     const int warp_left = warp % warps_across * Tile::warp_columns;
     double sums[down][across][4];
-    // The pairs of elements that are this lane's.
+    // Calls `use` for each pair of elements that the lane holds.
     const auto each_pair = [&](const auto& use) {
 #pragma unroll
         for (int i = 0; i < down; ++i) {
@@ -162,9 +163,8 @@ __global__ void __launch_bounds__(Tile::threads)
             load(ahead % Tile::stages, ahead * step);
         }
         __pipeline_commit();
-        // Numbers one by one, into the registers where tensor cores want them: pairs
-        // along the inner index would have to be parted, by more moves than there is
-        // arithmetic.
+        // Loads the elements one by one into the registers that tensor cores read. Loads
+        // of pairs along the inner index would need more moves than there is arithmetic.
         const double* from_a =
             reinterpret_cast<const double*>(shared + s % Tile::stages * in_rows * chunks);
         const auto element = [&](int row, int k) {
@@ -203,13 +203,14 @@ __global__ void __launch_bounds__(Tile::threads)
 }
 
 /*!
- * \brief The products of panels by tensor cores, on devices where float64 is as fast as
- * float32 and tensor cores take it.
+ * \brief The products of panels by tensor cores, on devices whose tensor cores take
+ * float64 and that are at least half as fast in float64 as in float32.
  */
 class tensor_products
 {
 public:
-    //! For the current device, which is that. \returns whether it can.
+    //! \param device  the current device
+    //! \returns whether the products can run on it
     bool prepare(int device)
     {
         int ratio = 0;
@@ -228,7 +229,8 @@ public:
         return true;
     }
 
-    //! c -= a b^T, its lower triangle; rows and columns left out need not be right.
+    //! The lower triangle of c -= a b^T. Rows and columns of `left_out` need not be right
+    //! afterwards.
     static void subtract_triangle(device_matrix<const double> a,
                                   device_matrix<const double> b,
                                   device_matrix<double> c,
@@ -254,7 +256,7 @@ public:
                               left_out);
     }
 
-    //! c = from + sign a b^T, for a few columns.
+    //! c = from + sign a b^T, fastest for few columns.
     static void multiply_strip(double sign,
                                device_matrix<const double> a,
                                device_matrix<const double> b,
@@ -268,7 +270,7 @@ public:
         launch_all<strip_tile>(stream, sign, a, b, from, c, rows, columns, inner);
     }
 
-    //! The same, for a few rows too, where what counts is how soon it is there.
+    //! c = from + sign a b^T, with the least latency for few rows and columns.
     static void multiply_corner(double sign,
                                 device_matrix<const double> a,
                                 device_matrix<const double> b,

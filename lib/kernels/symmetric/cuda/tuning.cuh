@@ -34,8 +34,8 @@ struct symmetric_tuning_sm90 {
         static constexpr int unknown_leaf = 64;
         //! Panels of a group. The whole matrix is read and written once for a group.
         static constexpr int panels_a_group = 2;
-        //! The least squares on the diagonal of a triangle that an update covers. Smaller
-        //! squares waste less arithmetic, but their products are slow.
+        //! Rows of the squares on the diagonal with which an update covers a triangle.
+        //! Smaller squares waste less arithmetic, but their products are slow.
         static constexpr int smallest_square(int order)
         {
             return std::max(512, order / 16);

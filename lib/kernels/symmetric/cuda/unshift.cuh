@@ -9,20 +9,21 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 /*!
- * \brief Inverts one large symmetric matrix by symmetric_schedule, small pivots being
- * shifted, and takes the shifts back.
+ * \brief Inverts one large symmetric matrix by symmetric_schedule with shifts of small
+ * pivots, and removes the shifts by Woodbury's formula.
  *
- * What Woodbury's formula inverts for that, one row a shift, is symmetric and of unknown
- * definiteness again: it is inverted in the same way, with shifts of its own, until a
- * thread block can do what is left. The first is about a twelfth of the given one. Since
- * the pivots that were shifted nearly vanish, so does its diagonal, and a fifth of its
- * rows are shifted in turn; were they not, digits would be lost as without shifts.
+ * The formula inverts a matrix with one row for each shift, again symmetric and of
+ * unknown definiteness. The same algorithm inverts it, with shifts of its own, level by
+ * level, until one thread block can invert the rest. The matrix of the second level has
+ * about a twelfth of the order. Its diagonal is nearly zero, because the shifted pivots
+ * are. So a fifth of its rows need shifts too. Without these the digits would be lost
+ * after all.
  */
 template <typename W>
 class shifting_inverse
 {
 public:
-    //! For matrices of orders to m.
+    //! Takes the memory for matrices of orders up to m.
     void take(workspace_pieces& pieces, int m)
     {
         d_levels.clear();
@@ -38,7 +39,7 @@ public:
         d_state = pieces.take<unsigned>(1);
     }
 
-    //! `spare`: m^2 elements, besides.
+    //! \param spare  m^2 elements
     void begin(cuda_blas& blas, cudaStream_t stream, cuda_steps<W>& steps, W* spare)
     {
         d_blas = &blas;
@@ -47,15 +48,17 @@ public:
         d_spare = spare;
     }
 
-    //! The lower triangle of x becomes that of its inverse times what is returned.
+    //! The lower triangle of x becomes that of its inverse times the sign that is
+    //! returned.
     int invert(device_matrix<W> x, int order, const std::function<void(double)>& done)
     {
         return invert(x, order, done, 0, d_spare);
     }
 
 private:
-    //! Of one that a thread block inverts, with pivots of two rows, too: by panels, half
-    //! of the rows being shifted again, so small a matrix may lose all of its digits.
+    //! The largest order that one thread block inverts, also with pivots of two rows.
+    //! Panels would shift half of the rows of so small a matrix, and could lose all of
+    //! its digits.
     static constexpr int most_by_block = most_small_order<W>;
 
     static int rounded(int order)
@@ -88,8 +91,9 @@ private:
         return sign;
     }
 
-    //! `spare` has room: r shifts of n rows take 2 n r + r^2, a quarter of the rows first
-    //! and three quarters after that, in all 0.86 n^2.
+    //! Removes the shifts. `spare` suffices: r shifts of n rows take 2 n r + r^2
+    //! elements. The first level has at most n / 4 shifts, and later ones at most 3 / 4
+    //! of their rows. All levels take 0.86 n^2.
     void
     take_back(device_matrix<W> x, int order, int sign, int count, size_t level, W* spare)
     {
@@ -140,7 +144,8 @@ private:
                        });
     }
 
-    //! Whole. Where there is none, the shifts stay, and who probes the result will tell.
+    //! The inverse, both triangles. If there is none, the shifts stay, and the probes of
+    //! the result will detect that.
     device_matrix<W>
     inverse_of(device_matrix<W> small, int count, int order, size_t level, W* spare)
     {
@@ -162,7 +167,7 @@ private:
     }
 
     std::vector<pivot_shifts<W>> d_levels;
-    unsigned* d_state = nullptr; //!< of no matrix that is given
+    unsigned* d_state = nullptr; //!< of the levels; not a caller's matrix
     cuda_blas* d_blas = nullptr;
     cudaStream_t d_stream = nullptr;
     cuda_steps<W>* d_steps = nullptr;

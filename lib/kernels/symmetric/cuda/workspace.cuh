@@ -8,7 +8,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-//! Deals a workspace out in pieces aligned to 256 bytes; from null, it counts.
+//! Divides a workspace into pieces aligned to 256 bytes. From a null pointer it only
+//! counts the bytes.
 class workspace_pieces
 {
 public:
@@ -28,7 +29,7 @@ private:
     size_t d_bytes = 0;
 };
 
-//! \throws cuda_error if a workspace of that size can't be had on the current device.
+//! \throws cuda_error if the current device has no room for a workspace of that size.
 inline void expect_memory_for(size_t bytes, const std::string& what)
 {
     size_t free = 0, total = 0;
