@@ -23,20 +23,19 @@
 
 // bench_device_streams [WHAT...] [BACKEND [SECONDS [PAIRS]]]
 //
-// What it gains that streams between neighbouring blocks stay on the GPU: one Matrix
-// Inverse, or three in a row, between a source that publishes what lies in its ring since
-// the start and a sink that reads nothing, with the streams on the device and through
-// GNU Radio's rings, turn by turn. Rates are counted at the sink after a warm-up, for
-// SECONDS (0.2) a run. The bound is what copies of as many bytes a batch between
-// page-locked memory and the device reach, both ways at once. Then three between two of
-// GNU Radio's Copy blocks, with large rings around these and ones of 64 KiB, in PAIRS
-// (150) of flowgraphs that run by turns of SECONDS, with the gain's interval of
-// confidence and how busy the Copy blocks are; how long a packet that comes alone takes
-// from the source to the sink, with max_batch a packet and the block's own, in as many
-// pairs; and where there are several GPUs, what a branch of one flowgraph on each of them
-// comes to beside one alone, and what copies on all do beside copies on one. WHAT chooses
-// among them: an order and max_batch such as 4x2048, where 4x0 takes the block's own,
-// copies, latency, and gpus.
+// Measures the gain of streams between neighbouring blocks that stay on the GPU. WHAT
+// chooses measurements; without it, all run:
+// - 4x2048 and others: order and max_batch (0: the block's own) of one Matrix Inverse, or
+//   three in a row. The source publishes its ring as filled at the start; the sink reads
+//   nothing. Streams are on the device or in GNU Radio's rings, in turn. The sink counts
+//   for SECONDS (0.2) after a warm-up. The bound: copies of the same batches between
+//   page-locked memory and the device, both ways at once.
+// - copies: three between two Copy blocks, with large rings and with 64 KiB, in PAIRS
+//   (150) of flowgraphs that take turns of SECONDS: the gain, its confidence interval,
+//   and the load of the Copy blocks.
+// - latency: the time of a lone packet from source to sink, max_batch one packet or the
+//   block's own, in as many pairs.
+// - gpus: branches of one flowgraph on all GPUs and on one, and copies likewise.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::benchmarks;
@@ -45,7 +44,7 @@ namespace {
 
 constexpr int repeats = 5;
 
-//! Blocks in a row, and how their streams go.
+//! Blocks in a row, and where their streams are.
 struct chain {
     const char* name;
     int blocks;
@@ -55,11 +54,11 @@ struct chain {
 constexpr std::array<chain, 3> chains{ { { "1 block", 1, true },
                                          { "3 blocks, on the device", 3, true },
                                          { "3 blocks, through the host", 3, false } } };
-constexpr size_t three_on_device = 1, three_through_host = 2; //!< of chains
+constexpr size_t three_on_device = 1, three_through_host = 2; //!< indices of chains
 
 using inverses = std::vector<matrix_inverse::sptr>;
 
-//! Of the streams of flowgraphs that start from now on.
+//! For the streams of flowgraphs that start later.
 void stay_on_device(bool they_do)
 {
     gr::prefs::singleton()->set_bool("cudaphy", "stay_on_device", they_do);
@@ -71,7 +70,7 @@ void run(gr::top_block& top, bool on_device)
     top.run();
 }
 
-//! Symbols of 64-QAM for codewords of zeros, and their information, eight bits a byte.
+//! 64-QAM symbols of codewords of zeros. The result: information bits, eight a byte.
 struct words : content {
     static kernels::ldpc_code::sptr code()
     {
@@ -146,11 +145,11 @@ struct benchmark {
                  double(counted.largest_batch) };
     }
 
-    //! Blocks that a branch is made of, on a device.
+    //! Makes the blocks of a branch on a device.
     using make_branch = std::function<std::vector<gr::block_sptr>(int device)>;
 
-    //! Items a second at the end of a branch on each of the GPUs to `devices`, in one
-    //! flowgraph.
+    //! Items a second at the ends of all branches of one flowgraph, one on each of the
+    //! first `devices` GPUs.
     double branches(int devices, const content& content, const make_branch& make) const
     {
         const auto top = gr::make_top_block("branches");
@@ -172,7 +171,7 @@ struct benchmark {
         return rate;
     }
 
-    //! Seconds of each packet but the first ones.
+    //! Seconds of each packet except the first ones.
     std::vector<double>
     latency(const chain& how, const matrices& content, int max_batch) const
     {
@@ -247,9 +246,9 @@ void print_rates(const benchmark& runs, const matrices& content, int max_batch)
     }
 }
 
-//! Whether streams on the device cost anything where others limit the rate: what the
-//! Copy blocks do, or with a ring of GNU Radio's default 64 KiB how soon the source's
-//! thread and the first one's wake each other, or the last one's and the sink's.
+//! Whether streams on the device cost anything if other threads limit the rate: the Copy
+//! blocks' copies, or, with GNU Radio's default ring of 64 KiB, how soon the threads on
+//! both sides of that ring wake each other.
 void print_between_copies(const benchmark& runs,
                           const matrices& content,
                           int max_batch,
@@ -306,7 +305,7 @@ void print_between_copies(const benchmark& runs,
     }
 }
 
-//! Branches on all GPUs beside one alone.
+//! Branches on all GPUs compared with one branch alone.
 void print_branches(const benchmark& runs,
                     const std::string& name,
                     const content& content,
@@ -332,7 +331,7 @@ void print_branches(const benchmark& runs,
              { 1e-6 * median(alone), "one GPU" } });
 }
 
-//! Soft Demapper and LDPC Decoder, whose rate tags on each word limit.
+//! Soft Demapper and LDPC Decoder. Tags on each word limit the rate.
 std::vector<gr::block_sptr> make_receiver(const std::string& backend,
                                           int device,
                                           int iterations,
@@ -353,8 +352,8 @@ std::vector<gr::block_sptr> make_receiver(const std::string& backend,
     return { demapper, ldpc_decoder::make(words::code(), decoding, output, where) };
 }
 
-//! Branches with many codewords a second, that each have tags or where failed ones do,
-//! and with few; then such as copies to and from the host limit, and how far these go.
+//! Branches with many codewords a second, with tags on all or on failed ones; with few
+//! codewords; and with inversions, which copies to and from the host limit.
 void print_all_branches(const benchmark& runs)
 {
     const int count = int(devices().size());
@@ -365,7 +364,7 @@ void print_all_branches(const benchmark& runs)
                                                    { 20, "failed" },
                                                    { 200, "all" } };
     for (const auto& [iterations, tagged] : receivers) {
-        auto longer = runs; // for some batches a GPU, at a tenth of the rate
+        auto longer = runs; // several batches a GPU, at a tenth of the rate
         longer.run_seconds *= iterations / 20;
         const auto name = "Soft Demapper, LDPC Decoder with " +
                           std::to_string(iterations) + " iterations, tags on " + tagged +
@@ -383,7 +382,7 @@ void print_all_branches(const benchmark& runs)
                 return std::vector<gr::block_sptr>(row.begin(), row.end());
             });
     }
-    constexpr size_t bytes = 4 << 20; // of the blocks' own batches
+    constexpr size_t bytes = 4 << 20; // as the blocks' own batches
     std::vector<double> one, all;
     for (int turn = 0; turn < repeats; ++turn) {
         one.push_back(copies_both_ways(bytes));
@@ -398,7 +397,7 @@ void print_all_branches(const benchmark& runs)
 void print_latencies(const benchmark& runs, const matrices& content, int max_batch)
 {
     std::array<std::vector<double>, chains.size()> took;
-    std::vector<double> ratios; //!< of medians on the device and through the host
+    std::vector<double> ratios; // of medians, on the device to through the host
     for (int pair = 0; pair < runs.pairs; ++pair) {
         std::array<double, chains.size()> medians{};
         for (size_t c = 0; c < chains.size(); ++c) {

@@ -15,11 +15,11 @@
 
 // bench_ldpc_packets [BACKEND...]
 //
-// What LDPC Decoder takes of packets that change their code one by one (VCM, ACM) beside
-// packets of the same codes in long rows: a packet of so many words of the first code,
-// one of the second and so on, over and over; in rows, 1024 words of the first, then of
-// the second. int8 LLRs in, packed bits out, 20 iterations with early stop, from a block
-// that copies packets into the stream to a null sink.
+// The rate of LDPC Decoder if every packet changes the code (VCM, ACM), and if it changes
+// after long rows. In the first case a packet of so many words of the first code comes,
+// then one of the second, and so on. In rows, 1024 words of one code come, then 1024 of
+// the next. int8 LLRs in, packed bits out, 20 iterations with early stop. The source
+// copies packets into the stream; a null sink follows the decoder.
 
 using namespace gr::cudaphy;
 using gr::cudaphy::benchmarks::received_words;
@@ -53,7 +53,7 @@ struct packet {
     size_t bytes;
 };
 
-//! Puts packets out over and over.
+//! Repeats the packets without end.
 class packet_source : public gr::sync_block
 {
 public:
@@ -100,7 +100,7 @@ void measure(const family& of,
              backend where)
 {
     std::vector<packet> packets;
-    double bits = 0; // of information, of a word
+    double bits = 0; // information bits of a word, on average
     for (size_t c = 0; c < of.codes.size(); ++c) {
         bits += of.codes[c]->k() / double(of.codes.size());
         for (int p = 0; p < packets_in_a_row; ++p) {

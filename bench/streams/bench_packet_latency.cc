@@ -24,16 +24,18 @@
 
 // bench_packet_latency [BACKEND...]
 //
-// How long a packet takes from GNU Radio's ring before a block to the ring after it: one
-// packet of 1200 matrices of order 8 (LTE, 20 MHz) every 0.5 ms, which is also what a
-// packet may take. A thread of its own reads the write indices of both rings without a
-// pause and takes the times, so that only the block, its wake-up by the scheduler and
-// nothing behind it are counted. That thread takes a core; where it loses it for a while
-// the time until then counts in full. GNU Radio's Copy block shows what the scheduler
-// adds (packets of one matrix) and what it takes to move a packet once. Three ways to
-// schedule the flowgraph's threads are measured: as they come; with real-time priority,
-// where that is permitted; and all of them on one core (set_processor_affinity), which is
-// awake already when the block is called.
+// The time of a packet from GNU Radio's ring before a block to the ring behind it. A
+// packet of 1200 matrices of order 8 (LTE, 20 MHz) comes every 0.5 ms, which is also the
+// time that it may take.
+//
+// A thread polls the write indices of both rings and takes the times. So the block and
+// its wake-up by the scheduler count, and nothing behind the block does. That thread
+// occupies a core. If it loses the core, the time until it runs again counts in full.
+//
+// GNU Radio's Copy block shows the scheduler's part (packets of one matrix) and the time
+// of one copy. The flowgraph's threads run in three ways: freely; with real-time
+// priority, if that is permitted; and all on one core (set_processor_affinity), which is
+// awake when the block is called.
 
 using namespace gr::cudaphy;
 using clock_type = std::chrono::steady_clock;
@@ -86,7 +88,7 @@ private:
     int d_written = 0;
 };
 
-//! Notes when the last item of each packet has come to its work().
+//! Takes the time at which work() sees the last item of each packet.
 class packet_sink : public gr::sync_block
 {
 public:
@@ -112,8 +114,8 @@ private:
     const int d_packet;
 };
 
-//! When each packet was whole in a ring, seen from outside: not yet at `after`, and there
-//! at `before`. The two are apart where the watching thread had to wait for a core.
+//! When each packet was complete in a ring: after `after`, and before `before`. The two
+//! differ more if the watching thread had to wait for a core.
 struct ring_watch {
     const int packet;
     gr::buffer_sptr ring = {};
@@ -177,7 +179,7 @@ void measure(const std::string& what,
     top->connect(source, 0, block, 0);
     top->connect(block, 0, sink, 0);
     const auto cores = allowed_cores();
-    // The watching thread takes another one.
+    // The watching thread takes another core.
     const bool one_core = how == scheduling::one_core && cores.size() > 1;
     if (one_core) {
         for (const auto& each : std::vector<gr::block_sptr>{ source, block, sink }) {
@@ -193,8 +195,8 @@ void measure(const std::string& what,
         times->reserve(packets);
     }
     std::atomic<bool> started{ false }, ended{ false };
-    // Made before the priority is raised, which it does not inherit: a thread that never
-    // sleeps must not keep others from a core.
+    // The watcher starts before the priority is raised, so that it does not inherit it: a
+    // thread that never sleeps must not keep other threads from a core.
     std::thread watcher([&] {
         if (one_core) {
             gr::thread::thread_bind_to_processor(cores[1]);
@@ -205,7 +207,7 @@ void measure(const std::string& what,
             in.look();
             out.look();
         }
-        in.look(); // what came last, if the end was seen before it
+        in.look(); // the last packet, if `ended` was seen first
         out.look();
     });
     std::thread runner([&] { // the flowgraph's threads inherit this one's priority

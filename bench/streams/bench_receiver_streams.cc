@@ -16,14 +16,15 @@
 
 // bench_receiver_streams [BACKEND [SLOTS [SECONDS [PAIRS]]]]
 //
-// MIMO Receiver beside the blocks that it stands for, whose streams stay on the GPU:
-// channel estimator, equalizer, soft demapper and LDPC decoder. Both between sources that
-// publish what lies in their rings since the start and a sink that reads nothing, SLOTS
-// (16; 0: what each block takes by itself) a launch, in PAIRS (11) of flowgraphs that run
-// by turns of SECONDS (0.1): codewords a second, the chain's share with its interval of
-// confidence, and of each block a batch's frames and how long its kernels take. A slot
-// of 20 MHz: 1200 tones, 14 symbols, 4 x 4, 64-QAM, 5G LDPC of rate 1/2, DM-RS in 2
-// symbols. Noise, so that every codeword takes all 10 iterations.
+// MIMO Receiver compared with the chain of blocks that it replaces: channel estimator,
+// equalizer, soft demapper and LDPC decoder, whose streams stay on the GPU. The sources
+// publish their rings as filled at the start, and the sink reads nothing. Each launch has
+// SLOTS (16; 0: the blocks' own batches) slots. PAIRS (11) of flowgraphs take turns of
+// SECONDS (0.1). Results: codewords a second, the ratio of both with its confidence
+// interval, and for each block the frames of a batch and the time of its kernels.
+//
+// A slot of 20 MHz: 1200 tones, 14 symbols, 4 x 4, 64-QAM, 5G LDPC of rate 1/2, DM-RS in
+// 2 symbols. The input is noise, so that every codeword takes all 10 iterations.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::benchmarks;
@@ -33,7 +34,7 @@ namespace {
 constexpr int pilot_symbols = 2, data_symbols = symbols - pilot_symbols;
 constexpr int bits = 6; //!< of a point
 
-//! Received tones; what comes of them are bits, a byte each.
+//! Received tones. The result: bits, one a byte.
 struct noise : content {
     noise() : content(sizeof(gr_complex) * antennas, 1)
     {
@@ -47,7 +48,7 @@ struct noise : content {
     bool is_first_result(const void*) const override { return true; }
 };
 
-//! A receiver in one block or block by block, started, that runs by turns.
+//! A started flowgraph with the receiver as one block or as four, which takes turns.
 class receiver_flowgraph
 {
 public:

@@ -17,11 +17,11 @@
 
 // bench_slot_latency [BACKEND...]
 //
-// How long a slot that comes alone takes through MIMO Receiver, from the moment at which
-// the block before has written it to GNU Radio's buffer to the work() of the block behind
-// that has its last bit. The next slot comes when the sink has the one before. A cell of
-// 20 MHz: 1200 tones, 14 symbols, 4 x 4, 64-QAM, 5G LDPC of rate 1/2, DM-RS in 2 symbols.
-// Copy in the receiver's place shows what the scheduler takes.
+// The time of a lone slot through MIMO Receiver. It begins when the block before has
+// written the slot to GNU Radio's buffer. It ends when work() of the block behind has the
+// last bit. The next slot comes after that. A cell of 20 MHz: 1200 tones, 14 symbols, 4 x
+// 4, 64-QAM, 5G LDPC of rate 1/2, DM-RS in 2 symbols. Copy in the receiver's place shows
+// the scheduler's part.
 
 using namespace gr::cudaphy;
 using clock_type = std::chrono::steady_clock;
@@ -34,13 +34,13 @@ constexpr int slot_items = tones * symbols;
 constexpr size_t item_bytes = sizeof(gr_complex) * antennas;
 constexpr int warm_up = 50;
 
-//! What source and sink share.
+//! The times of slots, shared by source and sink.
 struct acknowledgement {
     std::atomic<int> arrived{ 0 };
     std::vector<clock_type::time_point> sent, came;
 };
 
-//! A slot, and the next when the sink has it.
+//! Writes a slot, and the next one after the sink has it.
 class slot_source : public gr::sync_block
 {
 public:
@@ -78,7 +78,7 @@ private:
     acknowledgement& d_shared;
 };
 
-//! Notes when the last item of each slot has come.
+//! Takes the time at which the last item of each slot has come.
 class slot_sink : public gr::sync_block
 {
 public:

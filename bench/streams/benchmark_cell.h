@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// The cell that the receiver's benchmarks of flowgraphs listen to: 20 MHz, 4 x 4, 64-QAM,
-// 5G LDPC of rate 1/2, DM-RS in 2 symbols of a slot.
+// The cell of the receiver's benchmarks in flowgraphs: 20 MHz, 4 x 4, 64-QAM, 5G LDPC of
+// rate 1/2, DM-RS in 2 symbols of a slot.
 
 #include "kernels/receiver/mimo_receiver_testing.h"
 

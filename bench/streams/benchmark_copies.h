@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// The bound of a block in a flowgraph: copies between page-locked memory and the device.
+// The bound of a block's rate: copies between page-locked memory and the device.
 
 #include <algorithm>
 #include <chrono>
@@ -24,8 +24,9 @@ inline void must(cudaError_t code)
     }
 }
 
-//! Bytes a second each way of copies to the first so many devices and from them at once,
-//! queued one behind the other, between rings of four batches for each.
+//! Bytes a second of copies to the first `devices` devices, while as many bytes are
+//! copied from them. Copies are queued one after the other, in rings of four batches a
+//! device. \param bytes  of a batch
 inline double copies_both_ways(size_t bytes, int devices = 1)
 {
     constexpr int in_ring = 4;
@@ -50,7 +51,7 @@ inline double copies_both_ways(size_t bytes, int devices = 1)
     const auto batches =
         std::max<size_t>(2 * in_ring, (size_t{ 1 } << 30) / bytes); // about 20 ms
     double rate = 0;
-    for (int attempt = 0; attempt < 2; ++attempt) { // the first one warms up
+    for (int attempt = 0; attempt < 2; ++attempt) { // the first is the warm-up
         const auto start = std::chrono::steady_clock::now();
         for (size_t b = 0; b < batches; ++b) {
             const auto at = b % in_ring * bytes, back = at + in_ring * bytes;
@@ -81,7 +82,7 @@ inline double copies_both_ways(size_t bytes, int devices = 1)
 
 #else
 
-//! Nothing is copied where there is no device.
+//! 0, because this build has no CUDA.
 inline double copies_both_ways(size_t, int = 1) { return 0; }
 
 #endif

@@ -5,9 +5,9 @@
 
 namespace gr::cudaphy::benchmarks {
 
-//! GNU Radio's Copy, with room for so many items in the ring behind it; 64 KiB where it
-//! is 0. Said of all its ports at once, it would have no effect: Copy may have any
-//! number.
+//! GNU Radio's Copy with at least `ring_items` in the ring behind it; 0: 64 KiB. The size
+//! is set for port 0, because the setting for all ports has no effect: Copy may have any
+//! number of ports.
 inline gr::blocks::copy::sptr make_copy(size_t item_bytes, long ring_items)
 {
     auto made = gr::blocks::copy::make(item_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// Sources and sinks that cost nothing, for benchmarks of what lies between them.
+// Sources and sinks that cost nothing, for benchmarks of the blocks between them.
 
 #include <algorithm>
 #include <atomic>
@@ -28,7 +28,7 @@ constexpr int packet = 1200, packets = 500; //!< LTE, 20 MHz
 constexpr auto period = std::chrono::microseconds(400);
 constexpr double warm_up = 0.06;
 
-//! What a source's ring is filled with, and what blocks make of it.
+//! The content of a source's ring, and a check of the blocks' first result.
 struct content {
     content(size_t in, size_t out) : bytes(in), out_bytes(out) {}
     virtual ~content() = default;
@@ -43,7 +43,7 @@ inline std::string batch_name(int max_batch)
     return max_batch ? "max_batch " + std::to_string(max_batch) : "automatic batch";
 }
 
-//! Some matrices that are far from singular, and so are their inverses.
+//! Matrices that are far from singular, as are their inverses.
 struct matrices : content {
     explicit matrices(int n)
         : content(sizeof(gr_complex) * n * n, sizeof(gr_complex) * n * n), order(n)
@@ -57,12 +57,12 @@ struct matrices : content {
             elements[i] = { normal(engine) + diagonal, normal(engine) };
         }
     }
-    //! For a record, between what it is of and its batches.
+    //! The middle of a record's name, between the flowgraph and the batch.
     std::string name() const
     {
         return ", " + std::to_string(order) + " x " + std::to_string(order) + ", ";
     }
-    //! Whether `got` is the inverse of the first one.
+    //! Whether `first` is the inverse of the first matrix.
     bool is_first_result(const void* first) const override
     {
         const auto* got = static_cast<const gr_complex*>(first);
@@ -112,7 +112,7 @@ private:
     const content& d_content;
 };
 
-//! A sink that touches no item but the first.
+//! A sink that reads no item except the first.
 class idle_sink : public gr::sync_block
 {
 public:
@@ -120,7 +120,7 @@ public:
     {
         if (!d_right) {
             throw std::runtime_error(
-                "the first item is not what the blocks make of the first one");
+                "the first item at the sink is not the right result");
         }
     }
 
@@ -145,7 +145,7 @@ private:
     bool d_right = false;
 };
 
-// For the rate.
+// For rates.
 
 class endless_source : public filled_source
 {
@@ -158,7 +158,7 @@ public:
     }
 };
 
-//! Ends the source after so many seconds.
+//! Measures the rate over `time` seconds after a warm-up, then ends the source.
 class rate_sink : public idle_sink
 {
 public:
@@ -204,7 +204,7 @@ private:
     mark d_from{}, d_to{};
 };
 
-// For the latency.
+// For latencies.
 
 class packet_sink : public idle_sink
 {
@@ -226,7 +226,7 @@ public:
     }
 };
 
-//! One packet a period, later where the one before has not come to the sink.
+//! One packet a period, or later: the sink must have the packet before.
 class packet_source : public filled_source
 {
 public:

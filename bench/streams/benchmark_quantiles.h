@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the benchmarks of latency share.
+// Quantiles, for the benchmarks of flowgraphs.
 
 #include "bench/records.h"
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace gr::cudaphy::benchmarks {
 
-//! The value that a share `q` of them does not exceed.
+//! The value that a share `q` of the values does not exceed.
 inline double quantile(std::vector<double> values, double q)
 {
     const auto at = values.begin() + static_cast<long>(q * double(values.size() - 1));
@@ -23,8 +23,9 @@ inline double quantile(std::vector<double> values, double q)
 
 inline double median(const std::vector<double>& values) { return quantile(values, 0.5); }
 
-//! Between which values the median of what they are drawn from lies, with 95 % certainty,
-//! whatever its distribution is: by how many of them may come to lie on one side of it.
+//! The confidence interval (95 %) of the median of the distribution that the values come
+//! from. It holds for any distribution, because the number of values on one side of the
+//! median is binomial.
 inline std::pair<double, double> median_between(std::vector<double> values)
 {
     std::sort(values.begin(), values.end());
@@ -39,7 +40,8 @@ inline void print_quantile_heads()
     std::printf(" %9s %9s %9s %9s\n", "median", "90 %", "99 %", "most");
 }
 
-//! The end of a row under these heads, of what `what` names, in us.
+//! The end of a row under these heads, in us.
+//! \param what  the name of the record
 inline void print_quantiles(const std::string& what, const std::vector<double>& values)
 {
     record({ "Flowgraphs", what + ", median", quantile(values, 0.5), "us" });

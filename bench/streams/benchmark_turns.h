@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// Flowgraphs side by side, of which one runs at a time: what differs between them is then
-// measured within a hundredth of a second, not from one run to the next.
+// Flowgraphs side by side that take turns. Both are measured within a fraction of a
+// second, so that changes of the machine from one run to the next do not count.
 
 #include "bench/streams/benchmark_copy.h"
 #include "bench/streams/benchmark_idle_ends.h"
@@ -16,7 +16,7 @@
 
 namespace gr::cudaphy::benchmarks {
 
-//! Gives all it has room for in its turn, and nothing between turns.
+//! Fills its ring during its turn, and gives nothing between turns.
 class turn_source : public filled_source
 {
 public:
@@ -46,7 +46,7 @@ private:
     std::condition_variable d_changed;
 };
 
-//! Counts what comes while it is asked to.
+//! Counts items from begin() on.
 class turn_sink : public idle_sink
 {
 public:
@@ -67,7 +67,7 @@ public:
         const std::lock_guard<std::mutex> guard(d_mutex);
         d_begins = true;
     }
-    //! Items a second since begin(), from the first to come to the last.
+    //! Items a second since begin(), from the first call of work() to the last.
     double rate()
     {
         const std::lock_guard<std::mutex> guard(d_mutex);
@@ -88,14 +88,14 @@ private:
     mark d_from{}, d_to{};
 };
 
-//! Seconds of a processor that the thread of a running block has taken.
+//! Processor time of the thread of a running block, in seconds.
 inline double thread_seconds(const gr::block& block)
 {
     clockid_t clock{};
     timespec time{};
     if (pthread_getcpuclockid(block.detail()->thread, &clock) ||
         clock_gettime(clock, &time)) {
-        throw std::runtime_error("a thread's time can't be had");
+        throw std::runtime_error("the system does not give a thread's time");
     }
     return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
@@ -114,13 +114,13 @@ void connect(const gr::top_block_sptr& top,
     top->connect(source, 0, sink, 0);
 }
 
-//! A flowgraph of a source, Copy, blocks in a row, Copy, and a sink, started, that runs
-//! by turns.
+//! A started flowgraph of a source, Copy, blocks in a row, Copy, and a sink, which takes
+//! turns.
 class row_between_copies
 {
 public:
-    //! `before` items in the ring that the first Copy reads, and `behind` in the one that
-    //! the last one writes; GNU Radio's default where they are 0.
+    //! \param before  items in the ring that the first Copy reads; 0: GNU Radio's default
+    //! \param behind  items in the ring that the last Copy writes; 0: GNU Radio's default
     row_between_copies(const content& filling,
                        const std::vector<gr::block_sptr>& row,
                        long before,
@@ -128,7 +128,7 @@ public:
         : d_source(gnuradio::make_block_sptr<turn_source>(filling)),
           d_sink(gnuradio::make_block_sptr<turn_sink>(filling)),
           d_top(gr::make_top_block("copies")),
-          // The first one's ring is what the row needs.
+          // The row itself sets the size of the first Copy's ring.
           d_copies{ make_copy(filling.bytes, 0), make_copy(filling.bytes, behind) }
     {
         if (before) {
@@ -138,11 +138,11 @@ public:
         all.insert(all.end(), row.begin(), row.end());
         all.push_back(d_copies[1]);
         connect(d_top, d_source, all, d_sink);
-        // Rates differ more where threads run anywhere.
+        // Rates vary less if each thread has its core.
         all.insert(all.begin(), d_source);
         all.push_back(d_sink);
         if (std::thread::hardware_concurrency() >= 2 * all.size()) {
-            for (size_t b = 0; b < all.size(); ++b) { // two may be one core's
+            for (size_t b = 0; b < all.size(); ++b) { // 2 b: hyper-threads
                 all[b]->set_processor_affinity({ static_cast<int>(2 * b) });
             }
         }
@@ -156,7 +156,7 @@ public:
     row_between_copies(const row_between_copies&) = delete;
     row_between_copies& operator=(const row_between_copies&) = delete;
 
-    //! Items a second over so many seconds.
+    //! Items a second over `time` seconds.
     double take_turn(double time)
     {
         d_source->begin();
@@ -184,7 +184,7 @@ public:
     }
     const turn_sink& sink() const { return *d_sink; }
 
-    //! Shares of the time that the first Copy's thread was at work, and the last one's.
+    //! The share of the time that the threads of the first and the last Copy worked.
     std::array<std::vector<double>, 2> busy;
 
 private:
@@ -194,14 +194,14 @@ private:
     const std::array<gr::blocks::copy::sptr, 2> d_copies;
 };
 
-//! How two kinds of flowgraphs compare.
+//! The comparison of two kinds of flowgraphs.
 struct comparison {
     std::array<std::vector<double>, 2> rates;
-    std::vector<double> gains; //!< of the second one, a pair's median
+    std::vector<double> gains; //!< of the second kind: the median of each pair
 };
 
-//! Runs `pairs` of flowgraphs, which `make` gives by their number, in turns of so many
-//! seconds; shows each pair to `see`.
+//! Runs pairs of flowgraphs in turns of `time` seconds. make(0) and make(1) make a pair;
+//! see(pair) gets each pair after its turns.
 template <typename Make, typename See>
 comparison compare(int pairs, double time, const Make& make, const See& see)
 {
@@ -231,7 +231,7 @@ comparison compare(int pairs, double time, const Make& make, const See& see)
     return found;
 }
 
-//! The end of a line.
+//! Prints the gain with its confidence interval, and ends the line.
 inline void print_gain(const std::vector<double>& gains)
 {
     const auto [least, most] = median_between(gains);
