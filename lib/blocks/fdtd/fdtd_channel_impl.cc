@@ -13,7 +13,7 @@ namespace {
 
 constexpr int most_steps = 65536, usual_steps = 4096, most_every = 1 << 30;
 constexpr double call_seconds = 0.1;
-constexpr size_t plane_bytes = size_t{ 16 } << 20; // that one call puts out, or a plane
+constexpr size_t plane_bytes = size_t{ 16 } << 20; // of a call, or one larger plane
 
 gr::io_signature::sptr outputs(size_t probes, size_t points)
 {
@@ -29,7 +29,8 @@ gr::io_signature::sptr outputs(size_t probes, size_t points)
     }
     if (bytes.empty()) {
         throw std::invalid_argument(
-            "fdtd_channel: the system has no probe, and there is no plane to put out");
+            "fdtd_channel: the system has no probe, and no plane is given: there is "
+            "nothing to put out");
     }
     const auto count = static_cast<int>(bytes.size());
     return gr::io_signature::makev(count, count, bytes);
@@ -38,7 +39,8 @@ gr::io_signature::sptr outputs(size_t probes, size_t points)
 gr::io_signature::sptr inputs(size_t sources)
 {
     if (sources == 0) {
-        throw std::invalid_argument("fdtd_channel: the system has no source");
+        throw std::invalid_argument(
+            "fdtd_channel: the system has no source: it needs one at least");
     }
     const auto count = static_cast<int>(sources);
     return gr::io_signature::make(count, count, sizeof(float));
@@ -136,11 +138,11 @@ fdtd_channel_impl<T>::fdtd_channel_impl(const kernels::fdtd_system<T>& system,
         d_planes = mirrored<T>(*d_queue, d_most_planes * d_points);
         d_elements =
             array<int32_t>(*d_queue, view<const int32_t>(o.plane.data(), d_points));
-        d_queue->synchronize(); // the copy's source is freed soon
+        d_queue->synchronize(); // the caller frees o.plane
     }
     message_port_register_in(pmt::mp("reset"));
     set_msg_handler(pmt::mp("reset"), [this](const pmt::pmt_t&) { reset(); });
-    set_tag_propagation_policy(TPP_DONT); // done here: the plane has a rate of its own
+    set_tag_propagation_policy(TPP_DONT); // move_tags(): the plane has its own rate
 }
 
 template <typename T>
@@ -184,7 +186,8 @@ int fdtd_channel_impl<T>::general_work(int,
         }
         return WORK_CALLED_PRODUCE;
     } catch (const std::exception& problem) {
-        // Thrown on, it would end this block's thread and leave the others waiting.
+        // An exception that leaves this method would end this block's thread, and the
+        // other blocks would wait for ever.
         d_logger->error("{}: the flowgraph ends here", problem.what());
         return WORK_DONE;
     }
@@ -210,7 +213,7 @@ size_t fdtd_channel_impl<T>::steps_that_fit(const gr_vector_int& ninput_items)
         steps = std::min(steps, room(p));
     }
     if (d_points > 0) {
-        // Up to the time step before the first plane that has no room.
+        // Up to the last time step before the first plane without room.
         const uint64_t item = nitems_read(0);
         const uint64_t planes = planes_by(item) + std::min(room(d_probes), d_most_planes);
         steps = std::min<size_t>(steps, (planes + 1) * d_every - 1 - item);
@@ -218,8 +221,8 @@ size_t fdtd_channel_impl<T>::steps_that_fit(const gr_vector_int& ninput_items)
     return steps;
 }
 
-//! Puts the streams' items side by side. Returns how many time steps come before the
-//! first excitation that is not finite.
+//! Interleaves the streams' items. Returns the number of time steps before the first
+//! excitation that is not finite.
 template <typename T>
 size_t fdtd_channel_impl<T>::take_in(const gr_vector_const_void_star& in, size_t steps)
 {
@@ -240,7 +243,8 @@ size_t fdtd_channel_impl<T>::take_in(const gr_vector_const_void_star& in, size_t
     return good;
 }
 
-//! Does time steps from plane to plane. Returns how many of them left all fields finite.
+//! Does time steps, and gathers each plane. Returns the number of time steps after which
+//! all fields are finite.
 template <typename T>
 size_t fdtd_channel_impl<T>::step(size_t steps)
 {
@@ -290,8 +294,8 @@ size_t fdtd_channel_impl<T>::step(size_t steps)
     return std::min<uint64_t>(good - before, steps);
 }
 
-//! Puts out the items of so many time steps, up to the first that no float can hold.
-//! Returns how many.
+//! Puts out the items of `steps` time steps, up to the first value that exceeds a float.
+//! Returns the number of time steps.
 template <typename T>
 size_t fdtd_channel_impl<T>::put_out(const gr_vector_void_star& out, size_t steps)
 {
@@ -321,7 +325,7 @@ size_t fdtd_channel_impl<T>::put_out(const gr_vector_void_star& out, size_t step
     if (d_problem.empty() && steps_before + steps < d_steps) {
         d_problem = growth(steps_before + steps);
     }
-    move_tags(steps); // before the items: once produced, they may be read at any moment
+    move_tags(steps); // first: other threads may read an item once it is produced
     for (size_t p = 0; p < d_probes; ++p) {
         produce(static_cast<int>(p), static_cast<int>(steps));
     }

@@ -10,9 +10,9 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief One stepper, through which all time steps go in order. Batches can't overlap,
- * because each begins with the fields that the last one left. So a call copies in, steps,
- * copies out and waits.
+ * \brief One stepper does all time steps in order. Batches can't overlap, because each
+ * begins with the fields at the end of the last one. So a call copies in, steps, copies
+ * out and waits.
  */
 template <typename T>
 class fdtd_channel_impl : public fdtd_channel, public counting_block
@@ -57,7 +57,7 @@ private:
         void copy_out(queue& work_queue, size_t count);
     };
 
-    uint64_t planes_by(uint64_t item) const; //!< put out before an item of the stream
+    uint64_t planes_by(uint64_t item) const; //!< planes before an item of the stream
     size_t steps_that_fit(const gr_vector_int& ninput_items);
     size_t take_in(const gr_vector_const_void_star& in, size_t steps);
     size_t step(size_t steps);
@@ -66,20 +66,20 @@ private:
     std::string growth(uint64_t steps) const;
 
     const resolved_backend d_backend;
-    const size_t d_points, d_every; //!< of the plane; time steps between two
+    const size_t d_points, d_every; //!< points of a plane; time steps between planes
     const double d_time_step, d_largest_time_step;
     block_counters d_counters;
     std::unique_ptr<queue> d_queue;
     std::unique_ptr<stepper> d_stepper;
     std::unique_ptr<stopwatch> d_watch;
     size_t d_sources, d_probes, d_most;
-    size_t d_most_planes = 0; //!< that one call takes
-    size_t d_call = 64;       //!< time steps that one call takes now
+    size_t d_most_planes = 0; //!< of a call
+    size_t d_call = 64;       //!< most time steps of a call, adapted to call_seconds
     mirrored<T> d_excitation, d_seen, d_planes;
     mirrored<int64_t> d_status;
     array<int32_t> d_elements;
     std::atomic<bool> d_reset_asked{ false };
-    std::atomic<uint64_t> d_steps{ 0 }; //!< that the stepper has done since its reset
+    std::atomic<uint64_t> d_steps{ 0 }; //!< of the stepper since its reset
     std::atomic<uint64_t> d_failures{ 0 };
     std::string d_problem;
 };

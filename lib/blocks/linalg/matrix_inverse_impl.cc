@@ -23,7 +23,7 @@ public:
     {
         const size_t needed = d_kernel->workspace_bytes(work.frames);
         if (d_workspace.size() < needed) {
-            work_queue.synchronize(); // kernels may still work in the old one
+            work_queue.synchronize(); // kernels may still use the old workspace
             d_workspace = array<unsigned char>(work_queue, needed);
         }
         d_kernel->run(
@@ -92,8 +92,8 @@ void matrix_inverse_impl::report(const batch_status& status, int frame, uint64_t
         add_item_tag(0, item, pmt::mp("singular"), pmt::from_long(step), alias_pmt());
         const std::string scaling =
             d_pivoting == kernels::pivoting::full
-                ? "; if its rows or columns are of very different sizes, and it is not, "
-                  "take pivoting \"partial\" or scale them"
+                ? "; if it is not, but its rows or columns differ much in size, take "
+                  "pivoting \"partial\" or scale them"
                 : "";
         warn_sometimes(
             "matrix " + std::to_string(item) +

@@ -17,9 +17,9 @@ inline bool is_complex(const std::string& type)
     return type == "complex";
 }
 
-//! Bytes of an item that is a square matrix. The check comes before GNU Radio makes
-//! ports, whose width would be negative. \throws std::invalid_argument for an order
-//! beyond 1 to most.
+//! Bytes of an item that is a square matrix. The check of the order must come before GNU
+//! Radio makes ports, because their width would be negative.
+//! \throws std::invalid_argument for an order beyond 1 to most
 inline size_t matrix_bytes(int order, int most, const std::string& type)
 {
     if (order < 1 || order > most) {

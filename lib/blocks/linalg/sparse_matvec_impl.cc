@@ -6,8 +6,8 @@
 namespace gr::cudaphy {
 namespace {
 
-//! A vector's bytes. The check comes before GNU Radio makes ports, whose width would be
-//! impossible.
+//! Bytes of a vector. The check of the size must come before GNU Radio makes ports,
+//! because it can not make ports of that width.
 template <typename T>
 int item_bytes(const char* what, int64_t elements)
 {

@@ -15,7 +15,7 @@ namespace gr::cudaphy {
 namespace {
 
 constexpr int max_order = 32768;
-constexpr size_t batch_bytes = size_t{ 16 } << 20; // what max_batch = 0 comes to
+constexpr size_t batch_bytes = size_t{ 16 } << 20; // of a batch if max_batch is 0
 constexpr int64_t most_bytes = int64_t{ 64 } << 30;
 constexpr std::chrono::seconds quiet{ 5 }; // between two log messages on progress
 
@@ -93,7 +93,7 @@ symmetric_inverse_impl<T>::symmetric_inverse_impl(
     }
     d_memory = make_locked_memory(elements * sizeof(T));
     d_values = static_cast<T*>(d_memory.get());
-    set_tag_propagation_policy(TPP_DONT); // done here, row by row
+    set_tag_propagation_policy(TPP_DONT); // put_out() adds the tags, row by row
 }
 
 template <typename T>
@@ -159,14 +159,15 @@ int symmetric_inverse_impl<T>::general_work(int noutput_items,
         }
         return 0;
     } catch (const std::exception& problem) {
-        // Thrown on, it would end this block's thread and leave the others waiting.
+        // An exception that leaves this method would end this block's thread, and the
+        // other blocks would wait for ever.
         d_problem = problem.what();
         d_logger->error("{}: the flowgraph ends here", d_problem);
         return WORK_DONE;
     }
 }
 
-//! Takes rows until the matrices are full. Returns how many.
+//! Takes rows until d_most matrices are full. Returns the number of rows.
 template <typename T>
 int symmetric_inverse_impl<T>::gather(const T* rows, int count)
 {
@@ -210,7 +211,7 @@ int symmetric_inverse_impl<T>::gather(const T* rows, int count)
     return taken;
 }
 
-//! Inverts the gathered matrices that are whole, in place.
+//! Inverts the complete matrices in place.
 template <typename T>
 void symmetric_inverse_impl<T>::invert()
 {
@@ -233,7 +234,7 @@ void symmetric_inverse_impl<T>::invert()
                 d_asymmetric.push_back(m);
                 std::fill(a.begin(), a.end(), T());
                 for (size_t k = 0; k < d_order; ++k) {
-                    a[k * d_order + k] = 1; // so that the kernel reports no fault
+                    a[k * d_order + k] = 1; // the kernel then reports no second fault
                 }
             }
         }
@@ -277,7 +278,7 @@ void symmetric_inverse_impl<T>::invert()
     d_inverted = count * d_order;
 }
 
-//! Puts rows out, with their tags. After the last row, makes room for the next ones.
+//! Puts rows out with their tags. After the last row, makes room for new rows.
 template <typename T>
 int symmetric_inverse_impl<T>::put_out(T* rows, int most)
 {
@@ -298,7 +299,7 @@ int symmetric_inverse_impl<T>::put_out(T* rows, int most)
     return static_cast<int>(some);
 }
 
-//! Tags a matrix that was not inverted.
+//! Counts, tags and logs a matrix that was not inverted.
 template <typename T>
 void symmetric_inverse_impl<T>::fail(size_t matrix,
                                      const char* tag,

@@ -13,8 +13,8 @@
 namespace gr::cudaphy {
 
 /*!
- * \brief Gathers rows until a matrix is whole, because no ring of GNU Radio holds a large
- * matrix. The inverse's rows then go out before other rows come in.
+ * \brief Gathers rows until a matrix is complete, because no ring of GNU Radio holds a
+ * large matrix. All rows of the inverse go out before new rows come in.
  */
 template <typename T>
 class symmetric_inverse_impl : public symmetric_inverse, public counting_block
@@ -63,11 +63,11 @@ private:
     std::shared_ptr<void> d_memory;
 
     T* d_values;           //!< d_most matrices: gathered, then inverted in place
-    size_t d_gathered = 0; //!< rows in them
-    size_t d_inverted = 0; //!< of these rows that wait to be put out
-    size_t d_given = 0;    //!< of these rows that are put out
-    std::vector<size_t> d_asymmetric; //!< of the matrices that are inverted
-    std::vector<tag_t> d_tags;        //!< of rows that have not been put out
+    size_t d_gathered = 0; //!< rows in d_values
+    size_t d_inverted = 0; //!< rows of inverses among them
+    size_t d_given = 0;    //!< rows of inverses that are put out
+    std::vector<size_t> d_asymmetric; //!< indices of matrices that are not symmetric
+    std::vector<tag_t> d_tags;        //!< of rows that are not put out yet
     uint64_t d_begun = 0;             //!< matrices of packets, since start()
     std::optional<packet_cutter> d_packets;
     std::string d_problem;

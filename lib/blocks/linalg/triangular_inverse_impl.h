@@ -22,7 +22,7 @@ private:
     std::unique_ptr<batch_job> make_job(queue& work_queue) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
     bool reports_zeros() const override { return false; }
-    bool passes_once() const override { return d_order <= 32; } // by one kernel
+    bool passes_once() const override { return d_order <= 32; } // one kernel
 
     const int d_order;
     const bool d_lower;

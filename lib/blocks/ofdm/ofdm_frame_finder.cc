@@ -14,9 +14,10 @@ const ofdm_frame_shape& checked(const ofdm_frame_shape& shape)
     return shape;
 }
 
-//! In noise the metric exceeds x with probability (1 - x)^(n - 1), n = antennas · half a
-//! symbol (the beta distribution of a correlation coefficient's square). The matched
-//! filter sorts out what passes.
+//! The threshold that noise exceeds with probability 1e-6, but at least 0.1. In noise the
+//! metric exceeds x with probability (1 - x)^(n - 1), where n = antennas · half a symbol
+//! (the beta distribution of a squared correlation coefficient). The matched filter
+//! rejects false detections.
 double automatic_threshold(const ofdm_frame_shape& s)
 {
     const double n = double(s.antennas) * s.half();
@@ -32,9 +33,9 @@ complex product(complex a, complex b)
              a.real() * b.imag() + a.imag() * b.real() };
 }
 
-//! Sums over windows as long as a piece, that begin at each place of `piece` and end in
-//! `next`, which follows it. Nothing is subtracted, so that no sum keeps the rounding of
-//! what has left it. They take the place of `piece`.
+//! piece[i] becomes the sum over a window of the length of `piece` that begins at i.
+//! `next` follows `piece`. Sums are computed without subtractions, because these would
+//! leave the roundings of large samples in later sums.
 template <typename T>
 void sum_windows(std::vector<T>& piece, const std::vector<T>& next)
 {
@@ -89,7 +90,7 @@ void ofdm_frame_finder::append(const std::vector<const std::complex<float>*>& sa
 bool ofdm_frame_finder::next(ofdm_frame& found)
 {
     while (!d_located) {
-        // The samples of a frame given before may go now.
+        // The caller has used the samples of the frame before.
         forget(std::min(d_search, end()));
         const int64_t ahead = d_shape.half() + 4 * d_shape.cyclic_prefix;
         if (!detect() || end() < d_search + ahead + 2 * d_shape.fft_size) {
@@ -106,8 +107,8 @@ bool ofdm_frame_finder::next(ofdm_frame& found)
     d_frame.carrier_offset = refined(d_frame.window, d_frame.carrier_offset);
     found = d_frame;
     d_located = false;
-    // The next preamble's prefix may begin where the window ends, and a plateau of the
-    // metric with it.
+    // The prefix of the next preamble may begin at the end of the window, and so may the
+    // plateau of the metric.
     d_search = after - d_shape.cyclic_prefix + d_shape.advance;
     return true;
 }
@@ -121,7 +122,7 @@ ofdm_preamble_filter::samples ofdm_frame_finder::samples_from(int64_t at) const
     return from;
 }
 
-//! Energies of half a symbol of samples, over the antennas,
+//! The energies of half a symbol of samples, summed over the antennas.
 void ofdm_frame_finder::energies(int64_t at, std::vector<double>& to) const
 {
     to.assign(d_shape.half(), 0);
@@ -132,7 +133,8 @@ void ofdm_frame_finder::energies(int64_t at, std::vector<double>& to) const
     }
 }
 
-//! and their products with those half a symbol later.
+//! The products of half a symbol of samples with those half a symbol later, summed over
+//! the antennas.
 void ofdm_frame_finder::products(int64_t at, std::vector<complex>& to) const
 {
     const int half = d_shape.half();
@@ -144,7 +146,7 @@ void ofdm_frame_finder::products(int64_t at, std::vector<complex>& to) const
     }
 }
 
-//! The metric at half a symbol of places more; false if samples are lacking.
+//! Computes the metric for another half symbol; false if that needs more samples.
 bool ofdm_frame_finder::measure()
 {
     const int half = d_shape.half();
@@ -182,7 +184,7 @@ bool ofdm_frame_finder::measure()
     return true;
 }
 
-//! Moves the search to where the metric passes the threshold.
+//! Moves the search to the next sample at which the metric exceeds the threshold.
 bool ofdm_frame_finder::detect()
 {
     while (!d_detected) {
@@ -198,8 +200,9 @@ bool ofdm_frame_finder::detect()
     return true;
 }
 
-//! Where from the search on, at most a rise of the metric and a plateau later, its mean
-//! over a prefix is largest; what the samples repeat there.
+//! The offset from d_search at which the metric's mean over a prefix is largest, at most
+//! a rise of the metric and a plateau later. \param repeated  the sum of the samples'
+//! products there
 int64_t ofdm_frame_finder::plateau(complex& repeated) const
 {
     const int prefix = d_shape.cyclic_prefix;
@@ -224,7 +227,7 @@ int64_t ofdm_frame_finder::plateau(complex& repeated) const
     return found;
 }
 
-//! Where about `begin` the matched filter finds most.
+//! The place near `begin` where the matched filter finds most energy.
 ofdm_preamble_filter::match
 ofdm_frame_finder::strongest(int64_t begin, const ofdm_preamble_filter::likeness& like)
 {
@@ -240,31 +243,32 @@ ofdm_frame_finder::strongest(int64_t begin, const ofdm_preamble_filter::likeness
     return found;
 }
 
-//! From a detection to the frame; false if there is none. The samples are there.
+//! Finds the frame of a detection; false if it was a false alarm. All samples that this
+//! needs must have come.
 bool ofdm_frame_finder::locate()
 {
     const int prefix = d_shape.cyclic_prefix;
     const int half = d_shape.half();
-    // The metric rises over half a symbol to a plateau that is as long as the prefix.
+    // The metric rises over half a symbol to a plateau of the length of the prefix.
     while (d_measured < d_search + half + 3 * prefix) {
         measure();
     }
     complex repeated;
     const int64_t flat = plateau(repeated);
     const int64_t begin = d_search + flat;
-    // What is no preamble has in a window of the matched filter that part of its energy;
-    // a preamble all, less the noise's.
+    // `chance` is the part of its energy that other signals have in a window of the
+    // matched filter. A preamble has all of its energy there, except for the noise.
     const double chance = std::min(0.9, double(d_shape.window()) / half);
     const double enough = 0.5 * (1 + chance);
-    // Half a symbol: two spacings a turn.
+    // The products are over half a symbol, so a full turn is two tone spacings.
     const auto like =
         d_filter.compare(samples_from(begin + prefix / 2), std::arg(repeated) / M_PI);
     int64_t passed = std::max<int64_t>(flat + prefix, half / 2);
     if (like.quality > 0.5 * (chance + enough)) {
         const auto found = strongest(begin, like);
         d_frame = { found.place - d_shape.advance, like.offset };
-        // A prefix beside a carrier may look like a preamble: then more follows, which
-        // is found from there. (What is the same differs by rounding.)
+        // A prefix beside a carrier may look like a preamble. Then the filter finds more
+        // energy from there on. 1.001: the same energy differs by rounding.
         if (d_frame.window >= d_first &&
             d_filter.quality(samples_from(found.place), like.offset) >= enough &&
             strongest(found.place, like).energy <= 1.001 * found.energy) {
@@ -277,8 +281,9 @@ bool ofdm_frame_finder::locate()
     return false;
 }
 
-//! The offset by what cyclic prefixes repeat after a symbol, over the frame; of each
-//! prefix the later half, which other symbols' echoes reach least.
+//! The carrier offset from all cyclic prefixes of the frame and the samples that they
+//! repeat. Only the later half of a prefix counts, because echoes of the symbol before
+//! reach it least.
 double ofdm_frame_finder::refined(int64_t window, double offset) const
 {
     complex sum = 0;
@@ -295,7 +300,7 @@ double ofdm_frame_finder::refined(int64_t window, double offset) const
     if (!(std::norm(sum) > 0)) {
         return offset;
     }
-    // A turn is one spacing; the first estimate says which.
+    // A turn is one tone spacing. The first estimate gives the whole spacings.
     const double part = std::arg(sum) / (2 * M_PI);
     return part + std::round(offset - part);
 }
@@ -318,7 +323,8 @@ void ofdm_frame_finder::symbol(const ofdm_frame& frame,
 
 void ofdm_frame_finder::forget(int64_t before)
 {
-    // A prefix more, for what the matched filter looks at; in large pieces.
+    // The matched filter reads samples before the search, at most two symbols. Samples go
+    // in large pieces, because that costs fewer moves.
     const int64_t count = before - 2 * d_shape.symbol() - d_first;
     if (count < 4 * d_shape.symbol()) {
         return;

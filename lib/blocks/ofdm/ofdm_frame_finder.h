@@ -8,17 +8,17 @@
 
 namespace gr::cudaphy {
 
-//! A frame found: where its preamble's FFT window begins, and its carrier offset.
+//! A frame: the first sample of its preamble's FFT window, and its carrier offset.
 struct ofdm_frame {
     int64_t window;        //!< sample of the stream
     double carrier_offset; //!< in tone spacings
 };
 
 /*!
- * \brief Finds frames in the samples of several antennas; see ofdm_synchronizer.h for
- * how. Knows nothing of GNU Radio's streams. Keeps the samples that it may still need.
+ * \brief Finds frames in the samples of several antennas, without GNU Radio's streams.
+ * ofdm_synchronizer.h describes the algorithm. Keeps the samples that it may still need.
  *
- * Any sample costs a bounded number of operations. The metric is summed up without
+ * The number of operations a sample is bounded. The metric is summed up without
  * subtractions. A signal that repeats without end is compared with the preamble once in a
  * quarter of a symbol, or once in a prefix if that is longer.
  */
@@ -28,28 +28,27 @@ public:
     //! \throws std::invalid_argument if something is out of range
     explicit ofdm_frame_finder(const ofdm_frame_shape& shape);
 
-    //! Forgets all samples. What is appended next is sample 0.
+    //! Forgets all samples. The next sample that is appended is sample 0.
     void restart();
 
     //! Appends samples of each antenna.
     void append(const std::vector<const std::complex<float>*>& samples, int count);
 
-    //! Finds the next frame that has come as a whole. Its samples stay until the next
-    //! call.
+    //! Finds the next complete frame. Its samples stay until the next call.
     bool next(ofdm_frame& found);
 
-    //! A symbol of the frame, the preamble not counted, from 0: fft_size samples of an
-    //! antenna, without carrier offset.
+    //! fft_size samples of a symbol at an antenna, without the carrier offset.
+    //! \param symbol  from 0; the preamble does not count
     void symbol(const ofdm_frame& frame,
                 int symbol,
                 int antenna,
                 std::complex<float>* to) const;
 
-    //! Samples appended and not thrown away yet; bounded, if next() is called until it
+    //! The number of samples that are kept. It is bounded if next() is called until it
     //! finds nothing.
     size_t kept() const { return d_samples.front().size(); }
     int64_t first_kept() const { return d_first; }
-    //! Whether a frame has begun whose end has not come.
+    //! Whether a frame has begun and is not complete.
     bool within_frame() const { return d_located; }
     uint64_t false_alarms() const { return d_false_alarms; }
 
@@ -77,16 +76,16 @@ private:
     const double d_threshold;
     ofdm_preamble_filter d_filter;
     std::vector<std::vector<std::complex<float>>> d_samples; //!< of each antenna
-    int64_t d_first = 0;  //!< of the stream: the first sample kept
-    int64_t d_search = 0; //!< the sample at which the metric is compared next
+    int64_t d_first = 0;  //!< the first sample that is kept
+    int64_t d_search = 0; //!< the sample whose metric is compared next
 
-    // The metric, from d_search or before on to d_measured, and the sums that it is made
-    // of: the samples' products with those half a symbol later.
+    // The metric up to d_measured, from d_search or before, and its numerators: sums of
+    // the samples' products with those half a symbol later.
     std::vector<double> d_metrics;
     std::vector<complex> d_repeated;
-    int64_t d_measured = -1; //!< -1: to be begun anew
-    // Of the half symbol that comes next: products; energies half a symbol later; and
-    // energies summed up over half a symbol.
+    int64_t d_measured = -1; //!< -1: measure() begins anew
+    // For the half symbol that measure() takes next: products, energies half a symbol
+    // later, and energies summed up over half a symbol.
     std::vector<complex> d_products;
     std::vector<double> d_energies, d_sums;
 

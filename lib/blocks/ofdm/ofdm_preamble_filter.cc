@@ -28,7 +28,7 @@ int largest(const std::vector<int>& all)
     return *std::max_element(all.begin(), all.end());
 }
 
-//! The next size of which a transform is fast.
+//! The least size from `least` on whose transform is fast.
 int fast_size(int least)
 {
     for (int size = least;; ++size) {
@@ -52,8 +52,8 @@ std::complex<T> product(std::complex<T> a, std::complex<T> b)
              a.real() * b.imag() + a.imag() * b.real() };
 }
 
-//! The preamble's spectrum, such that the energy of what comes back from a product with
-//! it is the matched filter's.
+//! The conjugate spectrum of the preamble. Its scale makes the energy after the product
+//! with it and the inverse transform that of the matched filter.
 std::vector<std::complex<float>> known(const ofdm_frame_shape& shape,
                                        fourier_transform& forward)
 {
@@ -89,7 +89,7 @@ struct fourier_transform::plan {
     fftwf_plan made;
 };
 
-// Planned by estimate: measuring plans for 65536 points would take half a minute.
+// FFTW_ESTIMATE, because measuring plans for 65536 points takes half a minute.
 fourier_transform::fourier_transform(int size, bool forward)
     : size(size), in(memory_of(size)), out(memory_of(size)),
       d_plan(std::make_unique<plan>())
@@ -150,7 +150,7 @@ ofdm_preamble_filter::ofdm_preamble_filter(const ofdm_frame_shape& shape)
 {
 }
 
-//! Lays both halves over each other, without the offset; `count` samples an antenna.
+//! Removes the carrier offset and adds both halves, `count` samples an antenna.
 void ofdm_preamble_filter::fold(const samples& from, int count, double offset)
 {
     const int half = d_shape.half();
@@ -171,7 +171,8 @@ void ofdm_preamble_filter::fold(const samples& from, int count, double offset)
     }
 }
 
-//! The spectra of fft_size samples, folded, of energy 1 together; what that energy was.
+//! d_spectra = the spectra of fft_size folded samples, scaled to the energy 1.
+//! \returns the energy before
 double ofdm_preamble_filter::transform(const samples& from, double offset)
 {
     const int half = d_shape.half();
@@ -192,8 +193,9 @@ double ofdm_preamble_filter::transform(const samples& from, double offset)
     return total;
 }
 
-//! What the matched filter answers at each place, if the spectra lie so many of half a
-//! symbol's tones too high. Where in the preamble the samples began, turns it round.
+//! d_energy = the energy of the matched filter's output at each place. It is rotated by
+//! the position of the first sample in the preamble.
+//! \param too_high  tones of half a symbol by which the spectra are too high
 void ofdm_preamble_filter::answer(int too_high)
 {
     const int half = d_shape.half();
@@ -227,7 +229,7 @@ ofdm_preamble_filter::likeness ofdm_preamble_filter::compare(const samples& from
         if (std::abs(fraction + 2 * g) > d_shape.most_offset + 0.5) {
             continue;
         }
-        answer(g); // two spacings are one of half a symbol's
+        answer(g); // two tone spacings are one tone of half a symbol
         double sum = std::accumulate(d_energy.begin(), d_energy.begin() + window, 0.0);
         for (int m = 0; m < half; ++m) {
             if (sum > best.quality) {
@@ -255,7 +257,7 @@ ofdm_preamble_filter::find(const samples& from, int places, const likeness& like
     const int window = d_shape.window();
     const int count = places + half;
     fold(from, count, like.offset);
-    // The transforms' rounding of what is stronger by far would hide the preamble.
+    // Stronger samples are limited: the transforms' roundings would hide the preamble.
     const double most = 1000 * like.power;
     const double scale = 1 / std::sqrt(like.power);
     std::fill_n(d_energy.begin(), places, 0);
@@ -280,8 +282,8 @@ ofdm_preamble_filter::find(const samples& from, int places, const likeness& like
             d_energy[d] += std::norm(out[d]);
         }
     }
-    // Earlier places weigh more, so that the window begins with the first path where
-    // the channel is shorter than the prefix.
+    // Earlier places weigh more. So the window begins with the first path if the channel
+    // is shorter than the prefix.
     double all = 0, late = 0;
     for (int l = 0; l < window; ++l) {
         all += d_energy[l];

@@ -18,7 +18,7 @@ struct ofdm_frame_shape {
     int half() const { return fft_size / 2; }
     int symbol() const { return fft_size + cyclic_prefix; }
     int64_t frame() const { return int64_t(symbols + 1) * symbol(); }
-    //! Places at which the matched filter may answer to a preamble.
+    //! The number of places at which the matched filter may find a preamble's energy.
     int window() const;
 
     //! \throws std::invalid_argument if something is out of range
@@ -44,16 +44,16 @@ private:
 /*!
  * \brief Compares samples with a preamble, whose halves are alike, by Fourier transforms.
  *
- * Both halves are laid over each other without a carrier offset. What comes out is
- * measured by its quality: the part of its energy, 0 to 1, that a matched filter finds
- * at window() places. Samples are those of each antenna from one place on.
+ * The carrier offset is removed, and both halves are added. The quality of the sum is the
+ * part of its energy, 0 to 1, that a matched filter finds at window() places. `samples`
+ * points to the samples of each antenna from one place on.
  */
 class ofdm_preamble_filter
 {
 public:
     using samples = std::vector<const std::complex<float>*>;
 
-    //! Of fft_size samples within a preamble, wherever there.
+    //! The result of a comparison of fft_size samples at any place within a preamble.
     struct likeness {
         double quality = 0;
         double offset = 0; //!< of the carrier, in tone spacings
@@ -61,28 +61,28 @@ public:
     };
     struct match {
         int64_t place = 0;
-        double energy = 0; //!< that the matched filter finds from there on
+        double energy = 0; //!< of the matched filter from `place` on
     };
     explicit ofdm_preamble_filter(const ofdm_frame_shape& shape);
 
-    //! Of a preamble whose FFT window begins here: of fft_size samples. Takes two
-    //! transforms of half a symbol an antenna.
+    //! The quality of fft_size samples as a preamble whose FFT window begins here. Costs
+    //! two transforms of half a symbol an antenna.
     double quality(const samples& from, double offset);
 
-    //! The best of the carrier offsets that are `fraction` and whole turns of half a
-    //! symbol. Takes a transform of half a symbol an antenna, and one an offset more.
+    //! Tries all carrier offsets that differ from `fraction` by whole tones of half a
+    //! symbol. Costs one transform of half a symbol an antenna, and one for each offset.
     likeness compare(const samples& from, double fraction);
 
     /*!
-     * Where a preamble's FFT window begins: of `places`, up to most_places(), that from
-     * which on window() of them have the most energy. Reads fft_size samples more. Takes
-     * two transforms of a few symbols an antenna, of samples that stand out of the
-     * likeness's power by 30 dB at most.
+     * Finds the first sample of a preamble's FFT window: among `places`, up to
+     * most_places(), the one from which window() places have the most energy. Reads
+     * places + fft_size samples. Costs two transforms of a few symbols an antenna.
+     * Samples are limited to 30 dB above the likeness's power.
      */
     match find(const samples& from, int places, const likeness& like);
 
-    //! The first and the last place, from that where a comparison began, of a preamble
-    //! that it found: it may have seen a part of it alone.
+    //! The first and the last place of a preamble that compare() found, relative to the
+    //! sample where it began: it may have seen only a part of the preamble.
     int earliest() const { return -d_late; }
     int latest() const { return d_shape.fft_size + 2 * d_shape.cyclic_prefix; }
     int most_places() const { return latest() - earliest() + d_shape.window(); }

@@ -11,9 +11,9 @@ const pmt::pmt_t time_key = pmt::mp("rx_time");
 const pmt::pmt_t rate_key = pmt::mp("rx_rate");
 const pmt::pmt_t offset_key = pmt::mp("carrier_offset");
 const pmt::pmt_t start_key = pmt::mp("frame_start");
-constexpr double tolerance = 2; // samples that a time may be off
+constexpr double tolerance = 2; // samples by which a time may differ without a gap
 
-//! The shape's own checks, before GNU Radio is asked for ports of an impossible width.
+//! Checks the shape before GNU Radio makes ports, because their width may be impossible.
 const ofdm_frame_shape& checked(const ofdm_frame_shape& shape)
 {
     shape.check();
@@ -65,7 +65,7 @@ ofdm_synchronizer_impl::ofdm_synchronizer_impl(const ofdm_frame_shape& shape,
       d_sample_rate(sample_rate), d_finder(shape)
 {
     set_tag_propagation_policy(TPP_DONT);
-    // A whole frame, for blocks after it that take packets.
+    // The ring holds two frames, for blocks behind this one that take packets.
     set_min_output_buffer(2 * shape.symbols);
 }
 
@@ -83,7 +83,7 @@ bool ofdm_synchronizer_impl::start()
     return true;
 }
 
-//! In the statistics, each frame is a batch, and its computation is not timed.
+//! In the statistics each frame counts as a batch. Its computation is not timed.
 block_statistics ofdm_synchronizer_impl::statistics() const
 {
     block_statistics found;
@@ -149,7 +149,7 @@ void ofdm_synchronizer_impl::take(const gr_vector_int& ninput_items,
         while (!d_tags.empty() && d_tags.front().offset < first) {
             d_tags.pop_front();
         }
-        // A frame's prefix may have gone; of the times before it, the last one counts.
+        // The samples of a frame's prefix may be gone. The last time before it counts.
         const uint64_t prefix = d_shape.cyclic_prefix;
         while (d_clocks.size() > 1 && d_clocks[1].sample + prefix <= first) {
             d_clocks.pop_front();
@@ -163,8 +163,8 @@ void ofdm_synchronizer_impl::look_for_frame()
     d_false_alarms = d_alarms_before + d_finder.false_alarms();
 }
 
-//! Samples up to where the radio left some out, up to `count`; where that is the next
-//! one, all that came before is forgotten.
+//! The number of samples up to the next gap in the radio's samples, at most `count`. If
+//! the gap is before the next sample, all earlier samples are forgotten.
 int ofdm_synchronizer_impl::samples_to_gap(int count)
 {
     const uint64_t first = nitems_read(0);
@@ -222,7 +222,8 @@ void ofdm_synchronizer_impl::keep_tags(int count)
             pmt::eq(tag.key, time_key) ? radio_time::from_pmt(tag.value) : std::nullopt;
         if (time) {
             d_clocks.push_back({ tag.offset, *time });
-        } else if (!d_length_key || !pmt::eq(tag.key, d_length_key)) { // of other packets
+        } else if (!d_length_key || !pmt::eq(tag.key, d_length_key)) {
+            // A length tag of the input does not fit the frames.
             d_tags.push_back(tag);
         }
     }
@@ -248,7 +249,7 @@ void ofdm_synchronizer_impl::tag_frame(uint64_t item)
     }
 }
 
-//! Tags that came up to the end of the symbol; those before the frame are dropped.
+//! Adds the tags that came up to the end of the symbol. Drops tags before the frame.
 void ofdm_synchronizer_impl::tag_symbol(uint64_t item)
 {
     const int64_t frame = d_frame.window + d_shape.advance - d_shape.cyclic_prefix;

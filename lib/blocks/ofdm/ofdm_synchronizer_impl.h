@@ -50,19 +50,19 @@ private:
     void add_to_all(uint64_t item, const pmt::pmt_t& key, const pmt::pmt_t& value);
 
     const ofdm_frame_shape d_shape;
-    const pmt::pmt_t d_length_key; //!< none where empty
+    const pmt::pmt_t d_length_key; //!< null if there is none
     const double d_sample_rate;
 
     ofdm_frame_finder d_finder;
-    uint64_t d_started = 0; //!< sample of the input that is the finder's first
+    uint64_t d_started = 0; //!< the sample of the input that is the finder's sample 0
     ofdm_frame d_frame{};
-    int d_symbol = -1; //!< of the frame that is put out next; -1: there is none
+    int d_symbol = -1; //!< of d_frame, which is put out next; -1: no frame
     std::deque<tag_t> d_tags;
     std::optional<clock> d_clock;
-    std::deque<clock> d_clocks;    //!< that lie after what was put out
-    std::optional<clock> d_latest; //!< that was looked at for a gap
+    std::deque<clock> d_clocks;    //!< later than the frames that were put out
+    std::optional<clock> d_latest; //!< the last one that was compared for a gap
     double d_rate = 0;
-    uint64_t d_alarms_before = 0; //!< of those before the finder's first sample
+    uint64_t d_alarms_before = 0; //!< false alarms before the finder's sample 0
     std::atomic<uint64_t> d_frames{ 0 }, d_false_alarms{ 0 }, d_torn{ 0 };
     std::atomic<double> d_offset{ 0 };
 };

@@ -16,7 +16,7 @@ namespace gr::cudaphy {
 struct packet_refusal {
     std::string reason; //!< empty: the packet is processed
     int64_t received = 0,
-            expected = 0; //!< items; where a length is wrong, expected is above 0
+            expected = 0; //!< items; above 0 only if the packet's length is wrong
 
     //! The packet's metadata with the reason and the numbers added.
     pmt::pmt_t add_to(pmt::pmt_t metadata) const

@@ -43,7 +43,8 @@ packet_resync::sptr packet_resync::make(size_t item_bytes,
     check(sample_rate == 0 || is_usable_rate(sample_rate),
           "sample_rate " + std::to_string(sample_rate) +
               " is neither 0 nor 0.001 to 1e12");
-    check(!length_tag_key.empty(), "the length tag key is empty: packets need one");
+    check(!length_tag_key.empty(),
+          "length_tag_key is empty, but packets need a length tag");
     check(tolerance <= most_tolerance,
           "tolerance " + std::to_string(tolerance) + " is not in 0 to 2^20 items");
     return gnuradio::make_block_sptr<packet_resync_impl>(
@@ -77,7 +78,7 @@ bool packet_resync_impl::start()
     return block::start();
 }
 
-//! In the statistics, each packet is a frame and a batch; nothing is computed.
+//! In the statistics each packet counts as a frame and as a batch. Nothing is computed.
 block_statistics packet_resync_impl::statistics() const
 {
     block_statistics found;
@@ -124,7 +125,7 @@ int packet_resync_impl::general_work(int noutput_items,
             next, tags.end(), [&](const tag_t& tag) { return tag.offset != item; });
         heed({ next, after }, item);
         next = after;
-        // Up to the next tag, the packet's end, or the last item that has come.
+        // Up to the next tag, the packet's end or the end of the input.
         uint64_t step = (next == tags.end() ? first + there : next->offset) - item;
         if (d_length) {
             step = std::min(step, d_length - d_position);
@@ -136,7 +137,7 @@ int packet_resync_impl::general_work(int noutput_items,
     return WORK_CALLED_PRODUCE;
 }
 
-//! All tags of one item.
+//! Evaluates all tags of one item.
 void packet_resync_impl::heed(const std::vector<tag_t>& tags, uint64_t item)
 {
     for (const auto& tag : tags) {
@@ -144,7 +145,7 @@ void packet_resync_impl::heed(const std::vector<tag_t>& tags, uint64_t item)
                               ? radio_rate(tag.value)
                               : std::nullopt;
         if (rate && *rate != d_rate) {
-            if (d_time && d_rate > 0) { // up to here at the old rate
+            if (d_time && d_rate > 0) { // the old rate is valid up to this item
                 d_time = { item, d_time->time.after(item - d_time->item, d_rate) };
             }
             d_rate = *rate;
@@ -156,8 +157,8 @@ void packet_resync_impl::heed(const std::vector<tag_t>& tags, uint64_t item)
         if (!time) {
             continue;
         }
-        // Between packets that bring length tags, a gap does no harm, and what lies there
-        // may have been left out on purpose.
+        // With length tags, a gap between packets does no harm: the items there may be
+        // missing on purpose.
         const bool amid = d_whole && d_position > 0;
         if (d_time && d_rate > 0 && (d_fixed_length || amid)) {
             const auto expected = d_time->time.after(item - d_time->item, d_rate);
@@ -177,7 +178,7 @@ void packet_resync_impl::heed(const std::vector<tag_t>& tags, uint64_t item)
             const auto length = length_of(tag);
             const bool fits = length && *length <= most_bytes / d_item_bytes;
             if (d_position > 0) {
-                lose(); // the packet's end did not come
+                lose(); // the end of the packet before is missing
             }
             begin(item, length.value_or(0), fits);
             if (length && !fits) {
@@ -206,7 +207,8 @@ void packet_resync_impl::keep_state(const tag_t& tag)
     }
 }
 
-//! Before `item`, `lost` items are missing; 0: an unknown number.
+//! Reports a gap before `item`, and drops torn packets.
+//! \param lost  the number of missing items, 0 if unknown
 void packet_resync_impl::gap(uint64_t item, uint64_t lost, const pmt::pmt_t& time)
 {
     ++d_gaps;
@@ -214,7 +216,7 @@ void packet_resync_impl::gap(uint64_t item, uint64_t lost, const pmt::pmt_t& tim
     const uint64_t lost_before = d_lost_packets;
     const bool torn = d_position > 0 && d_whole;
     if (d_fixed_length && lost) {
-        // Packets that have an item in the gap or before it, but for those counted.
+        // The packets with an item in the gap or before it, less one that is counted.
         const auto end = d_position + lost, into = end % d_fixed_length;
         const bool counted = !d_whole;
         lose();
@@ -243,7 +245,7 @@ void packet_resync_impl::gap(uint64_t item, uint64_t lost, const pmt::pmt_t& tim
                    d_lost_packets.load());
 }
 
-//! Drops the packet under way.
+//! Drops the packet that is being received.
 void packet_resync_impl::lose()
 {
     if (d_whole) {
@@ -283,7 +285,7 @@ void packet_resync_impl::take(const char* from, uint64_t items, uint64_t item)
     }
 }
 
-//! Tags of dropped items that move to the packet's head.
+//! Moves tags of dropped items to the packet's head.
 void packet_resync_impl::add_head_tags()
 {
     const auto has = [this](const pmt::pmt_t& key) {
@@ -309,7 +311,7 @@ void packet_resync_impl::add_head_tags()
             add(tag.key, tag.value);
         }
     }
-    // A tag within this packet has moved the known time behind its head.
+    // The known time may lie behind the head, because of a tag within the packet.
     if (timed && d_time && d_rate > 0) {
         const auto& at = *d_time;
         if (at.item <= d_head) {

@@ -52,22 +52,22 @@ private:
     const uint64_t d_tolerance;
     const bool d_stamp;
 
-    // The packet under way: where it began, its items, and how many of them have passed.
+    // The packet that is being received: its first item, its length, its items so far.
     uint64_t d_head = 0, d_length = 0, d_position = 0;
-    bool d_whole = false; //!< no gap so far; else the packet is dropped
+    bool d_whole = false; //!< no gap so far; false: the packet is dropped
     std::vector<char> d_items;
     std::vector<tag_t> d_tags; //!< with offsets from the packet's head
-    bool d_full = false;       //!< all of it is here, and leaves
-    uint64_t d_sent = 0;       //!< of its items
+    bool d_full = false;       //!< the packet is complete and is being put out
+    uint64_t d_sent = 0;       //!< items that are put out
 
-    // The radio's time at an item of the input, and its rate.
+    // The radio's time at an item of the input, and the radio's rate.
     struct known_time {
         uint64_t item;
         radio_time time;
     };
     std::optional<known_time> d_time;
     double d_rate = 0;
-    //! rx_time, rx_rate and rx_freq of what was dropped, by name.
+    //! rx_time, rx_rate and rx_freq of dropped items, by name.
     std::map<std::string, tag_t> d_state;
 
     std::atomic<uint64_t> d_packets{ 0 }, d_gaps{ 0 }, d_lost_items{ 0 },

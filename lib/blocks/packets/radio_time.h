@@ -6,22 +6,22 @@
 
 namespace gr::cudaphy {
 
-//! Whether times can be computed with so many samples a second.
+//! Whether times can be computed with this number of samples a second.
 inline bool is_usable_rate(double rate) { return rate >= 1e-3 && rate <= 1e12; }
 
-//! From the value of a tag rx_rate; none if the value is no usable rate.
+//! The rate in the value of a tag rx_rate; none if it is no usable rate.
 inline std::optional<double> radio_rate(const pmt::pmt_t& value)
 {
     const auto rate = real_number(value);
     return rate && is_usable_rate(*rate) ? rate : std::nullopt;
 }
 
-//! A time in a radio's form: whole seconds, and a fraction of the next one.
+//! A time as radios give it: whole seconds, and a fraction of a second.
 struct radio_time {
     uint64_t seconds;
     double fraction;
 
-    //! From the value of a tag rx_time, a tuple; none if the value is no such tuple.
+    //! The time in the value of a tag rx_time, a tuple; none if it is no such tuple.
     static std::optional<radio_time> from_pmt(const pmt::pmt_t& value)
     {
         if (!pmt::is_tuple(value) || pmt::length(value) != 2) {
@@ -42,7 +42,7 @@ struct radio_time {
     {
         return pmt::make_tuple(pmt::from_uint64(seconds), pmt::from_double(fraction));
     }
-    //! The time after `items` more at a rate.
+    //! The time `items` later at this rate.
     radio_time after(uint64_t items, double rate) const
     {
         const double whole = std::floor(items / rate);
