@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/bch/makers.h"
-#include "kernels/common/dispatch.h"
 
 namespace gr::cudaphy::kernels {
 
@@ -10,12 +9,7 @@ bch_encoder::make(bch_code::sptr code, const bch_packing& p, backend where, int 
     if (!code) {
         throw std::invalid_argument("bch_encoder: code is null");
     }
-    return dispatch(
-        where,
-        device,
-        [&] { return make_bch_encoder_reference(code, p); },
-        [&] { return make_bch_encoder_cpu(code, p); },
-        [&](int index) { return make_bch_encoder_cuda(code, p, index); });
+    return make_kernel<bch_encoder>(where, device, code, p);
 }
 
 size_t bch_batch(const char* kernel,

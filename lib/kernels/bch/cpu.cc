@@ -311,17 +311,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<bch_encoder> make_bch_encoder_cpu(bch_code::sptr code,
-                                                  const bch_packing& p)
-{
-    return std::make_unique<bch_encoder_cpu>(std::move(code), p);
-}
+CUDAPHY_HOST_MAKER_2(cpu, bch_encoder, bch_encoder_cpu, bch_code::sptr, bch_packing)
 
-std::unique_ptr<bch_decoder> make_bch_decoder_cpu(bch_code::sptr code,
-                                                  const bch_packing& p)
-{
-    return std::make_unique<bch_decoder_cpu>(std::move(code), p);
-}
+CUDAPHY_HOST_MAKER_2(cpu, bch_decoder, bch_decoder_cpu, bch_code::sptr, bch_packing)
 
 } // namespace gr::cudaphy::kernels
 #endif

@@ -124,9 +124,9 @@ unsigned blocks_of(size_t batch) { return static_cast<unsigned>((batch + 127) / 
 class bch_encoder_cuda : public bch_encoder
 {
 public:
-    bch_encoder_cuda(const bch_code& code, const bch_packing& p, int device)
-        : d_in(bch_bytes(code.k(), p.packed_input)),
-          d_out(bch_bytes(code.n(), p.packed_output)), d_on(code, p, device)
+    bch_encoder_cuda(const bch_code::sptr& code, const bch_packing& p, int device)
+        : d_in(bch_bytes(code->k(), p.packed_input)),
+          d_out(bch_bytes(code->n(), p.packed_output)), d_on(*code, p, device)
     {
         d_on->code.in_bytes = d_in;
         d_on->code.out_bytes = d_out;
@@ -172,9 +172,9 @@ private:
 class bch_decoder_cuda : public bch_decoder
 {
 public:
-    bch_decoder_cuda(const bch_code& code, const bch_packing& p, int device)
-        : d_in(bch_bytes(code.n(), p.packed_input)),
-          d_out(bch_bytes(code.k(), p.packed_output)), d_on(code, p, device)
+    bch_decoder_cuda(const bch_code::sptr& code, const bch_packing& p, int device)
+        : d_in(bch_bytes(code->n(), p.packed_input)),
+          d_out(bch_bytes(code->k(), p.packed_output)), d_on(*code, p, device)
     {
         d_on->code.in_bytes = d_in;
         d_on->code.out_bytes = d_out;
@@ -229,16 +229,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<bch_encoder>
-make_bch_encoder_cuda(bch_code::sptr code, const bch_packing& p, int device)
-{
-    return std::make_unique<bch_encoder_cuda>(*code, p, device);
-}
+CUDAPHY_CUDA_MAKER_2(bch_encoder, bch_encoder_cuda, bch_code::sptr, bch_packing)
 
-std::unique_ptr<bch_decoder>
-make_bch_decoder_cuda(bch_code::sptr code, const bch_packing& p, int device)
-{
-    return std::make_unique<bch_decoder_cuda>(*code, p, device);
-}
+CUDAPHY_CUDA_MAKER_2(bch_decoder, bch_decoder_cuda, bch_code::sptr, bch_packing)
 
 } // namespace gr::cudaphy::kernels

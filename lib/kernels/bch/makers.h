@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <gnuradio/cudaphy/kernels/bch_decoder.h>
 
 namespace gr::cudaphy::kernels {
-
-std::unique_ptr<bch_encoder> make_bch_encoder_reference(bch_code::sptr,
-                                                        const bch_packing&);
-std::unique_ptr<bch_encoder> make_bch_encoder_cpu(bch_code::sptr, const bch_packing&);
-std::unique_ptr<bch_encoder>
-make_bch_encoder_cuda(bch_code::sptr, const bch_packing&, int device);
-
-std::unique_ptr<bch_decoder> make_bch_decoder_reference(bch_code::sptr,
-                                                        const bch_packing&);
-std::unique_ptr<bch_decoder> make_bch_decoder_cpu(bch_code::sptr, const bch_packing&);
-std::unique_ptr<bch_decoder>
-make_bch_decoder_cuda(bch_code::sptr, const bch_packing&, int device);
 
 //! Bytes of one word of `bits` bits.
 inline size_t bch_bytes(int bits, bool packed)

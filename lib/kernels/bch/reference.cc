@@ -205,16 +205,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<bch_encoder> make_bch_encoder_reference(bch_code::sptr code,
-                                                        const bch_packing& p)
-{
-    return std::make_unique<bch_encoder_reference>(std::move(code), p);
-}
+CUDAPHY_HOST_MAKER_2(
+    reference, bch_encoder, bch_encoder_reference, bch_code::sptr, bch_packing)
 
-std::unique_ptr<bch_decoder> make_bch_decoder_reference(bch_code::sptr code,
-                                                        const bch_packing& p)
-{
-    return std::make_unique<bch_decoder_reference>(std::move(code), p);
-}
+CUDAPHY_HOST_MAKER_2(
+    reference, bch_decoder, bch_decoder_reference, bch_code::sptr, bch_packing)
 
 } // namespace gr::cudaphy::kernels

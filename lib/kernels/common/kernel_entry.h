@@ -82,6 +82,37 @@ std::unique_ptr<Kernel> make_kernel(backend where, int device, const Arguments&.
 #define CUDAPHY_CUDA_MAKERS(KERNEL, MADE) \
     CUDAPHY_FOR_NUMBER_TYPES_WITH(CUDAPHY_CUDA_MAKER, cuda, KERNEL, MADE)
 
+// The makers of one KERNEL, by its number of arguments, a plan or a code and parameters:
+// MADE(A) or MADE(A, B), on CUDA with the device as last argument.
+#define CUDAPHY_HOST_MAKER_1(WHERE, KERNEL, MADE, A)                      \
+    template <>                                                           \
+    std::unique_ptr<KERNEL> make_on_##WHERE<KERNEL, A>(const A& argument) \
+    {                                                                     \
+        return std::make_unique<MADE>(argument);                          \
+    }
+
+#define CUDAPHY_CUDA_MAKER_1(KERNEL, MADE, A)                                      \
+    template <>                                                                    \
+    std::unique_ptr<KERNEL> make_on_cuda<KERNEL, A>(int device, const A& argument) \
+    {                                                                              \
+        return std::make_unique<MADE>(argument, device);                           \
+    }
+
+#define CUDAPHY_HOST_MAKER_2(WHERE, KERNEL, MADE, A, B)                           \
+    template <>                                                                   \
+    std::unique_ptr<KERNEL> make_on_##WHERE<KERNEL, A, B>(const A& a, const B& b) \
+    {                                                                             \
+        return std::make_unique<MADE>(a, b);                                      \
+    }
+
+#define CUDAPHY_CUDA_MAKER_2(KERNEL, MADE, A, B)        \
+    template <>                                         \
+    std::unique_ptr<KERNEL> make_on_cuda<KERNEL, A, B>( \
+        int device, const A& a, const B& b)             \
+    {                                                   \
+        return std::make_unique<MADE>(a, b, device);    \
+    }
+
 //! The value with this name. \throws std::invalid_argument that lists all names
 template <typename Value>
 Value value_of_name(const char* what,

@@ -233,11 +233,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<ldpc_encoder> make_ldpc_encoder_cpu(ldpc_code::sptr code,
-                                                    const ldpc_encoder::parameters& p)
-{
-    return std::make_unique<ldpc_encoder_cpu>(std::move(code), p);
-}
+CUDAPHY_HOST_MAKER_2(
+    cpu, ldpc_encoder, ldpc_encoder_cpu, ldpc_code::sptr, ldpc_encoder::parameters)
 
 } // namespace gr::cudaphy::kernels
 #endif

@@ -448,12 +448,12 @@ private:
 class ldpc_encoder_cuda : public ldpc_encoder
 {
 public:
-    ldpc_encoder_cuda(const ldpc_code& code, const parameters& p, int device)
-        : d_bytes(code, p), d_device(device)
+    ldpc_encoder_cuda(const ldpc_code::sptr& code, const parameters& p, int device)
+        : d_bytes(*code, p), d_device(device)
     {
         cuda_device_scope scope(d_device);
         d_plan =
-            std::make_unique<device_plan>(code, ldpc_encoding_plan(code), p, d_device);
+            std::make_unique<device_plan>(*code, ldpc_encoding_plan(*code), p, d_device);
     }
     ~ldpc_encoder_cuda() override
     {
@@ -479,11 +479,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<ldpc_encoder> make_ldpc_encoder_cuda(ldpc_code::sptr code,
-                                                     const ldpc_encoder::parameters& p,
-                                                     int device)
-{
-    return std::make_unique<ldpc_encoder_cuda>(*code, p, device);
-}
+CUDAPHY_CUDA_MAKER_2(ldpc_encoder,
+                     ldpc_encoder_cuda,
+                     ldpc_code::sptr,
+                     ldpc_encoder::parameters)
 
 } // namespace gr::cudaphy::kernels

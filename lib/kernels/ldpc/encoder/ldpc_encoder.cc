@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/dispatch.h"
 #include "kernels/ldpc/encoder/makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -10,12 +9,7 @@ ldpc_encoder::make(ldpc_code::sptr code, const parameters& p, backend where, int
     if (!code) {
         throw std::invalid_argument("ldpc_encoder: code is null");
     }
-    return dispatch(
-        where,
-        device,
-        [&] { return make_ldpc_encoder_reference(code, p); },
-        [&] { return make_ldpc_encoder_cpu(code, p); },
-        [&](int index) { return make_ldpc_encoder_cuda(code, p, index); });
+    return make_kernel<ldpc_encoder>(where, device, code, p);
 }
 
 std::unique_ptr<ldpc_encoder>

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <gnuradio/cudaphy/kernels/ldpc_encoder.h>
 
 namespace gr::cudaphy::kernels {
-
-std::unique_ptr<ldpc_encoder>
-make_ldpc_encoder_reference(ldpc_code::sptr, const ldpc_encoder::parameters&);
-std::unique_ptr<ldpc_encoder> make_ldpc_encoder_cpu(ldpc_code::sptr,
-                                                    const ldpc_encoder::parameters&);
-std::unique_ptr<ldpc_encoder>
-make_ldpc_encoder_cuda(ldpc_code::sptr, const ldpc_encoder::parameters&, int device);
 
 //! Bytes of one word as run() takes and gives it.
 struct ldpc_encoder_bytes {

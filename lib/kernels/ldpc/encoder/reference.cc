@@ -210,10 +210,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<ldpc_encoder>
-make_ldpc_encoder_reference(ldpc_code::sptr code, const ldpc_encoder::parameters& p)
-{
-    return std::make_unique<ldpc_encoder_reference>(std::move(code), p);
-}
+CUDAPHY_HOST_MAKER_2(reference,
+                     ldpc_encoder,
+                     ldpc_encoder_reference,
+                     ldpc_code::sptr,
+                     ldpc_encoder::parameters)
 
 } // namespace gr::cudaphy::kernels

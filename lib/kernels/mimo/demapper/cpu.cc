@@ -146,10 +146,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<soft_demapper> make_soft_demapper_cpu(const soft_demapper::parameters& p)
-{
-    return std::make_unique<soft_demapper_cpu>(p);
-}
+CUDAPHY_HOST_MAKER_1(cpu, soft_demapper, soft_demapper_cpu, soft_demapper::parameters)
 
 } // namespace gr::cudaphy::kernels
 #endif

@@ -69,10 +69,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<soft_demapper> make_soft_demapper_cuda(const soft_demapper::parameters& p,
-                                                       int device)
-{
-    return std::make_unique<soft_demapper_cuda>(p, device);
-}
+CUDAPHY_CUDA_MAKER_1(soft_demapper, soft_demapper_cuda, soft_demapper::parameters)
 
 } // namespace gr::cudaphy::kernels

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
@@ -13,12 +14,6 @@ constexpr float largest_llr = 1e9f;
 
 //! Coordinates of points beyond this are refused, so that no metric can overflow.
 constexpr float largest_coordinate = 1e6f;
-
-std::unique_ptr<soft_demapper>
-make_soft_demapper_reference(const soft_demapper::parameters&);
-std::unique_ptr<soft_demapper> make_soft_demapper_cpu(const soft_demapper::parameters&);
-std::unique_ptr<soft_demapper> make_soft_demapper_cuda(const soft_demapper::parameters&,
-                                                       int device);
 
 //! \throws std::invalid_argument unless noise serves x and llr holds `bits` values a
 //! symbol.

@@ -96,10 +96,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<soft_demapper>
-make_soft_demapper_reference(const soft_demapper::parameters& p)
-{
-    return std::make_unique<soft_demapper_reference>(p);
-}
+CUDAPHY_HOST_MAKER_1(reference,
+                     soft_demapper,
+                     soft_demapper_reference,
+                     soft_demapper::parameters)
 
 } // namespace gr::cudaphy::kernels

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/dispatch.h"
 #include "kernels/mimo/checks.h"
 #include "kernels/mimo/demapper/makers.h"
 #include "kernels/mimo/demapper/tables.h"
@@ -54,12 +53,7 @@ std::unique_ptr<soft_demapper>
 soft_demapper::make(const parameters& p, backend where, int device)
 {
     check_all(p);
-    return dispatch(
-        where,
-        device,
-        [&] { return make_soft_demapper_reference(p); },
-        [&] { return make_soft_demapper_cpu(p); },
-        [&](int index) { return make_soft_demapper_cuda(p, index); });
+    return make_kernel<soft_demapper>(where, device, p);
 }
 
 void check_soft_demapper_sizes(int bits,

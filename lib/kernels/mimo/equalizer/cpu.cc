@@ -26,9 +26,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<equalizer> make_equalizer_cpu(const equalizer::parameters& p)
-{
-    return std::make_unique<equalizer_cpu>(p);
-}
+CUDAPHY_HOST_MAKER_1(cpu, equalizer, equalizer_cpu, equalizer::parameters)
 
 } // namespace gr::cudaphy::kernels

@@ -194,9 +194,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<equalizer> make_equalizer_cuda(const equalizer::parameters& p, int device)
-{
-    return std::make_unique<equalizer_cuda>(p, device);
-}
+CUDAPHY_CUDA_MAKER_1(equalizer, equalizer_cuda, equalizer::parameters)
 
 } // namespace gr::cudaphy::kernels

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/dispatch.h"
 #include "kernels/common/sizes.h"
 #include "kernels/mimo/checks.h"
 #include "kernels/mimo/equalizer/makers.h"
@@ -63,12 +62,7 @@ std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, i
         }
         return make_equalizer_by_inverse(p, where, device);
     }
-    return dispatch(
-        where,
-        device,
-        [&] { return make_equalizer_reference(p); },
-        [&] { return make_equalizer_cpu(p); },
-        [&](int index) { return make_equalizer_cuda(p, index); });
+    return make_kernel<equalizer>(where, device, p);
 }
 
 equalizer_shape shape_of(const equalizer::parameters& p, const equalizer_run& given)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <gnuradio/cudaphy/kernels/equalizer.h>
 #include <limits>
 
@@ -106,10 +107,6 @@ protected:
 
     const parameters d_p;
 };
-
-std::unique_ptr<equalizer> make_equalizer_reference(const equalizer::parameters&);
-std::unique_ptr<equalizer> make_equalizer_cpu(const equalizer::parameters&);
-std::unique_ptr<equalizer> make_equalizer_cuda(const equalizer::parameters&, int device);
 
 //! The route `inverse`, on every backend.
 std::unique_ptr<equalizer>

@@ -293,9 +293,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<equalizer> make_equalizer_reference(const equalizer::parameters& p)
-{
-    return std::make_unique<equalizer_reference>(p);
-}
+CUDAPHY_HOST_MAKER_1(reference, equalizer, equalizer_reference, equalizer::parameters)
 
 } // namespace gr::cudaphy::kernels

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/dispatch.h"
 #include "kernels/common/sizes.h"
 #include "kernels/mimo/checks.h"
 #include "kernels/mimo/estimator/channel_filter.h"
@@ -217,13 +216,7 @@ channel_estimator::make(const parameters& p, backend where, int device)
 {
     check_all(p);
     if (!tone_by_tone(p)) {
-        const auto plan = make_channel_filter_plan(p);
-        return dispatch(
-            where,
-            device,
-            [&] { return make_channel_filter_reference(plan); },
-            [&] { return make_channel_filter_cpu(plan); },
-            [&](int index) { return make_channel_filter_cuda(plan, index); });
+        return make_kernel<channel_estimator>(where, device, make_channel_filter_plan(p));
     }
     channel_estimator_plan plan{ p.receive_antennas,
                                  p.layers,
@@ -237,12 +230,7 @@ channel_estimator::make(const parameters& p, backend where, int device)
     if (p.errors_as_noise) {
         plan.noise_factor += std::accumulate(plan.spread.begin(), plan.spread.end(), 0.0);
     }
-    return dispatch(
-        where,
-        device,
-        [&] { return make_channel_estimator_reference(plan); },
-        [&] { return make_channel_estimator_cpu(plan); },
-        [&](int index) { return make_channel_estimator_cuda(plan, index); });
+    return make_kernel<channel_estimator>(where, device, plan);
 }
 
 size_t channel_estimator_batch(const estimator_sizes& item, const estimator_arrays& run)

@@ -97,10 +97,4 @@ std::vector<double> time_interpolation(const channel_estimator::parameters&,
                                        const std::vector<double>& group_times,
                                        double error);
 
-std::unique_ptr<channel_estimator>
-make_channel_filter_reference(const channel_filter_plan&);
-std::unique_ptr<channel_estimator> make_channel_filter_cpu(const channel_filter_plan&);
-std::unique_ptr<channel_estimator> make_channel_filter_cuda(const channel_filter_plan&,
-                                                            int device);
-
 } // namespace gr::cudaphy::kernels

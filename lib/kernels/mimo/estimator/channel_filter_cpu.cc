@@ -322,11 +322,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<channel_estimator>
-make_channel_filter_cpu(const channel_filter_plan& plan)
-{
-    return std::make_unique<channel_filter_cpu>(plan);
-}
+CUDAPHY_HOST_MAKER_1(cpu, channel_estimator, channel_filter_cpu, channel_filter_plan)
 
 } // namespace gr::cudaphy::kernels
 #endif

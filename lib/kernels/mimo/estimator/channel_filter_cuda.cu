@@ -352,10 +352,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<channel_estimator>
-make_channel_filter_cuda(const channel_filter_plan& plan, int device)
-{
-    return std::make_unique<channel_filter_cuda>(plan, device);
-}
+CUDAPHY_CUDA_MAKER_1(channel_estimator, channel_filter_cuda, channel_filter_plan)
 
 } // namespace gr::cudaphy::kernels

@@ -117,10 +117,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<channel_estimator>
-make_channel_filter_reference(const channel_filter_plan& plan)
-{
-    return std::make_unique<channel_filter_reference>(plan);
-}
+CUDAPHY_HOST_MAKER_1(reference,
+                     channel_estimator,
+                     channel_filter_reference,
+                     channel_filter_plan)
 
 } // namespace gr::cudaphy::kernels

@@ -280,11 +280,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<channel_estimator>
-make_channel_estimator_cpu(const channel_estimator_plan& plan)
-{
-    return std::make_unique<channel_estimator_cpu>(plan);
-}
+CUDAPHY_HOST_MAKER_1(cpu,
+                     channel_estimator,
+                     channel_estimator_cpu,
+                     channel_estimator_plan)
 
 } // namespace gr::cudaphy::kernels
 #endif

@@ -295,10 +295,6 @@ private:
 
 } // namespace
 
-std::unique_ptr<channel_estimator>
-make_channel_estimator_cuda(const channel_estimator_plan& plan, int device)
-{
-    return std::make_unique<channel_estimator_cuda>(plan, device);
-}
+CUDAPHY_CUDA_MAKER_1(channel_estimator, channel_estimator_cuda, channel_estimator_plan)
 
 } // namespace gr::cudaphy::kernels

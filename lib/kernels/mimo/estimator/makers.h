@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <gnuradio/cudaphy/kernels/channel_estimator.h>
 
 namespace gr::cudaphy::kernels {
@@ -80,12 +81,5 @@ struct segments {
 //! The number of items of a run.
 //! \throws std::invalid_argument if the arrays do not fit each other.
 size_t channel_estimator_batch(const estimator_sizes& item, const estimator_arrays& run);
-
-std::unique_ptr<channel_estimator>
-make_channel_estimator_reference(const channel_estimator_plan&);
-std::unique_ptr<channel_estimator>
-make_channel_estimator_cpu(const channel_estimator_plan&);
-std::unique_ptr<channel_estimator>
-make_channel_estimator_cuda(const channel_estimator_plan&, int device);
 
 } // namespace gr::cudaphy::kernels

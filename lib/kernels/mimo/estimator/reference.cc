@@ -115,10 +115,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<channel_estimator>
-make_channel_estimator_reference(const channel_estimator_plan& plan)
-{
-    return std::make_unique<channel_estimator_reference>(plan);
-}
+CUDAPHY_HOST_MAKER_1(reference,
+                     channel_estimator,
+                     channel_estimator_reference,
+                     channel_estimator_plan)
 
 } // namespace gr::cudaphy::kernels
