@@ -374,13 +374,11 @@ private:
     std::unique_ptr<There> d_there;
 };
 
-} // namespace
-
 template <typename T>
 std::unique_ptr<sparse_product<T>>
-make_sparse_product_cuda(const sparse_matrix<T>& a,
-                         const typename sparse_product<T>::parameters& p,
-                         int device)
+product_of_layout(const sparse_matrix<T>& a,
+                  const typename sparse_product<T>::parameters& p,
+                  int device)
 {
     return std::visit(
         [&](const auto& layout) -> std::unique_ptr<sparse_product<T>> {
@@ -391,12 +389,19 @@ make_sparse_product_cuda(const sparse_matrix<T>& a,
         make_sparse_layout(a, p));
 }
 
-#define CUDAPHY_INSTANTIATE(T)                                            \
-    template std::unique_ptr<sparse_product<T>> make_sparse_product_cuda( \
-        const sparse_matrix<T>&, const sparse_product<T>::parameters&, int);
-CUDAPHY_INSTANTIATE(float)
-CUDAPHY_INSTANTIATE(double)
-CUDAPHY_INSTANTIATE(complex64)
-#undef CUDAPHY_INSTANTIATE
+} // namespace
+
+#define CUDAPHY_MAKER(T)                                                               \
+    template <>                                                                        \
+    std::unique_ptr<sparse_product<T>>                                                 \
+    make_on_cuda<sparse_product<T>, sparse_matrix<T>, sparse_product<T>::parameters>(  \
+        int device, const sparse_matrix<T>& a, const sparse_product<T>::parameters& p) \
+    {                                                                                  \
+        return product_of_layout(a, p, device);                                        \
+    }
+CUDAPHY_MAKER(float)
+CUDAPHY_MAKER(double)
+CUDAPHY_MAKER(complex64)
+#undef CUDAPHY_MAKER
 
 } // namespace gr::cudaphy::kernels

@@ -177,20 +177,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<sparse_product<T>>
-make_sparse_product_reference(const sparse_matrix<T>& a,
-                              const typename sparse_product<T>::parameters& p)
-{
-    return std::make_unique<sparse_product_reference<T>>(a, p);
-}
-
-#define CUDAPHY_INSTANTIATE(T)                                                 \
-    template std::unique_ptr<sparse_product<T>> make_sparse_product_reference( \
-        const sparse_matrix<T>&, const sparse_product<T>::parameters&);
-CUDAPHY_INSTANTIATE(float)
-CUDAPHY_INSTANTIATE(double)
-CUDAPHY_INSTANTIATE(complex64)
-#undef CUDAPHY_INSTANTIATE
+CUDAPHY_SPARSE_PRODUCT_MAKERS(reference)
 
 } // namespace gr::cudaphy::kernels

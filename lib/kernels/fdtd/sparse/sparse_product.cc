@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/dispatch.h"
-#include "kernels/common/run_checks.h"
 #include "kernels/fdtd/sparse/product_makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -79,12 +77,7 @@ std::unique_ptr<sparse_product<T>> sparse_product<T>::make(const sparse_matrix<T
         throw std::invalid_argument("sparse_product: block is " +
                                     std::to_string(p.block) + ", allowed are 1 to 8");
     }
-    return dispatch(
-        where,
-        device,
-        [&] { return make_sparse_product_reference<T>(a, p); },
-        [&] { return make_sparse_product_cpu<T>(a, p); },
-        [&](int index) { return make_sparse_product_cuda<T>(a, p, index); });
+    return make_kernel<sparse_product<T>>(where, device, a, p);
 }
 
 #define CUDAPHY_INSTANTIATE(T)               \

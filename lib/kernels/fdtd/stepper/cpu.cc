@@ -147,19 +147,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<fdtd_stepper<T>>
-make_fdtd_stepper_cpu(const fdtd_system<T>& system,
-                      const typename fdtd_stepper<T>::parameters& p)
-{
-    return std::make_unique<fdtd_stepper_cpu<T>>(system, p);
-}
-
-template std::unique_ptr<fdtd_stepper<float>>
-make_fdtd_stepper_cpu<float>(const fdtd_system<float>&,
-                             const fdtd_stepper<float>::parameters&);
-template std::unique_ptr<fdtd_stepper<double>>
-make_fdtd_stepper_cpu<double>(const fdtd_system<double>&,
-                              const fdtd_stepper<double>::parameters&);
+CUDAPHY_FDTD_STEPPER_MAKERS(cpu)
 
 } // namespace gr::cudaphy::kernels

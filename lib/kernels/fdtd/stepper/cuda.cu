@@ -197,7 +197,7 @@ public:
     fdtd_stepper_cuda(const fdtd_system<T>& system,
                       const typename fdtd_stepper<T>::parameters& p,
                       int device,
-                      const fdtd_large_shape& forced)
+                      const fdtd_large_shape& forced = {})
         : d_device(device), d_size(system.size), d_sources(system.sources.size()),
           d_probes(system.probes.size()),
           d_max_steps(std::min<size_t>(p.max_steps, INT_MAX)), d_kernel{
@@ -383,6 +383,10 @@ make_fdtd_stepper_cuda(const fdtd_system<T>& system,
 }
 
 #define CUDAPHY_INSTANTIATE(T)                                        \
+    CUDAPHY_CUDA_MAKER_2(fdtd_stepper<T>,                             \
+                         fdtd_stepper_cuda<T>,                        \
+                         fdtd_system<T>,                              \
+                         fdtd_stepper<T>::parameters)                 \
     template std::unique_ptr<fdtd_stepper<T>> make_fdtd_stepper_cuda( \
         const fdtd_system<T>&,                                        \
         const fdtd_stepper<T>::parameters&,                           \

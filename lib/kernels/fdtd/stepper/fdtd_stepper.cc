@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/dispatch.h"
-#include "kernels/common/run_checks.h"
 #include "kernels/fdtd/stepper/makers.h"
 
 namespace gr::cudaphy::kernels {
@@ -81,12 +79,7 @@ std::unique_ptr<fdtd_stepper<T>> fdtd_stepper<T>::make(const fdtd_system<T>& sys
         throw std::invalid_argument("fdtd_stepper: max_steps is 0, must be at least 1");
     }
     system.validate();
-    return dispatch(
-        where,
-        device,
-        [&] { return make_fdtd_stepper_reference<T>(system, p); },
-        [&] { return make_fdtd_stepper_cpu<T>(system, p); },
-        [&](int index) { return make_fdtd_stepper_cuda<T>(system, p, index); });
+    return make_kernel<fdtd_stepper<T>>(where, device, system, p);
 }
 
 #define CUDAPHY_INSTANTIATE(T)                                    \

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/kernel_entry.h"
 #include <gnuradio/cudaphy/kernels/fdtd_stepper.h>
 
 // Between fdtd_stepper.cc and the backends' files; not installed.
 
 namespace gr::cudaphy::kernels {
 
-// The makers get a system that is valid and parameters in their range.
+// The makers on all backends take a valid fdtd_system<T> and parameters in their range.
 
-template <typename T>
-std::unique_ptr<fdtd_stepper<T>>
-make_fdtd_stepper_reference(const fdtd_system<T>&,
-                            const typename fdtd_stepper<T>::parameters&);
-
-template <typename T>
-std::unique_ptr<fdtd_stepper<T>>
-make_fdtd_stepper_cpu(const fdtd_system<T>&, const typename fdtd_stepper<T>::parameters&);
+//! Defines the makers of fdtd_stepper<T> on a backend of the host: fdtd_stepper_WHERE<T>.
+#define CUDAPHY_FDTD_STEPPER_MAKER(WHERE, T)      \
+    CUDAPHY_HOST_MAKER_2(WHERE,                   \
+                         fdtd_stepper<T>,         \
+                         fdtd_stepper_##WHERE<T>, \
+                         fdtd_system<T>,          \
+                         fdtd_stepper<T>::parameters)
+#define CUDAPHY_FDTD_STEPPER_MAKERS(WHERE) \
+    CUDAPHY_FDTD_STEPPER_MAKER(WHERE, float) CUDAPHY_FDTD_STEPPER_MAKER(WHERE, double)
 
 //! The shape of the launch for systems beyond the caches, for tests: without it only
 //! systems of tens of millions of rows reach the largest tiles.
@@ -25,12 +27,13 @@ struct fdtd_large_shape {
     int blocks = 0;        //!< 0: as many as the device holds
 };
 
+//! Makes a stepper of that shape, for tests.
 template <typename T>
 std::unique_ptr<fdtd_stepper<T>>
 make_fdtd_stepper_cuda(const fdtd_system<T>&,
                        const typename fdtd_stepper<T>::parameters&,
                        int device,
-                       const fdtd_large_shape& forced = {});
+                       const fdtd_large_shape& forced);
 
 //! The error text for a system whose `needed` bytes exceed the device's available ones.
 std::string fdtd_stepper_memory_error(size_t needed, size_t available, size_t total);

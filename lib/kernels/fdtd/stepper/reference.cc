@@ -12,8 +12,9 @@ template <typename T>
 class fdtd_stepper_reference : public fdtd_stepper<T>
 {
 public:
-    fdtd_stepper_reference(const fdtd_system<T>& system, size_t max_steps)
-        : d_system(system), d_max_steps(max_steps), d_state(system.size)
+    fdtd_stepper_reference(const fdtd_system<T>& system,
+                           const typename fdtd_stepper<T>::parameters& p)
+        : d_system(system), d_max_steps(p.max_steps), d_state(system.size)
     {
     }
 
@@ -126,19 +127,6 @@ private:
 
 } // namespace
 
-template <typename T>
-std::unique_ptr<fdtd_stepper<T>>
-make_fdtd_stepper_reference(const fdtd_system<T>& system,
-                            const typename fdtd_stepper<T>::parameters& p)
-{
-    return std::make_unique<fdtd_stepper_reference<T>>(system, p.max_steps);
-}
-
-template std::unique_ptr<fdtd_stepper<float>>
-make_fdtd_stepper_reference<float>(const fdtd_system<float>&,
-                                   const fdtd_stepper<float>::parameters&);
-template std::unique_ptr<fdtd_stepper<double>>
-make_fdtd_stepper_reference<double>(const fdtd_system<double>&,
-                                    const fdtd_stepper<double>::parameters&);
+CUDAPHY_FDTD_STEPPER_MAKERS(reference)
 
 } // namespace gr::cudaphy::kernels
