@@ -1,43 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/linalg/matrix_inverse_impl.h"
 #include "blocks/linalg/matrix_items.h"
+#include "blocks/linalg/matrix_job.h"
 #include <gnuradio/io_signature.h>
 
 namespace gr::cudaphy {
 namespace {
 
 constexpr int most_rows = kernels::inverse<float>::max_order;
-
-template <typename T>
-class inverse_job : public batch_job
-{
-public:
-    inverse_job(const typename kernels::inverse<T>::parameters& parameters,
-                const queue& work_queue)
-        : d_items(parameters.order * parameters.order),
-          d_kernel(kernels::inverse<T>::make(
-              parameters, work_queue.where(), work_queue.device()))
-    {
-    }
-    void run(const batch& work, queue& work_queue) override
-    {
-        const size_t needed = d_kernel->workspace_bytes(work.frames);
-        if (d_workspace.size() < needed) {
-            work_queue.synchronize(); // kernels may still use the old workspace
-            d_workspace = array<unsigned char>(work_queue, needed);
-        }
-        d_kernel->run(
-            work.input<T>(0, d_items),
-            { work.output<T>(0, d_items), { work.status, size_t(work.frames) } },
-            d_workspace,
-            work_queue);
-    }
-
-private:
-    const size_t d_items;
-    std::unique_ptr<kernels::inverse<T>> d_kernel;
-    array<unsigned char> d_workspace;
-};
 
 } // namespace
 
@@ -76,12 +46,7 @@ matrix_inverse_impl::matrix_inverse_impl(int order,
 
 std::unique_ptr<batch_job> matrix_inverse_impl::make_job(queue& work_queue)
 {
-    if (d_complex) {
-        return std::make_unique<inverse_job<complex64>>(
-            kernels::inverse<complex64>::parameters{ d_order, d_pivoting }, work_queue);
-    }
-    return std::make_unique<inverse_job<float>>(
-        kernels::inverse<float>::parameters{ d_order, d_pivoting }, work_queue);
+    return make_matrix_job<kernels::inverse>(d_complex, work_queue, d_order, d_pivoting);
 }
 
 void matrix_inverse_impl::report(const batch_status& status, int frame, uint64_t item)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/linalg/triangular_inverse_impl.h"
 #include "blocks/linalg/matrix_items.h"
+#include "blocks/linalg/matrix_job.h"
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
 #include <gnuradio/io_signature.h>
 
@@ -8,30 +9,6 @@ namespace gr::cudaphy {
 namespace {
 
 constexpr int most_rows = triangular_inverse::max_order;
-
-template <typename T>
-class triangular_job : public batch_job
-{
-public:
-    triangular_job(const typename kernels::triangular_inverse<T>::parameters& parameters,
-                   const queue& work_queue)
-        : d_items(parameters.order * parameters.order),
-          d_kernel(kernels::triangular_inverse<T>::make(
-              parameters, work_queue.where(), work_queue.device()))
-    {
-    }
-    void run(const batch& work, queue& work_queue) override
-    {
-        d_kernel->run(work.input<T>(0, d_items),
-                      work.output<T>(0, d_items),
-                      { work.status, size_t(work.frames) },
-                      work_queue);
-    }
-
-private:
-    const size_t d_items;
-    std::unique_ptr<kernels::triangular_inverse<T>> d_kernel;
-};
 
 } // namespace
 
@@ -73,16 +50,8 @@ triangular_inverse_impl::triangular_inverse_impl(int order,
 
 std::unique_ptr<batch_job> triangular_inverse_impl::make_job(queue& work_queue)
 {
-    if (d_complex) {
-        return std::make_unique<triangular_job<complex64>>(
-            kernels::triangular_inverse<complex64>::parameters{
-                d_order, d_lower, d_unit_diagonal },
-            work_queue);
-    }
-    return std::make_unique<triangular_job<float>>(
-        kernels::triangular_inverse<float>::parameters{
-            d_order, d_lower, d_unit_diagonal },
-        work_queue);
+    return make_matrix_job<kernels::triangular_inverse>(
+        d_complex, work_queue, d_order, d_lower, d_unit_diagonal);
 }
 
 void triangular_inverse_impl::report(const batch_status& status, int frame, uint64_t item)
