@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE bb_deframer
+#include "kernels/common/testing.h"
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
-#include <cstdio>
-#include <cstdlib>
 #include <gnuradio/cudaphy/kernels/bb_deframer.h>
-#include <random>
 
 using namespace gr::cudaphy::kernels;
+using gr::cudaphy::testing::generator;
 using bytes = std::vector<uint8_t>;
 
 namespace {
-
-std::mt19937& generator()
-{
-    static std::mt19937 engine = [] {
-        const char* given = std::getenv("CUDAPHY_TEST_SEED");
-        const unsigned seed =
-            given ? std::strtoul(given, nullptr, 10) : std::random_device()();
-        std::printf("CUDAPHY_TEST_SEED=%u\n", seed);
-        return std::mt19937(seed);
-    }();
-    return engine;
-}
 
 int below(int most) { return static_cast<int>(generator()() % most); }
 

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE pl_search
+#include "kernels/common/testing.h"
 #include "kernels/dvb/pl_search.h"
-#include <boost/test/unit_test.hpp>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <random>
 
 using namespace gr::cudaphy::kernels;
+using gr::cudaphy::testing::generator;
 using complex = std::complex<float>;
 
 namespace {
-
-std::mt19937& generator()
-{
-    static std::mt19937 engine = [] {
-        const char* given = std::getenv("CUDAPHY_TEST_SEED");
-        const unsigned seed =
-            given ? std::strtoul(given, nullptr, 10) : std::random_device()();
-        std::printf("CUDAPHY_TEST_SEED=%u\n", seed);
-        return std::mt19937(seed);
-    }();
-    return engine;
-}
 
 //! QPSK with a header at `at`, at a frequency, in noise.
 std::vector<complex> received(
