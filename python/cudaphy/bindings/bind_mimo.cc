@@ -2,6 +2,7 @@
 #include "arrays.h"
 #include "estimator_arguments.h"
 #include "interruptible.h"
+#include "ldpc_arguments.h"
 #include <gnuradio/cudaphy/kernels/equalizer.h>
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
 
@@ -168,35 +169,16 @@ void bind_mimo(py::module& m)
           [](const numpy_array<complex64>& received,
              int layers,
              const py::object& pilots,
-             const std::string& method,
-             double delay_spread,
-             double first_delay,
-             double snr_db,
-             int window,
-             const std::vector<double>& pilot_times,
-             const std::vector<double>& times,
-             double doppler,
-             const std::vector<int>& tone_numbers,
-             int group_symbols,
-             bool errors_as_noise,
              const std::string& where,
-             int device) {
-              return estimate_channel(received,
-                                      layers,
-                                      { pilots,
-                                        method,
-                                        delay_spread,
-                                        first_delay,
-                                        snr_db,
-                                        window,
-                                        pilot_times,
-                                        times,
-                                        doppler,
-                                        tone_numbers,
-                                        group_symbols,
-                                        errors_as_noise },
-                                      where,
-                                      device);
+             int device,
+             const py::kwargs& options) {
+              keywords left(options);
+              estimator_arguments estimator{ pilots };
+              left.take("method", estimator.method);
+              left.take("pilot_times", estimator.pilot_times);
+              estimator.take(left);
+              left.finish();
+              return estimate_channel(received, layers, estimator, where, device);
           });
     // An array of another type is taken for the first that it can become.
     m.def("_equalize",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "estimator_arguments.h"
+#include "ldpc_arguments.h"
 #include <variant>
 
 namespace gr::cudaphy::bindings {
@@ -24,6 +25,19 @@ void check_layers_and_tones(py::ssize_t layers, py::ssize_t tones, int wanted, i
 }
 
 } // namespace
+
+void estimator_arguments::take(keywords& from)
+{
+    from.take("delay_spread", delay_spread);
+    from.take("first_delay", first_delay);
+    from.take("snr_db", snr_db);
+    from.take("window", window);
+    from.take("times", times);
+    from.take("doppler", doppler);
+    from.take("tone_numbers", tone_numbers);
+    from.take("group_symbols", group_symbols);
+    from.take("errors_as_noise", errors_as_noise);
+}
 
 kernels::channel_estimator::parameters estimator_parameters(int receive_antennas,
                                                             int layers,

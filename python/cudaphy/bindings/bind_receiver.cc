@@ -33,19 +33,10 @@ mimo_receiver::parameters receiver_parameters(int receive_antennas,
                                               code_ptr code,
                                               keywords& left)
 {
-    estimator_arguments estimator{
-        pilots, "ls", 0.02, 0, 20, 64, {}, {}, 0, {}, 0, true
-    };
+    estimator_arguments estimator{ pilots };
+    estimator.errors_as_noise = true;
     left.take("estimate", estimator.method);
-    left.take("delay_spread", estimator.delay_spread);
-    left.take("first_delay", estimator.first_delay);
-    left.take("snr_db", estimator.snr_db);
-    left.take("window", estimator.window);
-    left.take("times", estimator.times);
-    left.take("doppler", estimator.doppler);
-    left.take("tone_numbers", estimator.tone_numbers);
-    left.take("group_symbols", estimator.group_symbols);
-    left.take("errors_as_noise", estimator.errors_as_noise);
+    estimator.take(left);
     mimo_receiver::parameters p{};
     p.symbols = symbols;
     p.pilots = estimator_parameters(receive_antennas, layers, tones, estimator);
