@@ -24,7 +24,8 @@ public:
                           std::vector<int> positions)
         : d_code(codes.all()[0]), d_backend(where), d_batch(batch),
           d_positions(std::move(positions)),
-          d_decoder(d_code, p, where, std::max(batch, codes.batch(0, 0)))
+          d_decoder(
+              d_code, p, where, std::max(batch, words_of_a_launch(0, codes.first())))
     {
         d_logger->info("runs on {}: {}", name_of(where.where), where.reason);
     }

@@ -11,15 +11,6 @@ namespace {
 
 using parameters = kernels::ldpc_decoder::parameters;
 
-bool checked_drop(const std::string& on_failure)
-{
-    if (on_failure != "mark" && on_failure != "drop") {
-        throw std::invalid_argument("on_failure \"" + on_failure +
-                                    "\" is neither \"drop\" nor \"mark\"");
-    }
-    return on_failure == "drop";
-}
-
 std::vector<batch_port>
 output_ports(const kernels::ldpc_code& code, const parameters& p, bool soft)
 {
@@ -33,8 +24,7 @@ output_ports(const kernels::ldpc_code& code, const parameters& p, bool soft)
 //! Codewords in one launch where the user leaves it open. A GPU decodes one or two on
 //! each multiprocessor at a time, whole launches one after another, so that few of long
 //! codes leave most of it idle.
-int batch_of(const ldpc_code_choice& codes,
-             size_t index,
+int batch_of(const kernels::ldpc_code& code,
              const parameters& p,
              const ldpc_block_options& options)
 {
@@ -42,10 +32,10 @@ int batch_of(const ldpc_code_choice& codes,
         resolve(backend_from_name(options.backend), options.device).where ==
         backend::cuda;
     if (options.max_batch || !on_gpu) {
-        return codes.batch(options.max_batch, static_cast<int>(index));
+        return words_of_a_launch(options.max_batch, code);
     }
     constexpr size_t full = 256, few_bytes = 8 << 20, most_bytes = 32 << 20;
-    const size_t bytes = codes.all()[index]->n() * llr_bytes(p);
+    const size_t bytes = code.n() * llr_bytes(p);
     const auto words = std::min(std::max(full, few_bytes / bytes), most_bytes / bytes);
     return static_cast<int>(std::clamp<size_t>(words, 32, 1024));
 }
@@ -223,27 +213,19 @@ ldpc_decoder_impl::ldpc_decoder_impl(const ldpc_code_choice& codes,
                 gr::io_signature::makev(1 + output.soft,
                                         1 + output.soft,
                                         std::vector<int>{ 1, sizeof(float) })),
-      batch_block({ options.length_tag_key,
-                    options.backend,
-                    options.device,
-                    batch_of(codes, 0, p, options),
-                    options.max_latency },
-                  { { llr_bytes(p), codes.first().n() } },
-                  output_ports(codes.first(), p, output.soft),
-                  2 + counts_nan(p)),
-      d_codes(codes), d_parameters(p), d_drops(checked_drop(output.on_failure)),
-      d_soft(output.soft), d_tags(output.word_tags, p.max_iterations),
+      coding_block(
+          codes,
+          [&](const kernels::ldpc_code& code) {
+              return word_ports{ { { llr_bytes(p), code.n() } },
+                                 output_ports(code, p, output.soft),
+                                 batch_of(code, p, options) };
+          },
+          options,
+          2 + counts_nan(p)),
+      d_parameters(p), d_drops(checked_drop(output.on_failure)), d_soft(output.soft),
+      d_tags(output.word_tags, p.max_iterations, ldpc_word_tag_keys),
       d_hint(std::make_shared<ldpc_boundary_hint>(p))
 {
-    message_port_register_out(pmt::mp("fail"));
-    for (size_t i = 1; i < codes.all().size(); ++i) {
-        const auto& code = *codes.all()[i];
-        batch_kind kind{ { code.n() }, {}, batch_of(codes, i, p, options) };
-        for (const auto& port : output_ports(code, p, d_soft)) {
-            kind.out.push_back(port.items);
-        }
-        add_kind(kind);
-    }
     make_jobs();
 }
 
@@ -259,36 +241,16 @@ bool ldpc_decoder_impl::start()
     return batch_block::start();
 }
 
-std::unique_ptr<batch_job> ldpc_decoder_impl::make_job(queue& work_queue)
+std::unique_ptr<batch_job>
+ldpc_decoder_impl::make_code_job(const kernels::ldpc_code::sptr& code, queue& work_queue)
 {
-    return std::make_unique<decoder_job>(
-        d_codes.all()[0], d_parameters, d_soft, d_hint, work_queue);
+    return std::make_unique<decoder_job>(code, d_parameters, d_soft, d_hint, work_queue);
 }
 
 std::unique_ptr<mixed_batch_job> ldpc_decoder_impl::make_mixed_job(queue& work_queue)
 {
     return std::make_unique<mixed_decoder_job>(
-        d_codes.all(), d_parameters, d_soft, d_hint, work_queue);
-}
-
-int ldpc_decoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const
-{
-    const int code = d_codes.named(head);
-    refusal = code < 0 ? d_codes.none_named().reason : "";
-    return code;
-}
-
-void ldpc_decoder_impl::refuse(const std::vector<tag_t>& head,
-                               uint64_t items,
-                               const std::string& reason)
-{
-    ++d_refused;
-    warn_sometimes("a packet is passed over: " + reason);
-    message_port_pub(
-        pmt::mp("fail"),
-        refused_packet(head, d_codes, items, [](const kernels::ldpc_code& code) {
-            return code.n();
-        }));
+        codes().all(), d_parameters, d_soft, d_hint, work_queue);
 }
 
 bool ldpc_decoder_impl::keeps(const batch_status& status, int frame) const

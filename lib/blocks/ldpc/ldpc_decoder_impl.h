@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "blocks/coding/coding_block.h"
+#include "blocks/coding/word_tags.h"
 #include "blocks/ldpc/ldpc_boundary_hint.h"
 #include "blocks/ldpc/ldpc_code_choice.h"
-#include "blocks/ldpc/ldpc_word_tags.h"
-#include "runtime/batch_block.h"
 #include <gnuradio/cudaphy/ldpc_decoder.h>
 
 namespace gr::cudaphy {
 
-class ldpc_decoder_impl : public ldpc_decoder, public batch_block
+class ldpc_decoder_impl : public ldpc_decoder, public coding_block<kernels::ldpc_code>
 {
 public:
     ldpc_decoder_impl(const ldpc_code_choice& codes,
@@ -22,29 +22,25 @@ public:
     uint64_t frame_errors() const override { return d_frame_errors; }
     double average_iterations() const override;
     uint64_t nan_llrs() const override { return d_nan_llrs; }
-    uint64_t refused_packets() const override { return d_refused; }
+    uint64_t refused_packets() const override { return refused(); }
     bool start() override;
-    uint64_t failures() const override { return d_frame_errors + d_refused; }
+    uint64_t failures() const override { return d_frame_errors + refused(); }
 
 private:
-    std::unique_ptr<batch_job> make_job(queue& work_queue) override;
+    std::unique_ptr<batch_job> make_code_job(const kernels::ldpc_code::sptr& code,
+                                             queue& work_queue) override;
     std::unique_ptr<mixed_batch_job> make_mixed_job(queue& work_queue) override;
-    int kind_of(const std::vector<tag_t>& head, std::string& refusal) const override;
-    void refuse(const std::vector<tag_t>& head,
-                uint64_t items,
-                const std::string& reason) override;
     void report(const batch_status& status, int frame, uint64_t item) override;
     bool keeps(const batch_status& status, int frame) const override;
     bool drops_frames() const override { return d_drops; }
 
-    const ldpc_code_choice d_codes;
     const kernels::ldpc_decoder::parameters d_parameters;
     const bool d_drops, d_soft;
-    ldpc_word_tags d_tags;
+    word_tags d_tags;
     //! Also of the jobs, which look at LLRs that are not on a GPU.
     const std::shared_ptr<ldpc_boundary_hint> d_hint;
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 },
-        d_nan_llrs{ 0 }, d_refused{ 0 };
+        d_nan_llrs{ 0 };
 };
 
 } // namespace gr::cudaphy

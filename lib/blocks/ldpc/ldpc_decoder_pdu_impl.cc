@@ -80,9 +80,8 @@ private:
             auto p = d_parameters;
             p.llr = kind ? number::int8 : number::float32;
             std::vector<int> max_batch;
-            for (size_t i = 0; i < d_codes.all().size(); ++i) {
-                max_batch.push_back(
-                    d_codes.batch(d_options.max_batch, static_cast<int>(i)));
+            for (const auto& code : d_codes.all()) {
+                max_batch.push_back(words_of_a_launch(d_options.max_batch, *code));
             }
             made = std::make_unique<ldpc_mixed_on_host>(
                 d_codes.all(), p, d_backend, max_batch);
@@ -112,7 +111,7 @@ private:
         }
         one.kind = kind_of(type);
         one.frames = items / n;
-        one.most = d_codes.batch(d_options.max_batch, code);
+        one.most = words_of_a_launch(d_options.max_batch, *d_codes.all()[code]);
         return {};
     }
 

@@ -53,7 +53,7 @@ public:
           d_encoder(d_columns.empty() ? d_code : reordered(*d_code, d_columns),
                     {},
                     where,
-                    std::max(batch, codes.batch(0, 0)))
+                    std::max(batch, words_of_a_launch(0, codes.first())))
     {
         d_logger->info("runs on {}: {}", name_of(where.where), where.reason);
     }

@@ -41,29 +41,6 @@ private:
     std::unique_ptr<kernels::ldpc_encoder> d_kernel;
 };
 
-//! A launch a code.
-class mixed_encoder_job : public mixed_batch_job
-{
-public:
-    mixed_encoder_job(const std::vector<kernels::ldpc_code::sptr>& codes,
-                      const parameters& p,
-                      const queue& work_queue)
-    {
-        for (const auto& code : codes) {
-            d_jobs.emplace_back(code, p, work_queue);
-        }
-    }
-    void run(const std::vector<batch_part>& parts, queue& work_queue) override
-    {
-        for (const auto& [kind, work] : parts) {
-            d_jobs[kind].run(work, work_queue);
-        }
-    }
-
-private:
-    std::vector<encoder_job> d_jobs;
-};
-
 } // namespace
 
 ldpc_encoder::sptr ldpc_encoder::make(kernels::ldpc_code::sptr code,
@@ -94,54 +71,24 @@ ldpc_encoder_impl::ldpc_encoder_impl(const ldpc_code_choice& codes,
     : gr::block("ldpc_encoder",
                 gr::io_signature::make(1, 1, 1),
                 gr::io_signature::make(1, 1, 1)),
-      batch_block({ options.length_tag_key,
-                    options.backend,
-                    options.device,
-                    codes.batch(options.max_batch, 0),
-                    options.max_latency },
-                  { { 1, input_bytes(codes.first(), p) } },
-                  { { 1, output_bytes(codes.first(), p) } },
-                  0),
-      d_codes(codes), d_parameters(p)
+      coding_block(
+          codes,
+          [&](const kernels::ldpc_code& code) {
+              return word_ports{ { { 1, input_bytes(code, p) } },
+                                 { { 1, output_bytes(code, p) } },
+                                 words_of_a_launch(options.max_batch, code) };
+          },
+          options,
+          0),
+      d_parameters(p)
 {
-    message_port_register_out(pmt::mp("fail"));
-    for (size_t i = 1; i < codes.all().size(); ++i) {
-        const auto& code = *codes.all()[i];
-        add_kind({ { input_bytes(code, p) },
-                   { output_bytes(code, p) },
-                   codes.batch(options.max_batch, i) });
-    }
     make_jobs();
 }
 
-std::unique_ptr<batch_job> ldpc_encoder_impl::make_job(queue& work_queue)
+std::unique_ptr<batch_job>
+ldpc_encoder_impl::make_code_job(const kernels::ldpc_code::sptr& code, queue& work_queue)
 {
-    return std::make_unique<encoder_job>(d_codes.all()[0], d_parameters, work_queue);
-}
-
-std::unique_ptr<mixed_batch_job> ldpc_encoder_impl::make_mixed_job(queue& work_queue)
-{
-    return std::make_unique<mixed_encoder_job>(d_codes.all(), d_parameters, work_queue);
-}
-
-int ldpc_encoder_impl::kind_of(const std::vector<tag_t>& head, std::string& refusal) const
-{
-    const int code = d_codes.named(head);
-    refusal = code < 0 ? d_codes.none_named().reason : "";
-    return code;
-}
-
-void ldpc_encoder_impl::refuse(const std::vector<tag_t>& head,
-                               uint64_t items,
-                               const std::string& reason)
-{
-    ++d_refused;
-    warn_sometimes("a packet is passed over: " + reason);
-    message_port_pub(
-        pmt::mp("fail"),
-        refused_packet(head, d_codes, items, [this](const kernels::ldpc_code& code) {
-            return input_bytes(code, d_parameters);
-        }));
+    return std::make_unique<encoder_job>(code, d_parameters, work_queue);
 }
 
 } // namespace gr::cudaphy

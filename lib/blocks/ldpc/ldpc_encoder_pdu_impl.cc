@@ -27,9 +27,9 @@ public:
           d_codes(codes), d_parameters(p), d_max_batch(options.max_batch),
           d_backend(resolve(backend_from_name(options.backend), options.device))
     {
-        for (size_t i = 0; i < codes.all().size(); ++i) {
+        for (const auto& code : codes.all()) {
             d_encoders.push_back(std::make_unique<ldpc_on_host_encoder>(
-                codes.all()[i], p, d_backend, codes.batch(d_max_batch, i)));
+                code, p, d_backend, words_of_a_launch(d_max_batch, *code)));
         }
         message_port_register_in(d_port);
         message_port_register_out(d_port);
@@ -76,7 +76,7 @@ private:
         }
         one.kind = code;
         one.frames = items / input_bytes(code);
-        one.most = d_codes.batch(d_max_batch, code);
+        one.most = words_of_a_launch(d_max_batch, *d_codes.all()[code]);
         return {};
     }
 

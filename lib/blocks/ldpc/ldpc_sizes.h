@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "blocks/coding/bit_bytes.h"
 #include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
 
 namespace gr::cudaphy {
-
-//! Bytes that hold so many bits, one or eight a byte.
-inline int bytes_of(int bits, bool packed) { return packed ? (bits + 7) / 8 : bits; }
 
 //! Bits that a decoder puts out for a codeword,
 inline int output_bits(const kernels::ldpc_code& code,

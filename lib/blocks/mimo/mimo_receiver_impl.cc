@@ -134,7 +134,7 @@ mimo_receiver_impl::mimo_receiver_impl(const parameters& p,
                   output_ports(p, slot, outputs),
                   1 + 2 * static_cast<int>(slot.words)),
       d_parameters(p), d_slot(slot), d_outputs(outputs),
-      d_tags(outputs.word_tags, p.decoding.max_iterations)
+      d_tags(outputs.word_tags, p.decoding.max_iterations, ldpc_word_tag_keys)
 {
     make_jobs();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "blocks/ldpc/ldpc_word_tags.h"
+#include "blocks/coding/word_tags.h"
 #include "runtime/batch_block.h"
 #include <gnuradio/cudaphy/mimo_receiver.h>
 
@@ -32,7 +32,7 @@ private:
     const kernels::mimo_receiver::parameters d_parameters;
     const kernels::mimo_receiver::sizes d_slot;
     const mimo_receiver_outputs d_outputs;
-    ldpc_word_tags d_tags;
+    word_tags d_tags;
     std::atomic<uint64_t> d_frames{ 0 }, d_frame_errors{ 0 }, d_iterations{ 0 };
 };
 

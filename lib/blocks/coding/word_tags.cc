@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "blocks/ldpc/ldpc_word_tags.h"
+#include "blocks/coding/word_tags.h"
 #include <memory>
 #include <stdexcept>
 
 namespace gr::cudaphy {
 namespace {
 
-bool only_failed(const std::string& which)
+bool is_only_failed(const std::string& which)
 {
     if (which != "all" && which != "failed") {
         throw std::invalid_argument("word_tags \"" + which +
@@ -32,22 +32,22 @@ private:
 
 } // namespace
 
-ldpc_word_tags::ldpc_word_tags(const std::string& which, int max_iterations)
-    : d_only_failed(only_failed(which)), d_max_iterations(max_iterations)
+word_tags::word_tags(const std::string& which, int most, const word_tag_keys& keys)
+    : d_only_failed(is_only_failed(which)), d_most(most), d_keys(keys)
 {
 }
 
-void ldpc_word_tags::start(const pmt::pmt_t& source)
+void word_tags::start(const pmt::pmt_t& source)
 {
     d_sets = std::vector<tag_set>(sets);
     for (auto& made : d_sets) {
         own_count own;
-        made.iterations.key = own(pmt::intern("iterations"));
-        made.ok.key = own(pmt::intern("ldpc_ok"));
+        made.count.key = own(pmt::intern(d_keys.count));
+        made.ok.key = own(pmt::intern(d_keys.ok));
         made.nan.key = own(pmt::intern("nan_llrs"));
-        made.iterations.srcid = made.ok.srcid = made.nan.srcid = own(source);
+        made.count.srcid = made.ok.srcid = made.nan.srcid = own(source);
         made.decided = { own(pmt::PMT_F), own(pmt::PMT_T) };
-        for (int i = 0; i <= d_max_iterations; ++i) {
+        for (int i = -1; i <= d_most; ++i) {
             made.counts.push_back(own(pmt::from_long(i)));
         }
     }
