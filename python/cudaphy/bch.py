@@ -66,3 +66,30 @@ def bch_decode(
     )
     lead = words.shape[:-1]
     return bits.reshape(lead + bits.shape[1:]), corrected.reshape(lead)
+
+
+def companion_code(
+    family,
+    frame,
+    dvbs2_rate,
+    dvbs2x_frame,
+    dvbs2x_normal_rate,
+    dvbs2x_medium_rate,
+    dvbs2x_short_rate,
+    dvbt2_rate,
+    m,
+    t,
+    shortened,
+    polynomial,
+):
+    """The code that GNU Radio Companion's block BCH Code stands for, from the block's parameters."""
+    code = _native.bch_code
+    if family == "primitive":
+        return code(m, t, shortened, polynomial)
+    dvbs2x_rates = {"normal": dvbs2x_normal_rate, "medium": dvbs2x_medium_rate}
+    frame, rate = {
+        "dvbs2": (frame, dvbs2_rate),
+        "dvbs2x": (dvbs2x_frame, dvbs2x_rates.get(dvbs2x_frame, dvbs2x_short_rate)),
+        "dvbt2": (frame, dvbt2_rate),
+    }[family]
+    return getattr(code, family)(frame, rate)

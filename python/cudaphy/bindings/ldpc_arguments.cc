@@ -3,40 +3,6 @@
 
 namespace gr::cudaphy::bindings {
 
-void keywords::take_codes(ldpc_codes& to)
-{
-    py::object given = py::none();
-    take("codes", given);
-    if (given.is_none()) {
-        return;
-    }
-    const auto add = [&](const std::string& name, const py::handle& value) {
-        code_ptr code;
-        try {
-            code = value.cast<code_ptr>();
-        } catch (const py::cast_error&) {
-        }
-        if (!code) {
-            throw py::type_error("codes: " + shortened(py::repr(value)) +
-                                 " is no ldpc_code");
-        }
-        to.emplace_back(name.empty() ? code->name() : name, code);
-    };
-    if (py::isinstance<py::dict>(given)) {
-        for (const auto& [name, code] : given.cast<py::dict>()) {
-            add(py::str(name).cast<std::string>(), code);
-        }
-        return;
-    }
-    if (!py::isinstance<py::iterable>(given)) {
-        throw py::type_error("codes=" + shortened(py::repr(given)) +
-                             " is neither a dict nor a list of ldpc_code");
-    }
-    for (const auto& code : given) {
-        add("", code);
-    }
-}
-
 void keywords::take_decoding(ldpc_decoder_options& to)
 {
     take("max_iterations", to.max_iterations);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// The keyword arguments that everything around the LDPC codes shares.
+// The keyword arguments that everything around codes shares.
 
 #include "arrays.h"
 #include <gnuradio/cudaphy/ldpc_options.h>
@@ -60,7 +60,40 @@ public:
                 given + " is of a type that this argument does not take" + wanted<T>());
         }
     }
-    void take_codes(ldpc_codes& to);
+    //! The argument codes: a dict from names, or a list, of which each code has its own
+    //! name. \throws py::type_error
+    template <typename Code>
+    void take_codes(std::vector<std::pair<std::string, std::shared_ptr<const Code>>>& to)
+    {
+        py::object given = py::none();
+        take("codes", given);
+        if (given.is_none()) {
+            return;
+        }
+        const py::type wanted = py::type::of<Code>();
+        const auto name_of_type = py::str(wanted.attr("__name__")).cast<std::string>();
+        const auto add = [&](const std::string& name, const py::handle& value) {
+            if (!py::isinstance(value, wanted)) {
+                throw py::type_error("codes: " + shortened(py::repr(value)) + " is no " +
+                                     name_of_type);
+            }
+            const auto code = value.cast<std::shared_ptr<Code>>();
+            to.emplace_back(name.empty() ? code->name() : name, code);
+        };
+        if (py::isinstance<py::dict>(given)) {
+            for (const auto& [name, code] : given.cast<py::dict>()) {
+                add(py::str(name).cast<std::string>(), code);
+            }
+            return;
+        }
+        if (!py::isinstance<py::iterable>(given)) {
+            throw py::type_error("codes=" + shortened(py::repr(given)) +
+                                 " is neither a dict nor a list of " + name_of_type);
+        }
+        for (const auto& code : given) {
+            add("", code);
+        }
+    }
     void take_decoding(ldpc_decoder_options& to);
     //! What `take_decoding` has beside the arguments that the stream block had before.
     void take_more_decoding(ldpc_decoder_options& to);

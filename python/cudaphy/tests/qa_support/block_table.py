@@ -18,6 +18,7 @@ from gnuradio.cudaphy.blocks.dvbs2_frame_sync import dvbs2_frame_sync, physical_
 from . import BACKEND, KEY, gaussian, packet_tags, tag
 
 CODE = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
+OUTER = cudaphy.bch_code(5, 2)
 MODCOD = ("QPSK", "1/2", "SHORT")
 PILOTS = np.array([[1, 1], [1, -1]], "c8")
 SYMBOLS, GAP = 4, 100  # of OFDM
@@ -120,6 +121,27 @@ def _table():
             lambda: [("complex64", 4)],
             frames=n,
             takes=("length_tag_key",),
+        ),
+        "bch_decoder": _block(
+            lambda **o: cudaphy.bch_decoder(OUTER, codes={"again": OUTER}, **o)
+            if o.get("length_tag_key")
+            else cudaphy.bch_decoder(OUTER, **o),
+            lambda: [bits[: n * OUTER.n]],
+            lambda: [("uint8", 0)],
+            keys=(KEY, "bch_code"),
+            **batch,
+        ),
+        "bch_decoder that drops": _block(
+            lambda **o: cudaphy.bch_decoder(OUTER, "drop", **o),
+            lambda: [bits[: n * OUTER.n]],
+            lambda: [("uint8", 0)],
+            **batch,
+        ),
+        "bch_encoder": _block(
+            lambda **o: cudaphy.bch_encoder(OUTER, **o),
+            lambda: [bits[: n * OUTER.k]],
+            lambda: [("uint8", 0)],
+            **batch,
         ),
         "dvbs2_frame_sync": _block(
             lambda **o: dvbs2_frame_sync(*MODCOD, **o),
