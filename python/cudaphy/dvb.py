@@ -16,7 +16,7 @@ IPv4; else -1. label: a GSE packet's address, 6, 3 or no bytes.
 """
 
 
-class bb_deframer:
+class bb_frame_reader:
     """Takes packets out of the baseband frames of DVB-S2 and S2X.
 
     isi: the input stream whose transport packets are wanted, 0 to 255; None: the first one that comes.
@@ -28,7 +28,7 @@ class bb_deframer:
     """
 
     def __init__(self, isi=None, gse=True):
-        self._native = _native._bb_deframer(-1 if isi is None else isi, gse)
+        self._native = _native._bb_frame_reader(-1 if isi is None else isi, gse)
 
     def take(self, frames, ok=True, packed=False):
         """Takes frames in the order in which they came.

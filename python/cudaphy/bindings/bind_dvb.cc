@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
-#include <gnuradio/cudaphy/kernels/bb_deframer.h>
+#include "block_arguments.h"
+#include <gnuradio/cudaphy/bb_deframer.h>
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
 
 namespace gr::cudaphy::bindings {
 namespace {
 
-using kernels::bb_deframer;
 using kernels::bb_header;
 
 py::bytes bytes_of(const std::vector<uint8_t>& data)
@@ -15,11 +15,11 @@ py::bytes bytes_of(const std::vector<uint8_t>& data)
 }
 
 //! frames: (batch, bytes), eight bits a byte; ok: (batch).
-py::tuple take(bb_deframer& deframer,
+py::tuple take(kernels::bb_deframer& deframer,
                const numpy_array<uint8_t>& frames,
                const numpy_array<bool>& ok)
 {
-    bb_deframer::output all;
+    kernels::bb_deframer::output all;
     const size_t each = frames.shape(1);
     for (py::ssize_t i = 0; i < frames.shape(0); ++i) {
         deframer.take(frames.data(i, 0), each, ok.at(i), all);
@@ -32,7 +32,9 @@ py::tuple take(bb_deframer& deframer,
     return py::make_tuple(bytes_of(all.transport), packets);
 }
 
-py::dict counts_of(const bb_deframer& deframer)
+//! What a deframer, kernel or block, has counted.
+template <typename Deframer>
+py::dict counts_of(const Deframer& deframer)
 {
     const auto counts = deframer.so_far();
     py::dict all;
@@ -47,7 +49,9 @@ py::dict counts_of(const bb_deframer& deframer)
     return all;
 }
 
-py::object header_of(const bb_deframer& deframer)
+//! The last header that was right, or None.
+template <typename Deframer>
+py::object header_of(const Deframer& deframer)
 {
     bb_header header;
     if (!deframer.last_header(header)) {
@@ -125,13 +129,57 @@ reserved, and for VL-SNR frames. (ETSI EN 302 307-1, 5.5.2; EN 302 307-2, table 
 void bind_dvb(py::module& m)
 {
     bind_modes(m);
-    py::class_<bb_deframer>(m, "_bb_deframer")
+    using reader = kernels::bb_deframer;
+    py::class_<reader>(m, "_bb_frame_reader")
         .def(py::init([](int isi, bool gse) {
-            return bb_deframer::make({ isi, gse });
+            return reader::make({ isi, gse });
         }))
         .def("take", &take)
-        .def("counts", &counts_of)
-        .def("header", &header_of);
+        .def("counts", &counts_of<reader>)
+        .def("header", &header_of<reader>);
+    block_class<bb_deframer>(m, "bb_deframer", R"(Baseband deframer of DVB-S2 and S2X.
+
+In: bytes, scrambled baseband frames as bch_decoder puts them out, a bit each. Out: bytes, whole
+transport packets of 188. A tag 'bch_ok' of value false tells a frame that could not be decoded: its
+packets have transport_error_indicator set. The tag 'discontinuity' (long: frames lost, 0: not known)
+is on the first byte after a loss.
+
+frame_bits: bits of a frame, k of the BCH code; 0: each packet is a frame.
+isi: the input stream whose transport packets are put out, 0 to 255; None: the first one that comes.
+gse: whether continuous generic streams are GSE; else a frame's data are a packet.
+packed: eight bits a byte, the first one highest.
+length_tag_key: names the tag with a packet's length in items; empty: a plain stream, which needs
+frame_bits.
+
+Message ports: 'packets': PDUs of GSE and generic packets with isi, protocol and label; 'frames': PDUs
+of baseband frames without their scrambling, with ok and the header's fields; 'status': counts and last
+header, at most once a second. What can't be taken for a frame (too long, torn, without a length tag)
+is counted as one with a bad header.
+
+Raises ValueError for a parameter out of range.)")
+        .def(py::init([](int frame_bits,
+                         std::optional<int> isi,
+                         bool gse,
+                         bool packed,
+                         const std::string& length_tag_key) {
+                 constexpr int any = kernels::bb_deframer::any_stream;
+                 return bb_deframer::make(
+                     frame_bits, isi.value_or(any), gse, packed, length_tag_key);
+             }),
+             py::arg("frame_bits") = 0,
+             py::arg("isi") = py::none(),
+             py::arg("gse") = true,
+             py::arg("packed") = false,
+             py::arg("length_tag_key") = "packet_len")
+        .def("counts",
+             &counts_of<bb_deframer>,
+             "Since the flowgraph started, as a dict: frames, bad_frames (not decoded), "
+             "bad_headers (whose data are lost), transport_packets, bad_packets (CRC "
+             "wrong, or of a bad frame), lost_starts (times that packets had to be found "
+             "anew), returned_nulls, other_streams (frames).")
+        .def("header",
+             &header_of<bb_deframer>,
+             "The last header that was right, as a dict, or None.");
 }
 
 } // namespace gr::cudaphy::bindings

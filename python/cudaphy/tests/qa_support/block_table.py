@@ -122,6 +122,14 @@ def _table():
             frames=n,
             takes=("length_tag_key",),
         ),
+        "bb_deframer": _block(
+            lambda **o: cudaphy.bb_deframer(80, **o),
+            lambda: [np.tile(bits, 2)[: 80 * n]],
+            lambda: [("uint8", 0)],
+            frames=n,
+            takes=("length_tag_key",),
+            keys=(KEY, "bch_ok"),
+        ),
         "bch_decoder": _block(
             lambda **o: cudaphy.bch_decoder(OUTER, codes={"again": OUTER}, **o)
             if o.get("length_tag_key")
