@@ -4,7 +4,7 @@
 #include "kernels/symmetric/cuda/probe.cuh"
 
 // Source 2 (Huo, Wang, Peng, Fang: a large real symmetric matrix inverted by bordering).
-// make_symmetric_inverse_cuda chooses it only for symmetric_algorithm::bordering.
+// inverse_cuda.cu chooses it only for symmetric_algorithm::bordering.
 //
 // Step t takes the inverse W of the leading block of order t to that of order t + 1 by
 // W + u u^H / s, where u = W r and s = rho - r^H u.
