@@ -205,9 +205,9 @@ bool knows_ratio(int n, const T* a)
     return n <= 260 || has_few_elements(n, a);
 }
 
-//! LAPACK's ratio. For a large matrix with many elements a random vector estimates it if
-//! that suffices, so that a test stays fast. A matrix with few elements may have its
-//! errors in few rows, and such an estimate would be up to a root of n too large.
+//! LAPACK's ratio. A test stays fast, because a random vector estimates the ratio of a
+//! large matrix with many elements, if that suffices. A matrix with few elements may have
+//! its errors in few rows. The estimate would then be up to a root of n too large.
 template <typename T>
 double ratio(int n, const T* a, const T* x)
 {

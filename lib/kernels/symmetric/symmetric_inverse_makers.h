@@ -10,9 +10,9 @@
 namespace gr::cudaphy::kernels {
 
 //! A is singular to R's precision if the product of the 1-norms of A and its inverse is
-//! above this. That product is at most n times the product of the 2-norms. So no matrix
-//! with a condition below 1 / (8 eps) in the 2-norm counts as singular, but singular
-//! matrices with rounding errors do.
+//! above this. That product is at most n times the product of the 2-norms. So a
+//! matrix with a condition below 1 / (8 eps) in the 2-norm does not count as singular. A
+//! singular matrix with rounding errors does.
 template <typename R>
 double least_singular_condition(size_t order)
 {
@@ -24,8 +24,8 @@ double least_singular_condition(size_t order)
 //! Rounding errors of the elimination may hide that the matrix is singular.
 constexpr double suspicious = 1 / 1024.0;
 
-//! \throws std::invalid_argument unless `order` is at least 1, and `batch` is at least 1
-//! and so many square matrices of T's have addresses.
+//! \throws std::invalid_argument if `order` or `batch` is below 1, or if so many matrices
+//! are not addressable.
 template <typename T>
 void check_order_and_batch(int order, size_t batch)
 {
@@ -39,9 +39,8 @@ void check_order_and_batch(int order, size_t batch)
     }
 }
 
-//! The batch that the views' sizes come to. \throws std::invalid_argument if the sizes do
-//! not fit each other, if the workspace is too small, or if `queue` can't reach the
-//! memory that a kernel on `where` works on.
+//! The batch that the views' sizes come to. \throws std::invalid_argument if the sizes,
+//! the workspace, or the memory that `queue` reaches do not fit `plan`.
 template <typename T>
 size_t symmetric_inverse_batch(const symmetric_inverse<T>& plan,
                                const typename symmetric_inverse<T>::parameters&,

@@ -21,8 +21,8 @@ namespace HWY_NAMESPACE {
 namespace {
 
 /*
- * Bordering by blocks. Factors replace the leading block's inverse, because a product
- * with an explicit inverse loses as many digits as the block's condition has:
+ * Bordering by blocks. A product with the leading block's explicit inverse would lose as
+ * many digits as the block's condition has. So factors stand in its place:
  *
  *     A = L D L^H,   M = L^-1,   A^-1 = M^H D^-1 M
  *

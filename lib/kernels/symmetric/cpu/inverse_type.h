@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // invert_symmetric() of the element type CUDAPHY_SYMMETRIC_TYPE. Each type has a source
-// file of its own, because one for all takes a minute and a half to compile. Highway
-// includes this file once an instruction set, hence no #pragma once.
+// file of its own, because one for all takes 90 s to compile. Highway includes this file
+// once for each instruction set, so it has no #pragma once.
 #include "kernels/common/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE

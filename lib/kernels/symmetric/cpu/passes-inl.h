@@ -92,8 +92,8 @@ bool copy_lower(const T* a,
 constexpr size_t band_rows = 16;
 constexpr size_t band_width = 128;
 
-//! Calls put(i, j, value) for the elements right of the diagonal in rows first to last of
-//! a Hermitian matrix, whose lower triangle is read.
+//! Calls put(i, j, value) for the elements right of the diagonal in rows first to last.
+//! The matrix is Hermitian, and its lower triangle is read.
 template <typename T, typename Put>
 HWY_INLINE void mirror_band(
     const T* lower, size_t ld, size_t n, size_t first, size_t last, const Put& put)

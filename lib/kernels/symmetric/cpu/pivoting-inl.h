@@ -329,8 +329,8 @@ private:
         });
     }
 
-    //! Exchanges rows from `below` on that have elements of L above the bound for the
-    //! last rows of the next window, which begins at k.
+    //! Brings rows from `below` on into the next window, at k, if their elements of L are
+    //! above the bound. These rows and the window's last ones change places.
     void invite(size_t k, size_t below, size_t taken, size_t chosen, real bound)
     {
         std::vector<size_t> guests;

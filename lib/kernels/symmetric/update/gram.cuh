@@ -104,9 +104,9 @@ __global__ void __launch_bounds__(gram_threads) sum_gram(
 
 /*!
  * M = S^-1 D and the status, by Gauss-Jordan elimination in place with partial pivoting.
- * Rows are not moved. If row p is the pivot of step s, element (p, t) becomes the
- * inverse's element in row s and in the column of step t's pivot row. A thread block
- * takes a matrix, a thread every 16th row and column.
+ * Rows are not moved: if row p is the pivot of step s, it becomes row s of the inverse.
+ * Its element t then belongs to column pivot_of[t]. A thread block takes a matrix, a
+ * thread every 16th row and column.
  */
 template <typename E>
 __global__ void __launch_bounds__(gram_threads)

@@ -8,9 +8,9 @@
 
 namespace gr::cudaphy::kernels {
 
-//! The batch that the views' sizes come to. \throws std::invalid_argument if the sizes do
-//! not fit each other, if `forgetting` is out of range, if the workspace is too small, or
-//! if `queue` can't reach the memory that a kernel on `where` works on.
+//! The batch that the views' sizes come to. \throws std::invalid_argument if `forgetting`
+//! is out of range, or if the sizes, the workspace, or the memory that `queue` reaches do
+//! not fit `plan`.
 template <typename T>
 size_t inverse_update_batch(const inverse_update<T>& plan,
                             const typename inverse_update<T>::parameters&,
