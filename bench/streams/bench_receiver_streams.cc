@@ -21,7 +21,7 @@
 // publish their rings as filled at the start, and the sink reads nothing. Each launch has
 // SLOTS (16; 0: the blocks' own batches) slots. PAIRS (11) of flowgraphs take turns of
 // SECONDS (0.1). Results: codewords a second, the ratio of both with its confidence
-// interval, and for each block the frames of a batch and the time of its kernels.
+// interval; for each block the frames of a batch and the time of its kernels.
 //
 // A slot of 20 MHz: 1200 tones, 14 symbols, 4 x 4, 64-QAM, 5G LDPC of rate 1/2, DM-RS in
 // 2 symbols. The input is noise, so that every codeword takes all 10 iterations.

@@ -15,8 +15,9 @@ __global__ void set_to_one(unsigned long long* size)
 }
 
 /*!
- * \brief Improves the inverse of a large matrix if the first one is not good enough, one
- * item of a batch at a time. `E` is the type of the matrices, `W` that of the arithmetic.
+ * \brief Improves the inverse of a large matrix if the first one is not good enough.
+ * Each call is for one item of a batch. `E` is the type of the matrices, `W` that of the
+ * arithmetic.
  *
  * Methods return the last verdict, and add the number of their attempts to `taken`.
  */

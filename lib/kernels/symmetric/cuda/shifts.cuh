@@ -3,11 +3,11 @@
 
 #include "kernels/symmetric/cuda/passes.cuh"
 
-// Shifted pivots (Stewart 1974). If the 32 rows that are eliminated together have no good
-// pivot left, a shift of a diagonal element makes one, so that the elements of L stay
-// small. The elimination then inverts A' = A + E S E^H: S has the shifts on its diagonal,
-// and E consists of columns of the identity. Woodbury's formula removes the shifts:
-// X = X' - (E^H X')^H (E^H X' E - S^-1)^-1 (E^H X').
+// Shifted pivots (Stewart 1974). The 32 rows that are eliminated together may have no
+// good pivot left. Then a shift of a diagonal element makes one, so that the elements of
+// L stay small. The elimination inverts A' = A + E S E^H: S has the shifts on its
+// diagonal, and E consists of columns of the identity. Woodbury's formula removes the
+// shifts: X = X' - (E^H X')^H (E^H X' E - S^-1)^-1 (E^H X').
 
 namespace gr::cudaphy::kernels {
 namespace {

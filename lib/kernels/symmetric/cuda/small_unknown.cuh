@@ -377,9 +377,9 @@ square_unknown(E (&e)[Parts][Parts], int n, unknown_memory<E, Parts>& shared)
 /*!
  * Inverts a matrix of unknown definiteness in place. It equilibrates the matrix by powers
  * of two and factors it, P L D L^H P^T. Reads the lower triangle, writes both;
- * blockIdx.z: matrix. The state becomes `first` if only zeros are left of a column, or if
- * the equilibrated matrix's norm times its inverse's norm is above the limit.
- * norms: those two norms, (batch, 4), or null.
+ * blockIdx.z: matrix. The state becomes `first` if only zeros are left of a column. It
+ * also does if the norms of the equilibrated matrix and its inverse have a product above
+ * the limit. norms: those two norms, (batch, 4), or null.
  */
 template <typename From, typename E, int Parts>
 __global__ void __launch_bounds__(small_threads,

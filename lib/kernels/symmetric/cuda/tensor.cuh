@@ -203,8 +203,8 @@ __global__ void __launch_bounds__(Tile::threads)
 }
 
 /*!
- * \brief The products of panels by tensor cores, on devices whose tensor cores take
- * float64 and that are at least half as fast in float64 as in float32.
+ * \brief The products of panels by tensor cores. The device's tensor cores must take
+ * float64, and the device must be at least half as fast in float64 as in float32.
  */
 class tensor_products
 {
