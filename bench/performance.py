@@ -70,6 +70,12 @@ KERNELS = {
         "All iterations: 10, or 20 for DVB-S2 normal. Gb/s of information.",
         "ldpc_decoder",
     ),
+    "BCH codes": (
+        "bench_bch",
+        "Bound: words in and out at a copy's bandwidth. Gb/s of information. GNU Radio has no "
+        "BCH decoder to compare with.",
+        "bch",
+    ),
     "LDPC decoding split between CPU and GPU": (
         "bench_ldpc_source4",
         "Regular (1024, 512), 3.0 dB, flooding, float32. Peer: one core, frame by frame.",

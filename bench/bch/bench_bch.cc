@@ -2,9 +2,11 @@
 // Information bits a second of BCH encoding and decoding, with a share of wrong words.
 // The bound is the memory: every bit is read once and written once.
 #include "bench/benchmark.h"
+#include <cmath>
 #include <cstdio>
 #include <gnuradio/cudaphy/kernels/bch_decoder.h>
 #include <random>
+#include <string>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -21,9 +23,13 @@ std::vector<uint8_t> random_bytes(size_t count, uint8_t mask)
     return out;
 }
 
-//! `share` of the words get t errors each.
-void measure(
-    queue& q, const bch_code::sptr& code, bool packed, double share, size_t batch)
+//! `share` of the words get t errors each. \param bandwidth  bytes a second of a copy
+void measure(queue& q,
+             const bch_code::sptr& code,
+             bool packed,
+             double share,
+             size_t batch,
+             double bandwidth)
 {
     const auto bytes = [&](int bits) {
         return packed ? (static_cast<size_t>(bits) + 7) / 8 : bits;
@@ -53,14 +59,29 @@ void measure(
         benchmarks::seconds_per_call(q, [&] { encoder->run(info, words, q); });
     const double decoding = benchmarks::seconds_per_call(
         q, [&] { decoder->run(disturbed, result, corrected, workspace, q); });
-    std::printf("%-10s %-24s %-8s %8zu %8.3f %10.2f %10.2f Gb/s\n",
+    const double bound = bits * bandwidth / (double(batch) * double(in + out));
+    std::printf("%-10s %-24s %-8s %8zu %8.3f %10.2f %10.2f %10.2f Gb/s\n",
                 name_of(q.where()).c_str(),
                 code->name().c_str(),
                 packed ? "packed" : "bytes",
                 batch,
                 share,
                 1e-9 * bits / encoding,
-                1e-9 * bits / decoding);
+                1e-9 * bits / decoding,
+                1e-9 * bound);
+    const auto what =
+        name_of(q.where()) + ", " + code->name() + (packed ? ", packed" : ", bytes");
+    const benchmarks::compared copies{ 1e-9 * bound, "bytes at a copy's bandwidth" };
+    if (share == 0) {
+        benchmarks::record(
+            { "BCH codes", what + ", encoding", 1e-9 * bits / encoding, "Gb/s", copies });
+    }
+    benchmarks::record(
+        { "BCH codes",
+          what + ", decoding, " + std::to_string(std::lround(100 * share)) + " % wrong",
+          1e-9 * bits / decoding,
+          "Gb/s",
+          copies });
 }
 
 } // namespace
@@ -69,17 +90,21 @@ int main(int argc, char** argv)
 {
     std::printf(
         "backend    code                     bits        batch    wrong     encode     "
-        "decode\n");
+        "decode      bound\n");
     for (const auto where : benchmarks::measured_backends(argc, argv)) {
         auto q = queue::make(where);
         const size_t words = where == backend::cuda ? 4096 : 512;
+        const double bandwidth = benchmarks::copy_bandwidth(*q);
+        const auto code = [](const char* frame, const char* rate) {
+            return bch_code::dvbs2(frame, rate);
+        };
         for (const bool packed : { false, true }) {
             for (const double share : { 0.0, 0.01, 1.0 }) {
-                measure(*q, bch_code::dvbs2("normal", "9/10"), packed, share, words);
-                measure(*q, bch_code::dvbs2("normal", "1/2"), packed, share, words);
-                measure(*q, bch_code::dvbs2("short", "1/2"), packed, share, words);
+                measure(*q, code("normal", "9/10"), packed, share, words, bandwidth);
+                measure(*q, code("normal", "1/2"), packed, share, words, bandwidth);
+                measure(*q, code("short", "1/2"), packed, share, words, bandwidth);
             }
-            measure(*q, bch_code::primitive(10, 4), packed, 0.01, 64 * words);
+            measure(*q, bch_code::primitive(10, 4), packed, 0.01, 64 * words, bandwidth);
         }
     }
 }
