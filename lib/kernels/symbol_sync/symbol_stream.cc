@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/symbol_sync/carrier_search.h"
+#include <algorithm>
+#include <cmath>
+#include <gnuradio/cudaphy/kernels/symbol_stream.h>
+#include <stdexcept>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int pieces_at_a_time = 8; // after which the search is asked
+// Windows on end with a weak line: more than those that are under way when a search ends.
+constexpr size_t weak_blocks = 4;
+
+std::shared_ptr<void> ordinary_memory(size_t bytes)
+{
+    return { ::operator new(bytes), [](void* memory) { ::operator delete(memory); } };
+}
+
+} // namespace
+
+symbol_stream::symbol_stream(const symbol_sync_parameters& p,
+                             double most_offset,
+                             const resolved_backend& on,
+                             allocator memory)
+    : d_parameters(p), d_queue(queue::make(on.where, on.device)),
+      d_kernel(symbol_sync::make(p, on.where, on.device)),
+      d_allocator(memory ? std::move(memory) : ordinary_memory),
+      d_sample_bytes(bytes_of(p.format)),
+      d_pieces_between(on.where == backend::cuda ? 63 : 15)
+{
+    if (!(most_offset >= 0 && most_offset <= 0.5)) {
+        throw std::invalid_argument("symbol_sync: most_offset is " +
+                                    std::to_string(most_offset) + ", must be 0..0.5");
+    }
+    if (on.where == backend::cuda) {
+        d_samples = array<unsigned char>(*d_queue, p.most_samples * d_sample_bytes);
+    }
+    if (most_offset > 0) {
+        d_search = std::make_unique<carrier_search>(p, most_offset);
+    }
+    restart();
+}
+
+symbol_stream::~symbol_stream() = default;
+
+void symbol_stream::restart()
+{
+    d_kernel->restart();
+    d_holds = d_search != nullptr;
+    d_weak = 0;
+    d_held.clear();
+    d_piece.clear();
+    d_skip = 0;
+    d_frequency = 0;
+    d_computed = 0;
+    d_changes.clear();
+    if (d_search) {
+        d_search->clear();
+    }
+    d_blocks = {};
+    d_symbols = {};
+}
+
+void symbol_stream::feed(const void* samples, size_t count, bool end)
+{
+    if (count > d_parameters.most_samples) {
+        throw std::invalid_argument(
+            "symbol_stream: " + std::to_string(count) + " samples, allowed are " +
+            std::to_string(d_parameters.most_samples) + " at once");
+    }
+    d_changes.clear();
+    const auto* const from = static_cast<const unsigned char*>(samples);
+    if (!d_holds) {
+        if (d_search) {
+            watch(from, count);
+        }
+        const auto got = run(from, count, end);
+        d_blocks = got.blocks;
+        d_symbols = got.symbols;
+        if (d_search) {
+            watch_line();
+        }
+        return;
+    }
+    d_held_blocks.clear();
+    d_held_symbols.clear();
+    if (count) {
+        d_held.insert(d_held.end(), from, from + count * d_sample_bytes);
+    }
+    const size_t piece = d_search->piece_samples() * d_sample_bytes;
+    constexpr size_t pieces = carrier_search::pieces;
+    while (d_holds && (end || d_held.size() >= pieces * piece)) {
+        const size_t there = std::min(pieces, d_held.size() / piece);
+        d_search->clear();
+        d_search->add(d_held.data(), static_cast<int>(there));
+        d_holds = !found();
+        d_search->clear();
+        const bool last = d_held.size() <= pieces * piece;
+        run_held(d_holds ? std::min(d_held.size(), pieces * piece) : d_held.size(),
+                 end && (last || !d_holds));
+        if (end && d_held.empty()) {
+            break;
+        }
+    }
+    d_blocks = d_held_blocks;
+    d_symbols = d_held_symbols;
+}
+
+//! The first bytes of what is held.
+void symbol_stream::run_held(size_t bytes, bool end)
+{
+    const size_t most = d_parameters.most_samples * d_sample_bytes;
+    size_t at = 0;
+    do {
+        const size_t now = std::min(bytes - at, most);
+        const auto got =
+            run(d_held.data() + at, now / d_sample_bytes, end && at + now == bytes);
+        d_held_blocks.insert(d_held_blocks.end(), got.blocks.begin(), got.blocks.end());
+        d_held_symbols.insert(
+            d_held_symbols.end(), got.symbols.begin(), got.symbols.end());
+        at += now;
+    } while (at < bytes);
+    d_held.erase(d_held.begin(), d_held.begin() + static_cast<int64_t>(bytes));
+}
+
+//! Whether the search has found a carrier; removes it if it is another one.
+bool symbol_stream::found()
+{
+    const auto offset = d_search->find();
+    if (!offset) {
+        return false;
+    }
+    const double least = d_parameters.roll_off / (8 * d_parameters.samples_per_symbol);
+    if (std::abs(*offset - d_frequency) > least) {
+        d_frequency = *offset;
+        d_kernel->set_frequency(d_frequency);
+        d_changes.push_back({ d_computed, d_frequency });
+    }
+    return true;
+}
+
+//! A GPU is so fast that the host can look at less.
+void symbol_stream::watch(const unsigned char* samples, size_t count)
+{
+    const size_t size = d_search->piece_samples() * d_sample_bytes;
+    for (size_t at = 0; at < count;) {
+        if (d_skip > 0) {
+            const size_t now = std::min(d_skip, count - at);
+            d_skip -= now;
+            at += now;
+            continue;
+        }
+        const size_t now = std::min(size - d_piece.size(), (count - at) * d_sample_bytes);
+        const auto* const from = samples + at * d_sample_bytes;
+        d_piece.insert(d_piece.end(), from, from + now);
+        at += now / d_sample_bytes;
+        if (d_piece.size() < size) {
+            continue;
+        }
+        d_search->add(d_piece.data(), 1);
+        d_piece.clear();
+        d_skip = d_pieces_between * d_search->piece_samples();
+        if (d_search->added() % pieces_at_a_time == 0) {
+            if (found() || d_search->added() == carrier_search::pieces) {
+                d_search->clear();
+            }
+        }
+    }
+}
+
+//! Holds samples back from the next feed on, if the signal has gone.
+void symbol_stream::watch_line()
+{
+    const auto strong = static_cast<float>(line_of_signal());
+    for (const auto& block : d_blocks) {
+        d_weak = block.line < strong ? d_weak + 1 : 0;
+    }
+    if (d_weak > weak_blocks * d_kernel->window_blocks()) {
+        d_holds = true;
+        d_weak = 0;
+        d_piece.clear();
+        d_skip = 0;
+        d_search->clear();
+    }
+}
+
+symbol_stream::result
+symbol_stream::run(const unsigned char* samples, size_t count, bool end)
+{
+    const bool on_device = d_samples.size() > 0;
+    const size_t given = d_kernel->blocks(count, end);
+    const size_t room = given * d_kernel->most_symbols();
+    const size_t head = given * sizeof(symbol_block);
+    const size_t bytes = head + room * sizeof(complex64);
+    if (bytes > d_results.size()) {
+        // Half as much again, because a later call may give a block more.
+        d_results = array<unsigned char>(*d_queue, bytes + bytes / 2);
+        if (on_device) {
+            d_memory = d_allocator(d_results.size());
+        }
+    }
+    auto* const results = d_results.data();
+    view<const unsigned char> from(samples, count * d_sample_bytes);
+    if (on_device && count) {
+        d_queue->copy_in(d_samples.data(), from.data(), from.size());
+        from = { d_samples.data(), from.size() };
+    }
+    d_kernel->run(from,
+                  end,
+                  { reinterpret_cast<complex64*>(results + head), room },
+                  { reinterpret_cast<symbol_block*>(results), given },
+                  *d_queue);
+    d_computed = end ? 0 : d_computed + static_cast<int64_t>(count);
+    auto* const host = on_device ? static_cast<unsigned char*>(d_memory.get()) : results;
+    if (on_device && bytes) {
+        d_queue->copy_out(host, results, bytes);
+    }
+    d_queue->synchronize();
+    result found;
+    found.blocks = { reinterpret_cast<const symbol_block*>(host), given };
+    size_t symbols = 0;
+    for (const auto& block : found.blocks) {
+        symbols += static_cast<size_t>(block.symbols);
+    }
+    found.symbols = { reinterpret_cast<const complex64*>(host + head), symbols };
+    return found;
+}
+
+} // namespace gr::cudaphy::kernels
