@@ -4,10 +4,10 @@
 A block for flowgraphs has a noun's name: matrix_inverse, triangular_matrix_inverse,
 symmetric_matrix_inverse, sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper,
 mimo_receiver, ldpc_encoder, ldpc_decoder, fdtd_channel, mimo_fixed_channel, array_covariance,
-mvdr_weights.
+mvdr_weights, symbol_sync.
 A function that works on numpy arrays has a verb's: invert, invert_triangular, solve_triangular,
 invert_symmetric, update_inverse, multiply_sparse, estimate_channel, equalize, demap,
-receive_slots, ldpc_encode, ldpc_decode.
+receive_slots, ldpc_encode, ldpc_decode, sync_symbols.
 fdtd simulates fields in time. backends() and devices() say what this machine has.
 """
 
@@ -18,6 +18,7 @@ from .cudaphy_python import __version__  # noqa: F401
 from .fdtd import fdtd, fdtd_matrices  # noqa: F401
 from .fdtd_channel import fdtd_channel, fdtd_scene  # noqa: F401
 from .linalg import invert, invert_triangular, solve_triangular  # noqa: F401
+from .symbols import sync_symbols  # noqa: F401
 from .symmetric import invert_symmetric, update_inverse  # noqa: F401
 from .bch import bch_decode, bch_encode  # noqa: F401
 from .dvb import bb_frame_reader  # noqa: F401

@@ -78,6 +78,7 @@ void bind_fdtd(py::module& m);
 void bind_fdtd_blocks(py::module& m);
 void bind_linalg(py::module& m);
 void bind_mimo(py::module& m);
+void bind_symbols(py::module& m);
 void bind_symmetric(py::module& m);
 void bind_ldpc(py::module& m);
 void bind_ldpc_blocks(py::module& m);

@@ -14,6 +14,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_dvb(m);
     bind_fdtd(m);
     bind_linalg(m);
+    bind_symbols(m);
     bind_symmetric(m);
     bind_mimo(m);
     bind_ldpc(m);

@@ -411,6 +411,15 @@ def _table():
             lambda: [("complex64", 2)],
             **batch,
         ),
+        "symbol_sync": _block(
+            lambda **o: cudaphy.symbol_sync(2, 0.35, **o),
+            lambda: [np.repeat(np.sign(gaussian((30720,)).view("f4")).view("c8"), 2)],
+            lambda: [complexes],
+            frames=60,
+            takes=("backend",),
+            keys=("rx_time", "rx_rate"),
+            remembers=20,
+        ),
         "symmetric_inverse": _block(
             lambda **o: cudaphy.symmetric_matrix_inverse(3, **o),
             lambda: [np.tile(np.diag([1, 2, 3]).astype("c8"), (n, 1))],
