@@ -21,6 +21,18 @@ uint32_t code_of(int pls)
     return word;
 }
 
+//! Null if there is none.
+const mode_row* row_of(int pls)
+{
+    const bool extended = pls >= first_extended;
+    const int number = extended ? pls & ~1 : pls >> 2;
+    const auto* const first = extended ? std::begin(s2x_modes) : std::begin(s2_modes);
+    const auto* const last = extended ? std::end(s2x_modes) : std::end(s2_modes);
+    const auto* const row = std::find_if(
+        first, last, [&](const mode_row& one) { return one.number == number; });
+    return row == last ? nullptr : row;
+}
+
 } // namespace
 
 int dvb_mode::symbols() const
@@ -47,28 +59,55 @@ std::string dvb_mode::name() const
                  : modulation + " " + rate + " " + frame + (pilots ? ", pilots" : "");
 }
 
+std::string dvb_mode::constellation() const
+{
+    if (modulation == "QPSK") {
+        return "dvbs2_qpsk";
+    }
+    if (modulation == "8PSK") {
+        return "dvbs2_8psk";
+    }
+    std::string lower = modulation;
+    for (auto& letter : lower) {
+        letter = letter >= 'A' ? letter - 'A' + 'a' : letter;
+    }
+    if (pls < first_extended) {
+        return "dvbs2_" + lower + "_" + rate;
+    }
+    // The only one whose radii differ with the size of the frame.
+    const bool is_short = modulation == "32APSK" && rate == "2/3" && frame == "short";
+    return (is_short ? "dvbs2x_short_" : "dvbs2x_") + lower + "_" + rate;
+}
+
+std::string dvb_mode::bit_interleaver() const
+{
+    const auto* const row = row_of(pls);
+    return row ? row->columns : "";
+}
+
+std::string dvb_mode::code() const
+{
+    return dummy ? "" : (extended ? "dvbs2x_" : "dvbs2_") + frame + "_" + rate;
+}
+
 std::optional<dvb_mode> dvb_mode::of(int pls)
 {
     dvb_mode mode;
     mode.pls = pls;
     mode.pilots = pls & 1;
     const bool extended = pls >= first_extended;
-    const int number = extended ? pls & ~1 : pls >> 2;
-    if (number == 0 && pls >= 0) {
+    if (pls >> 2 == 0) {
         mode.dummy = true;
         mode.pilots = false;
         mode.modulation = "QPSK";
         mode.frame = "short";
         return mode;
     }
-    const auto* const first = extended ? std::begin(s2x_modes) : std::begin(s2_modes);
-    const auto* const last = extended ? std::end(s2x_modes) : std::end(s2_modes);
-    const auto* const row = std::find_if(
-        first, last, [&](const mode_row& one) { return one.number == number; });
-    if (row == last) {
+    const auto* const row = row_of(pls);
+    if (!row) {
         return std::nullopt;
     }
-    const bool is_short = extended ? number >= first_short_mode : pls >> 1 & 1;
+    const bool is_short = extended ? pls >= first_short_mode : pls >> 1 & 1;
     mode.frame = is_short ? "short" : "normal";
     mode.extended = row->rate[0] == '.';
     mode.rate = row->rate + (mode.extended ? 1 : 0);

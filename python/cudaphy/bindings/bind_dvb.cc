@@ -117,6 +117,16 @@ reserved, and for VL-SNR frames. (ETSI EN 302 307-1, 5.5.2; EN 302 307-2, table 
         .def_readonly("pilots", &dvb_mode::pilots, "There are pilots.")
         .def_readonly("bits_a_symbol", &dvb_mode::bits_a_symbol, "1 to 8.")
         .def_readonly("rings", &dvb_mode::rings, "Of APSK, from the inside.")
+        .def_property_readonly(
+            "bit_interleaver",
+            &dvb_mode::bit_interleaver,
+            "The block interleaver's columns in the order in which a symbol's "
+            "bits are read from them, such as \"012\"; empty: there is none.")
+        .def_property_readonly(
+            "constellation", &dvb_mode::constellation, "Such as \"dvbs2_16apsk_2/3\".")
+        .def_property_readonly("code",
+                               &dvb_mode::code,
+                               "Names the LDPC and the BCH code: \"dvbs2_normal_1/2\".")
         .def_property_readonly("symbols", &dvb_mode::symbols, "Symbols that carry bits.")
         .def_property_readonly("length", &dvb_mode::length, "Symbols of the frame.")
         .def("__repr__", &dvb_mode::name);

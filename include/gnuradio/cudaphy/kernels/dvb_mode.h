@@ -37,6 +37,17 @@ struct CUDAPHY_API dvb_mode {
 
     //! As "QPSK 1/4 normal, pilots".
     std::string name() const;
+    //! One of constellation_names(), such as "dvbs2_16apsk_2/3".
+    std::string constellation() const;
+    //! The columns of the block interleaver in the order in which a symbol's bits are
+    //! read from them, first-sent bit first: "012", "210"; empty: bits are not
+    //! interleaved. Column c holds bits c * symbols() to (c + 1) * symbols() - 1 of the
+    //! codeword; of 128APSK the last column ends with 6 bits of padding.
+    //! (EN 302 307-1, section 5.3.3; EN 302 307-2, section 5.3.3.)
+    std::string bit_interleaver() const;
+    //! Names the LDPC code and its BCH code: "dvbs2_normal_1/2", "dvbs2x_short_11/45";
+    //! empty for dummy frames.
+    std::string code() const;
 
     //! None for codes that are reserved, and for VL-SNR frames.
     static std::optional<dvb_mode> of(int pls);

@@ -28,11 +28,26 @@ def modulation_of(mode):
     return "MOD_4_12_16APSK" if name == "32APSK" and mode.pls >= 128 else "MOD_" + name
 
 
-def framed_by_gnuradio(mode, symbols):
-    framer = dtv.dvbs2_physical_cc(
+def gnuradio_mode(mode):
+    """The first arguments of gr-dtv's blocks."""
+    return (
         dtv.FECFRAME_NORMAL if mode.frame == "normal" else dtv.FECFRAME_SHORT,
         getattr(dtv, "C" + mode.rate.replace("/", "_")),
         getattr(dtv, modulation_of(mode)),
+    )
+
+
+def interleaved_by_gnuradio(mode, bits):
+    block = dtv.dvbs2_interleaver_bb(*gnuradio_mode(mode))
+    graph, sink = gr.top_block(), blocks.vector_sink_b()
+    graph.connect(blocks.vector_source_b(bits.tolist()), block, sink)
+    graph.run()
+    return np.array(sink.data(), np.uint8)
+
+
+def framed_by_gnuradio(mode, symbols):
+    framer = dtv.dvbs2_physical_cc(
+        *gnuradio_mode(mode),
         dtv.PILOTS_ON if mode.pilots else dtv.PILOTS_OFF,
         0,
     )
@@ -84,6 +99,43 @@ class qa_dvb_mode(unittest.TestCase):
                 family = "dvbs2x" if mode.extended else "dvbs2"
                 code = getattr(cudaphy.bch_code, family)(mode.frame, mode.rate)
                 self.assertLess(code.n, {"normal": 64800, "short": 16200}[mode.frame])
+
+    def test_bits_are_read_from_columns_as_gnuradio_interleaves_them(self):
+        rng = np.random.default_rng(3)
+        for mode in self.modes():
+            if mode.dummy or mode.pilots:
+                continue
+            with self.subTest(mode=repr(mode)):
+                rows, bits = mode.symbols, mode.bits_a_symbol
+                sent = rng.integers(0, 2, rows * bits, np.uint8)
+                labels = interleaved_by_gnuradio(mode, sent)[:rows]
+                if mode.bit_interleaver:
+                    columns = sent.reshape(bits, rows)
+                    read = columns[[int(c) for c in mode.bit_interleaver]].T
+                else:
+                    read = sent.reshape(rows, bits)
+                weights = 1 << np.arange(bits)[::-1]
+                np.testing.assert_array_equal(labels, read @ weights)
+
+    def test_names_say_what_a_receiver_has_to_know(self):
+        of = cudaphy.dvb_mode.of
+
+        def names(pls):
+            mode = of(pls)
+            return mode.constellation, mode.bit_interleaver, mode.code
+
+        self.assertEqual(names(4 << 2), ("dvbs2_qpsk", "", "dvbs2_normal_1/2"))
+        self.assertEqual(names(12 << 2 | 2), ("dvbs2_8psk", "210", "dvbs2_short_3/5"))
+        self.assertEqual(names(18 << 2), ("dvbs2_16apsk_2/3", "0123", "dvbs2_normal_2/3"))
+        self.assertEqual(names(216), ("dvbs2_qpsk", "", "dvbs2x_short_11/45"))
+        self.assertEqual(
+            names(186), ("dvbs2x_64apsk_132/180", "520143", "dvbs2x_normal_132/180")
+        )
+        self.assertEqual(
+            [of(pls).constellation for pls in (156, 242, 174, 246)],
+            ["dvbs2x_16apsk_3/5"] * 2 + ["dvbs2x_32apsk_2/3", "dvbs2x_short_32apsk_2/3"],
+        )
+        self.assertEqual(of(0).code, "")
 
     def test_every_code_is_decided_in_noise(self):
         rng = np.random.default_rng(1)
