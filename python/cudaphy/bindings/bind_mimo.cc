@@ -134,9 +134,31 @@ void bind_mimo(py::module& m)
         m,
         "constellation",
         "Points of a signal constellation and the bits each stands for.")
-        .def(py::init(&kernels::constellation::make),
+        .def(py::init(
+                 py::overload_cast<const std::string&>(&kernels::constellation::make)),
              py::arg("name"),
              "By name, one of constellation_names(). Raises ValueError for another.")
+        .def(py::init([](const numpy_array<complex64>& points,
+                         const std::vector<int>& labels,
+                         const std::string& name) {
+                 if (points.ndim() != 1) {
+                     throw std::invalid_argument("points are " +
+                                                 std::to_string(points.ndim()) +
+                                                 "-dimensional; they are a list");
+                 }
+                 const auto* const first = points.data();
+                 auto own = kernels::constellation::make(
+                     std::vector<complex64>(first, first + points.size()), labels);
+                 own.name = name;
+                 return own;
+             }),
+             py::arg("points"),
+             py::arg("labels") = std::vector<int>{},
+             py::arg("name") = "own",
+             "One of your own points, which are not scaled: 2, 4, 8 ... 256 different "
+             "ones. labels: of each point, each of 0 to points - 1 once, its most "
+             "significant bit is sent first; empty: 0, 1, 2 ... Raises ValueError that "
+             "says which point or label does not fit.")
         .def_readonly("name", &kernels::constellation::name)
         .def_readonly("bits", &kernels::constellation::bits, "per symbol")
         .def_property_readonly(
@@ -145,8 +167,8 @@ void bind_mimo(py::module& m)
                 return py::array_t<complex64>(c.points.size(), c.points.data());
             },
             "complex64, (2**bits,): the point of each label, whose most significant bit "
-            "is sent first; "
-            "unit mean energy")
+            "is sent first; those with a name of constellation_names() have unit mean "
+            "energy")
         .def("__repr__", [](const kernels::constellation& c) {
             return "<constellation " + c.name + ">";
         });

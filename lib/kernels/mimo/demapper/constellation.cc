@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <cmath>
+#include "kernels/mimo/demapper/dvbs2x_table.h"
+#include "kernels/mimo/demapper/makers.h"
+#include <algorithm>
 #include <functional>
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <stdexcept>
@@ -88,11 +90,161 @@ point apsk32_dvbs2(int label, double middle, double outer)
     return std::polar(radius[places[label].ring], places[label].angle * pi / 24.0);
 }
 
+//! EN 302 307-2, table 9: the first bit is the sign of I; `middle` and `outer` are the
+//! radii of the second and the third ring by that of the first.
+point apsk8_dvbs2x(int label, double middle, double outer)
+{
+    constexpr double off_axis = 0.352 * pi;
+    const point right[4] = {
+        1.0, std::polar(middle, -off_axis), std::polar(middle, off_axis), outer
+    };
+    const auto first = right[label & 3];
+    return { label & 4 ? first.real() : -first.real(), first.imag() };
+}
+
+//! Places in the label, 0 first, of the bits that turn over the sign of I and that of Q.
+struct sign_bits {
+    int i, q;
+};
+
+//! A point from that of the same label with both sign bits 0. `at` has these points by
+//! what is left of the label.
+template <typename At>
+point mirrored(int label, int bits, sign_bits signs, const At& at)
+{
+    int rest = 0;
+    for (int index = 0; index < bits; ++index) {
+        if (index != signs.i && index != signs.q) {
+            rest = 2 * rest + bit_of(label, index, bits);
+        }
+    }
+    const point first = at(rest);
+    return { bit_of(label, signs.i, bits) ? -first.real() : first.real(),
+             bit_of(label, signs.q, bits) ? -first.imag() : first.imag() };
+}
+
 struct definition {
-    const char* name;
+    std::string name;
     int bits;
     std::function<point(int label)> at;
 };
+
+//! Appends the constellations that EN 302 307-2 adds; radii by code rate are those of the
+//! outer rings by that of the first, of its section 5.4.
+void add_dvbs2x(std::vector<definition>& list)
+{
+    const auto add = [&](const char* name, int bits, const auto& at) {
+        list.push_back({ std::string("dvbs2x_") + name, bits, at });
+    };
+    const auto add_8 = [&](const char* name, double middle, double outer) {
+        add(name, 3, [=](int label) { return apsk8_dvbs2x(label, middle, outer); });
+    };
+    const auto add_4_12 = [&](const char* name, double ratio) {
+        add(name, 4, [=](int label) { return apsk16_dvbs2(label, ratio); });
+    };
+    const auto add_rings = [&](const char* name,
+                               int bits,
+                               sign_bits signs,
+                               const dvbs2x::place* places,
+                               int parts,
+                               std::vector<double> radii) {
+        radii.insert(radii.begin(), 1.0);
+        add(name, bits, [=](int label) {
+            return mirrored(label, bits, signs, [&](int rest) {
+                const auto [ring, angle] = places[rest];
+                return std::polar(radii[ring], angle * pi / parts);
+            });
+        });
+    };
+    const auto add_points = [&](const char* name,
+                                int bits,
+                                sign_bits signs,
+                                const dvbs2x::coordinates* points) {
+        add(name, bits, [=](int label) {
+            return mirrored(label, bits, signs, [&](int rest) {
+                return point(points[rest].re, points[rest].im);
+            });
+        });
+    };
+    using namespace dvbs2x;
+    add_8("8apsk_100/180", 5.32, 6.8);
+    add_8("8apsk_104/180", 6.39, 8.0);
+    for (const char* name : { "16apsk_90/180", "16apsk_96/180", "16apsk_100/180" }) {
+        add_rings(name, 4, { 2, 1 }, apsk_8_8, parts_apsk_8_8, { 2.19 });
+    }
+    add_4_12("16apsk_26/45", 3.70);
+    add_4_12("16apsk_3/5", 3.70);
+    add_points("16apsk_18/30", 4, { 2, 1 }, apsk_16_18_30);
+    add_4_12("16apsk_28/45", 3.50);
+    add_4_12("16apsk_23/36", 3.10);
+    add_points("16apsk_20/30", 4, { 2, 1 }, apsk_16_20_30);
+    add_4_12("16apsk_25/36", 3.10);
+    add_4_12("16apsk_13/18", 2.85);
+    add_4_12("16apsk_140/180", 3.60);
+    add_4_12("16apsk_154/180", 3.20);
+    add_4_12("16apsk_7/15", 3.32);
+    add_4_12("16apsk_8/15", 3.50);
+    add_4_12("16apsk_32/45", 2.85);
+    const auto add_4_12_16 = [&](const char* name, double middle, double outer) {
+        add_rings(name, 5, { 3, 0 }, apsk_4_12_16, parts_apsk_4_12_16, { middle, outer });
+    };
+    add_4_12_16("32apsk_2/3", 2.85, 5.55);
+    add_4_12_16("short_32apsk_2/3", 2.84, 5.54);
+    add_4_12_16("32apsk_32/45", 2.84, 5.26);
+    const auto add_4_8_4_16 = [&](const char* name, double second, double third) {
+        add_rings(name,
+                  5,
+                  { 2, 3 },
+                  apsk_4_8_4_16,
+                  parts_apsk_4_8_4_16,
+                  { second, third, 5.6 });
+    };
+    add_4_8_4_16("32apsk_128/180", 2.6, 2.99);
+    add_4_8_4_16("32apsk_132/180", 2.6, 2.86);
+    add_4_8_4_16("32apsk_140/180", 2.8, 3.08);
+    add_rings("64apsk_128/180",
+              6,
+              { 3, 2 },
+              apsk_16_16_16_16,
+              parts_apsk_16_16_16_16,
+              { 1.88, 2.72, 3.95 });
+    add_rings("64apsk_132/180",
+              6,
+              { 4, 5 },
+              apsk_4_12_20_28,
+              parts_apsk_4_12_20_28,
+              { 2.4, 4.3, 7.0 });
+    const auto add_8_16_20_20 = [&](const char* name, double third, double outer) {
+        add_rings(name,
+                  6,
+                  { 2, 0 },
+                  apsk_8_16_20_20,
+                  parts_apsk_8_16_20_20,
+                  { 2.2, third, outer });
+    };
+    add_8_16_20_20("64apsk_7/9", 3.6, 5.2);
+    add_8_16_20_20("64apsk_4/5", 3.6, 5.2);
+    add_8_16_20_20("64apsk_5/6", 3.5, 5.0);
+    const auto add_128 = [&](const char* name, double outer) {
+        add_rings(name,
+                  7,
+                  { 1, 0 },
+                  apsk_128,
+                  parts_apsk_128,
+                  { 1.715, 2.118, 2.681, 2.75, outer });
+    };
+    add_128("128apsk_135/180", 3.819);
+    add_128("128apsk_140/180", 3.733);
+    const auto add_256 = [&](const char* name, std::vector<double> radii) {
+        add_rings(name, 8, { 4, 3 }, apsk_256, parts_apsk_256, std::move(radii));
+    };
+    add_256("256apsk_116/180", { 1.791, 2.405, 2.98, 3.569, 4.235, 5.078, 6.536 });
+    add_points("256apsk_20/30", 8, { 3, 1 }, apsk_256_20_30);
+    add_256("256apsk_124/180", { 1.791, 2.405, 2.98, 3.569, 4.235, 5.078, 6.536 });
+    add_256("256apsk_128/180", { 1.794, 2.409, 2.986, 3.579, 4.045, 4.6, 5.4 });
+    add_points("256apsk_22/30", 8, { 6, 4 }, apsk_256_22_30);
+    add_256("256apsk_135/180", { 1.794, 2.409, 2.986, 3.579, 4.045, 4.5, 5.2 });
+}
 
 const std::vector<definition>& definitions()
 {
@@ -137,6 +289,7 @@ const std::vector<definition>& definitions()
         add_apsk32("dvbs2_32apsk_5/6", 2.64, 4.64);
         add_apsk32("dvbs2_32apsk_8/9", 2.54, 4.33);
         add_apsk32("dvbs2_32apsk_9/10", 2.53, 4.30);
+        add_dvbs2x(list);
         return list;
     }();
     return all;
@@ -168,6 +321,61 @@ constellation constellation::make(const std::string& name)
         known += (known.empty() ? "" : ", ") + each;
     }
     throw std::invalid_argument("constellation: \"" + name + "\" is none of " + known);
+}
+
+constellation constellation::make(const std::vector<complex64>& points,
+                                  const std::vector<int>& labels)
+{
+    const auto refuse = [](const std::string& problem) {
+        throw std::invalid_argument("constellation: " + problem);
+    };
+    const auto place = [](size_t i) { return "points[" + std::to_string(i) + "]"; };
+    const size_t count = points.size();
+    int bits = 0;
+    while (size_t{ 1 } << bits < count) {
+        ++bits;
+    }
+    if (bits < 1 || bits > 8 || count != size_t{ 1 } << bits) {
+        refuse(std::to_string(count) + " points; there are 2, 4, 8, 16, 32, 64, 128 or "
+                                       "256, one for each label");
+    }
+    if (!labels.empty() && labels.size() != count) {
+        refuse(std::to_string(labels.size()) + " labels for " + std::to_string(count) +
+               " points; there is one for each, or none: the first point's is then 0, "
+               "the next one's 1");
+    }
+    constexpr size_t nothing = -1;
+    std::vector<size_t> point_of(count, nothing);
+    for (size_t i = 0; i < count; ++i) {
+        // Written so that NaN is refused.
+        if (!(std::abs(points[i].real()) <= largest_coordinate &&
+              std::abs(points[i].imag()) <= largest_coordinate)) {
+            refuse(place(i) + " is (" + std::to_string(points[i].real()) + ", " +
+                   std::to_string(points[i].imag()) +
+                   "); coordinates lie in -1e6 to 1e6");
+        }
+        const auto same = std::find(points.begin(), points.begin() + i, points[i]);
+        if (same != points.begin() + i) {
+            refuse(place(same - points.begin()) + " and " + place(i) +
+                   " are the same point, which no receiver tells apart");
+        }
+        const int label = labels.empty() ? static_cast<int>(i) : labels[i];
+        if (label < 0 || label >= static_cast<int>(count)) {
+            refuse("labels[" + std::to_string(i) + "] is " + std::to_string(label) +
+                   "; the labels of " + std::to_string(count) + " points are 0 to " +
+                   std::to_string(count - 1));
+        }
+        if (point_of[label] != nothing) {
+            refuse(place(point_of[label]) + " and " + place(i) + " both have the label " +
+                   std::to_string(label));
+        }
+        point_of[label] = i;
+    }
+    constellation result{ "own", bits, {} };
+    for (const size_t i : point_of) {
+        result.points.push_back(points[i]);
+    }
+    return result;
 }
 
 std::vector<std::string> constellation_names()

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE constellation
 #include "kernels/common/testing.h"
+#include <algorithm>
 #include <bitset>
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <tuple>
@@ -53,7 +54,7 @@ void check_axes(const char* name,
 
 BOOST_AUTO_TEST_CASE(every_name_makes_distinct_points_of_unit_mean_energy)
 {
-    BOOST_TEST(constellation_names().size() == 25u);
+    BOOST_TEST(constellation_names().size() == 62u);
     for (const auto& name : constellation_names()) {
         BOOST_TEST_CONTEXT(name)
         {
@@ -68,11 +69,17 @@ BOOST_AUTO_TEST_CASE(every_name_makes_distinct_points_of_unit_mean_energy)
             }
             BOOST_TEST(std::abs(energy / c.points.size() - 1.0) < 1e-6);
             BOOST_TEST(std::abs(mean) < 1e-5);
+            // Two of S2X have pairs of points that hardly differ.
+            const bool has_pairs =
+                name == "dvbs2x_256apsk_20/30" || name == "dvbs2x_256apsk_22/30";
+            const bool is_dense = name.rfind("dvbs2x_256apsk", 0) == 0;
+            float nearest = 1.0f;
             for (size_t a = 0; a < c.points.size(); ++a) {
                 for (size_t b = 0; b < a; ++b) {
-                    BOOST_TEST(std::abs(c.points[a] - c.points[b]) > 0.07f);
+                    nearest = std::min(nearest, std::abs(c.points[a] - c.points[b]));
                 }
             }
+            BOOST_TEST(nearest > (has_pairs ? 1.4e-4f : is_dense ? 0.05f : 0.07f));
         }
     }
 }
@@ -223,6 +230,117 @@ BOOST_AUTO_TEST_CASE(dvbs2_32apsk_is_that_of_figure_12_and_table_10)
         angle_is(0b11110, 1.0);
         angle_is(0b11101, 5.0 / 8);
     }
+}
+
+// EN 302 307-2, section 5.4: points on each ring from the inside, and its radius by that
+// of the first one.
+BOOST_AUTO_TEST_CASE(rings_of_dvbs2x_have_the_points_and_radii_of_en_302_307_2)
+{
+    struct rings {
+        std::vector<std::string> names;
+        std::vector<int> points;
+        std::vector<double> radii;
+    };
+    const std::vector<rings> all{
+        { { "8apsk_100/180" }, { 2, 4, 2 }, { 5.32, 6.8 } },
+        { { "8apsk_104/180" }, { 2, 4, 2 }, { 6.39, 8.0 } },
+        { { "16apsk_90/180", "16apsk_96/180", "16apsk_100/180" }, { 8, 8 }, { 2.19 } },
+        { { "16apsk_26/45", "16apsk_3/5" }, { 4, 12 }, { 3.7 } },
+        { { "16apsk_28/45", "16apsk_8/15" }, { 4, 12 }, { 3.5 } },
+        { { "16apsk_23/36", "16apsk_25/36" }, { 4, 12 }, { 3.1 } },
+        { { "16apsk_13/18", "16apsk_32/45" }, { 4, 12 }, { 2.85 } },
+        { { "16apsk_140/180" }, { 4, 12 }, { 3.6 } },
+        { { "16apsk_154/180" }, { 4, 12 }, { 3.2 } },
+        { { "16apsk_7/15" }, { 4, 12 }, { 3.32 } },
+        { { "32apsk_2/3" }, { 4, 12, 16 }, { 2.85, 5.55 } },
+        { { "short_32apsk_2/3" }, { 4, 12, 16 }, { 2.84, 5.54 } },
+        { { "32apsk_32/45" }, { 4, 12, 16 }, { 2.84, 5.26 } },
+        { { "32apsk_128/180" }, { 4, 8, 4, 16 }, { 2.6, 2.99, 5.6 } },
+        { { "32apsk_132/180" }, { 4, 8, 4, 16 }, { 2.6, 2.86, 5.6 } },
+        { { "32apsk_140/180" }, { 4, 8, 4, 16 }, { 2.8, 3.08, 5.6 } },
+        { { "64apsk_128/180" }, { 16, 16, 16, 16 }, { 1.88, 2.72, 3.95 } },
+        { { "64apsk_132/180" }, { 4, 12, 20, 28 }, { 2.4, 4.3, 7.0 } },
+        { { "64apsk_7/9", "64apsk_4/5" }, { 8, 16, 20, 20 }, { 2.2, 3.6, 5.2 } },
+        { { "64apsk_5/6" }, { 8, 16, 20, 20 }, { 2.2, 3.5, 5.0 } },
+        { { "128apsk_135/180" },
+          { 16, 16, 16, 16, 16, 48 },
+          { 1.715, 2.118, 2.681, 2.75, 3.819 } },
+        { { "128apsk_140/180" },
+          { 16, 16, 16, 16, 16, 48 },
+          { 1.715, 2.118, 2.681, 2.75, 3.733 } },
+        { { "256apsk_116/180", "256apsk_124/180" },
+          { 32, 32, 32, 32, 32, 32, 32, 32 },
+          { 1.791, 2.405, 2.98, 3.569, 4.235, 5.078, 6.536 } },
+        { { "256apsk_128/180" },
+          { 32, 32, 32, 32, 32, 32, 32, 32 },
+          { 1.794, 2.409, 2.986, 3.579, 4.045, 4.6, 5.4 } },
+        { { "256apsk_135/180" },
+          { 32, 32, 32, 32, 32, 32, 32, 32 },
+          { 1.794, 2.409, 2.986, 3.579, 4.045, 4.5, 5.2 } },
+    };
+    for (const auto& one : all) {
+        for (const auto& name : one.names) {
+            const auto c = constellation::make("dvbs2x_" + name);
+            std::vector<double> sizes;
+            for (const auto p : c.points) {
+                sizes.push_back(std::abs(std::complex<double>(p)));
+            }
+            std::sort(sizes.begin(), sizes.end());
+            size_t at = 0;
+            for (size_t ring = 0; ring < one.points.size(); ++ring) {
+                const double radius = ring ? one.radii[ring - 1] : 1.0;
+                for (int i = 0; i < one.points[ring]; ++i, ++at) {
+                    BOOST_TEST_CONTEXT(name << ", ring " << ring)
+                    BOOST_TEST(std::abs(sizes[at] / sizes[0] - radius) < 1e-5);
+                }
+            }
+            BOOST_TEST(at == sizes.size());
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(own_points_stand_at_their_labels_unscaled)
+{
+    const std::vector<complex64> points{ 3.0f, { 0, 4 }, -2.0f, { 1, 1 } };
+    const auto plain = constellation::make(points);
+    BOOST_TEST(plain.bits == 2);
+    BOOST_TEST((plain.points == points));
+    const auto labelled = constellation::make(points, { 2, 0, 3, 1 });
+    const std::vector<complex64> wanted{ { 0, 4 }, { 1, 1 }, 3.0f, -2.0f };
+    BOOST_TEST((labelled.points == wanted));
+    std::vector<complex64> many;
+    for (int i = 0; i < 256; ++i) {
+        many.emplace_back(i, 0);
+    }
+    BOOST_TEST(constellation::make(many).bits == 8);
+}
+
+BOOST_AUTO_TEST_CASE(own_points_that_make_no_constellation_are_refused_and_say_why)
+{
+    const auto refused = [](const std::vector<complex64>& points,
+                            const std::vector<int>& labels,
+                            const std::string& saying) {
+        BOOST_CHECK_EXCEPTION(constellation::make(points, labels),
+                              std::invalid_argument,
+                              [&](const std::invalid_argument& problem) {
+                                  const std::string text = problem.what();
+                                  return text.find(saying) != std::string::npos;
+                              });
+    };
+    const float nan = std::nanf(""), infinite = HUGE_VALF;
+    refused({}, {}, "0 points; there are 2, 4, 8");
+    refused({ 1.0f }, {}, "1 points");
+    refused({ 1.0f, -1.0f, 0.0f }, {}, "3 points");
+    refused(std::vector<complex64>(512), {}, "512 points");
+    refused({ 1.0f, -1.0f }, { 0 }, "1 labels for 2 points");
+    refused(
+        { 1.0f, -1.0f }, { 0, 2 }, "labels[1] is 2; the labels of 2 points are 0 to 1");
+    refused({ 1.0f, -1.0f }, { -1, 0 }, "labels[0] is -1");
+    refused({ 1.0f, -1.0f }, { 1, 1 }, "points[0] and points[1] both have the label 1");
+    refused({ 1.0f, 2.0f, 3.0f, 2.0f }, {}, "points[1] and points[3] are the same point");
+    refused({ 1.0f, { 0, nan } }, {}, "points[1]");
+    refused({ infinite, 1.0f }, {}, "points[0]");
+    refused({ 1.0f, -1e7f }, {}, "points[1]");
 }
 
 BOOST_AUTO_TEST_CASE(an_unknown_name_is_refused_with_the_names_that_exist)

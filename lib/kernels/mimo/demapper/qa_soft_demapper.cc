@@ -196,8 +196,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_read_or_written_beyond_the_views)
 BOOST_AUTO_TEST_CASE(noiseless_points_have_the_signs_of_their_labels)
 {
     for (const auto& c : all_constellations()) {
+        // Of pairs that hardly differ, the points beside them tip the sums at more noise.
+        const float most_noise = c.name == "dvbs2x_256apsk_20/30" ? 1e-5f : 1e-3f;
         for (const bool max_log : { true, false }) {
-            for (const float noise : { 1e-3f, 1e-30f }) {
+            for (const float noise : { most_noise, 1e-30f }) {
                 const auto llr = demap({ c, max_log, 0 }, c.points, { noise });
                 size_t wrong = 0;
                 for (size_t i = 0; i < llr.size(); ++i) {

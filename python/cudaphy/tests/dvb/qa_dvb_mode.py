@@ -45,6 +45,15 @@ def interleaved_by_gnuradio(mode, bits):
     return np.array(sink.data(), np.uint8)
 
 
+def points_of_gnuradio(mode):
+    block = dtv.dvbs2_modulator_bc(*gnuradio_mode(mode), dtv.INTERPOLATION_OFF)
+    graph, sink = gr.top_block(), blocks.vector_sink_c()
+    labels = list(range(1 << mode.bits_a_symbol))
+    graph.connect(blocks.vector_source_b(labels), block, sink)
+    graph.run()
+    return np.array(sink.data(), np.complex64)
+
+
 def framed_by_gnuradio(mode, symbols):
     framer = dtv.dvbs2_physical_cc(
         *gnuradio_mode(mode),
@@ -116,6 +125,20 @@ class qa_dvb_mode(unittest.TestCase):
                     read = sent.reshape(rows, bits)
                 weights = 1 << np.arange(bits)[::-1]
                 np.testing.assert_array_equal(labels, read @ weights)
+
+    def test_constellations_are_those_that_gnuradio_transmits(self):
+        for mode in self.modes():
+            if mode.dummy or mode.pilots:
+                continue
+            with self.subTest(mode=repr(mode)):
+                points = cudaphy.constellation(mode.constellation).points
+                sent = points_of_gnuradio(mode)
+                # The standard's four decimals of points on no rings make the mean
+                # energy 1 to 6e-5 only.
+                energy = np.mean(np.abs(sent) ** 2)
+                self.assertAlmostEqual(energy, 1, delta=6e-5)
+                sent = sent / np.sqrt(energy)
+                np.testing.assert_allclose(points, sent, atol=3e-7)
 
     def test_names_say_what_a_receiver_has_to_know(self):
         of = cudaphy.dvb_mode.of

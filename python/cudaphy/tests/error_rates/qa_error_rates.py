@@ -179,11 +179,12 @@ class qa_simulation(unittest.TestCase):
 
     def test_symbols_take_the_bits_of_their_labels(self):
         # Without noise worth the name nothing is wrong, also where symbols straddle words.
+        # The nearest points, of 256APSK 20/30, are 1.4e-4 apart.
         for name in cudaphy.constellation_names():
             for length in (1, 7, 648):
                 (point,) = simulate(
                     f"uncoded n={length}",
-                    es_n0_db=60.0,
+                    es_n0_db=100.0,
                     constellation=name,
                     max_frames=5,
                     batch=5,
