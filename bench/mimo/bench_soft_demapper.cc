@@ -42,10 +42,38 @@ struct operations {
     }
 };
 
+//! Of APSK by the search that its structure allows (mirror_tables.h).
+operations operations_of_apsk(const soft_demapper::parameters& p, int rounding)
+{
+    const auto& name = p.points.name;
+    const int bits = p.points.bits;
+    const double points = double(p.points.points.size());
+    const double of_bits = bits * (3.0 + rounding);
+    if (!p.max_log) {
+        // A point: two distances, their squares' sum, the power; its share in the sums.
+        return { 2 + points + 2 * bits, points * (4 + 2) + of_bits };
+    }
+    const bool rings = name == "dvbs2x_64apsk_128/180" ||
+                       (bits == 8 && name.find("/30") == std::string::npos);
+    if (rings) {
+        // An angle: two products, sum, difference, its share in four extremes; the best
+        // ring for the best angle, for each bit of the angle, and beyond the axes: three
+        // a ring.
+        const double half = bits / 2 - 1, many = std::exp2(half);
+        return { 1, many * (4 + 4) + (half + 3) * many * 3 + 2 * many + of_bits };
+    }
+    const bool mirrored = name.rfind("dvbs2_32apsk", 0) != 0;
+    // A point: two products, three sums with its energy, its share in the maxima.
+    return { 1, mirrored ? points / 4 * (8 + 4) + of_bits : points * (4 + 2) + of_bits };
+}
+
 operations operations_of(const soft_demapper::parameters& p, bool as_int8)
 {
     const int bits = p.points.bits;
     const int rounding = as_int8 ? 2 : 0; // and its place in a word
+    if (p.points.name.find("apsk") != std::string::npos) {
+        return operations_of_apsk(p, rounding);
+    }
     if (bits == 3) {
         // 8PSK: turning 4, sizes in order 2; a bit: its size 3, choice and sign 2; exact:
         // six exponents and 1 + E, a bit's two sums and their logarithms' difference.
@@ -88,7 +116,7 @@ void measure(queue& q,
     const double moving = bytes / bandwidth;
     const double computing =
         double(count) * operations_of(p, sizeof(T) == 1).seconds(multiply_adds);
-    std::printf("%-9s %-12s %-7s %-5s %5.0f %9zu %11.1f %11.3f %11.3f %9.1f %10.1f "
+    std::printf("%-9s %-22s %-7s %-5s %5.0f %9zu %11.1f %11.3f %11.3f %9.1f %10.1f "
                 "%6.1f %%\n",
                 name_of(q.where()).c_str(),
                 p.points.name.c_str(),
@@ -119,16 +147,25 @@ void measure(queue& q,
 
 int main(int argc, char** argv)
 {
-    const std::vector<std::string> names{
-        "qpsk", "qam16", "qam64", "qam256", "dvbs2_8psk"
-    };
+    const std::vector<std::string> names{ "qpsk",
+                                          "qam16",
+                                          "qam64",
+                                          "qam256",
+                                          "dvbs2_8psk",
+                                          "dvbs2_16apsk_3/4",
+                                          "dvbs2_32apsk_3/4",
+                                          "dvbs2x_64apsk_128/180",
+                                          "dvbs2x_64apsk_4/5",
+                                          "dvbs2x_128apsk_135/180",
+                                          "dvbs2x_256apsk_20/30",
+                                          "dvbs2x_256apsk_135/180" };
     const auto chosen = benchmarks::take_words(argc, argv, names);
     const auto measured = benchmarks::measured_backends(argc, argv);
     std::printf("bound: the greater of 8 + 4 bytes in and 4 or 1 a bit out, at the "
                 "bandwidth of a "
                 "copy,\nand the operations that the formulas take, at the rate of fused "
                 "multiply-adds, an eighth of\nit for powers of 2 and logarithms\n");
-    std::printf("%-9s %-12s %-7s %-5s %5s %9s %11s %11s %11s %9s %10s %8s\n",
+    std::printf("%-9s %-22s %-7s %-5s %5s %9s %11s %11s %11s %9s %10s %8s\n",
                 "backend",
                 "points",
                 "sums",

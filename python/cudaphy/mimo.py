@@ -166,20 +166,33 @@ def demap(
     device=0,
     dtype="float32",
     llr_steps=12.0,
+    points=None,
+    labels=None,
+    bit_interleaver="",
+    frame_bits=0,
 ):
     """Log-likelihood ratios of the bits of received symbols.
 
     x: (...), complex64. n: noise variance E|n|^2, a number or (...). constellation: a name of
-    constellation_names(), or a constellation.
+    constellation_names(), or a constellation; points, labels: your own points in its place, as
+    constellation(points, labels) takes them.
     dtype: "float32", "float16", or "int8" for steps of 1 / llr_steps, saturated at 127 steps.
+    bit_interleaver: undone, such as "012": the order in which a symbol's bits are read from the columns of
+    DVB-S2's block interleaver, dvb_mode.bit_interleaver. x is then (..., symbols of a frame).
     Returns LLRs (..., bits) of that dtype, first-sent bit first; positive means the bit llr_positive
-    (docs/conventions.md). 0 if the noise variance is not finite and positive.
+    (docs/conventions.md). 0 if the noise variance is not finite and positive. With a bit_interleaver (...,
+    frame_bits) in the order of the frame's bits; frame_bits is 0 for all, or fewer: the rest is padding.
     Raises ValueError for an unknown name, BackendUnavailable.
     """
     x, n = number_array(x, "x"), real_array(n, "n", np.float32)
     wanted = np.dtype(dtype)
-    if isinstance(constellation, str):
+    if points is not None:
+        constellation = _native.constellation(points, () if labels is None else labels)
+    elif isinstance(constellation, str):
         constellation = _native.constellation(constellation)
+    if bit_interleaver and not x.ndim:
+        raise ValueError("x is one number; with a bit_interleaver it is (..., symbols)")
+    frame_symbols = x.shape[-1] if bit_interleaver else 0
     if n.ndim:
         n = np.broadcast_to(n, x.shape)
     llr = _native._demap(
@@ -190,10 +203,14 @@ def demap(
         llr_positive,
         wanted.name,
         llr_steps,
+        bit_interleaver,
+        frame_symbols,
+        frame_bits,
         backend,
         device,
     ).view(wanted.newbyteorder("="))
-    return llr.astype(wanted, copy=False).reshape(x.shape + (constellation.bits,))
+    shape = (x.shape[:-1] if bit_interleaver else x.shape) + llr.shape[-1:]
+    return llr.astype(wanted, copy=False).reshape(shape)
 
 
 def receive_slots(

@@ -87,7 +87,11 @@ py::object demap_as(const kernels::soft_demapper::parameters& parameters,
     auto kernel = kernels::soft_demapper::make(parameters, q.where(), q.device());
     input<complex64> symbols(q, x);
     input<float> variances(q, noise);
-    output<Element> llr(q, { x.size(), parameters.points.bits });
+    const auto& frames = parameters.interleaver;
+    const py::ssize_t rows = std::max(1, frames.symbols);
+    output<Element> llr(
+        q,
+        { x.size() / rows, frames.bits ? frames.bits : rows * parameters.points.bits });
     const view<Element> out = llr;
     run_interruptibly(double(x.size()) * parameters.points.points.size(), [&] {
         kernel->run(symbols,
@@ -106,12 +110,19 @@ py::object demap(const numpy_array<complex64>& x,
                  int llr_positive,
                  const std::string& type,
                  float llr_steps,
+                 const std::string& bit_interleaver,
+                 int frame_symbols,
+                 int frame_bits,
                  const std::string& where,
                  int device)
 {
     auto q = queue::make(backend_from_name(where), device);
     const kernels::soft_demapper::parameters p{
-        points, max_log, llr_positive, llr_steps
+        points,
+        max_log,
+        llr_positive,
+        llr_steps,
+        { bit_interleaver, frame_symbols, frame_bits }
     };
     if (type == "float32") {
         return demap_as<float, float>(p, x, noise, *q);

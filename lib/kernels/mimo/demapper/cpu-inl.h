@@ -175,9 +175,13 @@ void demap_range(const demapping& job, const Table& table, size_t first, size_t 
     using V = Vec<decltype(d)>;
     constexpr size_t most_lanes = MaxLanes(d);
     const size_t lanes = Lanes(d);
-    HWY_ALIGN float by_bit[Bits * most_lanes];
+    HWY_ALIGN float by_bit[Bits * most_lanes] = {};
 
-    const auto one_vector = [&](const float* x, const float* noise, float* llr) HWY_ATTR {
+    //! Symbol i and the ones behind it; `llr` is not used if LLRs stand by bit.
+    const auto one_vector = [&](size_t i,
+                                const float* x,
+                                const float* noise,
+                                float* llr) HWY_ATTR {
         V re;
         V im;
         LoadInterleaved2(d, x, re, im);
@@ -186,12 +190,18 @@ void demap_range(const demapping& job, const Table& table, size_t first, size_t 
         demap<MaxLog, Bits>(d, table, re, im, n, job.sign, Set(d, largest_llr), of_bit);
         for (int bit = 0; bit < Bits; ++bit) {
             int place = bit;
-            if constexpr (std::is_base_of_v<square_table, Table>) {
+            if constexpr (std::is_base_of_v<placed_table, Table>) {
                 place = table.place[bit];
             }
-            Store(of_bit[bit], d, by_bit + place * lanes);
+            if (job.by_bit) {
+                StoreU(of_bit[bit], d, job.llr + place * most_by_bit + i);
+            } else {
+                Store(of_bit[bit], d, by_bit + place * lanes);
+            }
         }
-        store_by_symbol<Bits>(d, by_bit, llr);
+        if (!job.by_bit) {
+            store_by_symbol<Bits>(d, by_bit, llr);
+        }
     };
 
     const auto noise_of = [&](size_t i) {
@@ -199,7 +209,7 @@ void demap_range(const demapping& job, const Table& table, size_t first, size_t 
     };
     size_t i = first;
     for (; i + lanes <= last; i += lanes) {
-        one_vector(job.x + 2 * i, noise_of(i), job.llr + i * Bits);
+        one_vector(i, job.x + 2 * i, noise_of(i), job.llr + i * Bits);
     }
     if (i < last) {
         // The rest through copies, of which the lanes behind the end stay unused.
@@ -208,8 +218,10 @@ void demap_range(const demapping& job, const Table& table, size_t first, size_t 
         float llr[Bits * most_lanes];
         std::copy_n(job.x + 2 * i, 2 * (last - i), x);
         std::copy_n(noise_of(i), job.noise_for_each ? last - i : 1, noise);
-        one_vector(x, noise, llr);
-        std::copy_n(llr, (last - i) * Bits, job.llr + i * Bits);
+        one_vector(i, x, noise, llr);
+        if (!job.by_bit) {
+            std::copy_n(llr, (last - i) * Bits, job.llr + i * Bits);
+        }
     }
 }
 
@@ -239,9 +251,49 @@ void demap_axes(const demapping& job, size_t first, size_t last)
     return demap_square<MaxLog>(job, *job.square, first, last);
 }
 
+//! Whether the points had such a structure.
+template <bool MaxLog>
+bool demap_mirrored(const demapping& job, size_t first, size_t last)
+{
+    if (job.rings) {
+        if (job.bits == 6) {
+            demap_range<MaxLog, 6>(job, *job.rings, first, last);
+        } else {
+            demap_range<MaxLog, 8>(job, *job.rings, first, last);
+        }
+        return true;
+    }
+    if (!job.mirror) {
+        return false;
+    }
+    switch (job.bits) {
+    case 4:
+        demap_range<MaxLog, 4>(job, *job.mirror, first, last);
+        break;
+    case 5:
+        demap_range<MaxLog, 5>(job, *job.mirror, first, last);
+        break;
+    case 6:
+        demap_range<MaxLog, 6>(job, *job.mirror, first, last);
+        break;
+    case 7:
+        demap_range<MaxLog, 7>(job, *job.mirror, first, last);
+        break;
+    default:
+        demap_range<MaxLog, 8>(job, *job.mirror, first, last);
+        break;
+    }
+    return true;
+}
+
 template <bool MaxLog>
 void demap_plane(const demapping& job, size_t first, size_t last)
 {
+    if constexpr (MaxLog) {
+        if (demap_mirrored<true>(job, first, last)) {
+            return;
+        }
+    }
     switch (job.bits) {
     case 1:
         return demap_range<MaxLog, 1>(job, *job.plane, first, last);

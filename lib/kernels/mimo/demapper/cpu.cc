@@ -50,23 +50,30 @@ class soft_demapper_cpu : public soft_demapper
 {
 public:
     explicit soft_demapper_cpu(const parameters& p)
-        : d_bits(p.points.bits), d_sign(p.llr_positive ? -1.0f : 1.0f),
+        : d_parameters(p), d_columns(p), d_sign(p.llr_positive ? -1.0f : 1.0f),
           d_square(make_square_table(p.points, d_sign)),
           d_octant(make_octant_table(p.points, d_sign)),
+          d_mirror(d_square ? std::nullopt : make_mirror_table(p.points)),
+          d_rings(d_square ? std::nullopt : make_ring_table(p.points)),
           d_plane(d_square ? plane_table<256>{} : make_plane_table(p.points)),
           d_demap(p.max_log  ? demap_max_log
                   : d_square ? demap_exact_axes
-                             : demap_exact_plane),
-          d_steps(p.llr_steps)
+                             : demap_exact_plane)
     {
     }
 
     void run(view<const complex64> x,
-             view<const float> noise,
+             const noise_variances& noise,
              view<float> llr,
              queue&) override
     {
-        check_soft_demapper_sizes(d_bits, x, noise, llr.size());
+        const auto keep = [](const float* from, size_t count, float* to) {
+            std::copy_n(from, count, to);
+        };
+        if (d_columns.rows) {
+            return convert(x, noise, llr, keep);
+        }
+        check_soft_demapper_sizes(d_parameters, x, noise, llr.size());
         auto job = job_of(x, noise);
         job.llr = llr.data();
         for_each_part(x.size(), symbols_a_part, [&](size_t first, size_t last) {
@@ -75,7 +82,7 @@ public:
     }
 
     void run(view<const complex64> x,
-             view<const float> noise,
+             const noise_variances& noise,
              view<float16> llr,
              queue&) override
     {
@@ -84,64 +91,98 @@ public:
         });
     }
     void run(view<const complex64> x,
-             view<const float> noise,
+             const noise_variances& noise,
              view<int8_t> llr,
              queue&) override
     {
         const auto quantize_part = HWY_DYNAMIC_DISPATCH(quantize_llrs);
         convert(x, noise, llr, [&](const float* from, size_t count, int8_t* to) {
-            quantize_part(from, count, d_steps, to);
+            quantize_part(from, count, d_parameters.llr_steps, to);
         });
     }
 
 private:
-    demapping job_of(view<const complex64> x, view<const float> noise) const
+    //! `noise` must outlive what is made of it.
+    demapping job_of(view<const complex64> x, const noise_variances& noise) const
     {
-        return { d_bits,
+        const auto variances = noise.in_memory();
+        return { d_parameters.points.bits,
                  d_sign,
                  d_square ? &*d_square : nullptr,
                  d_octant ? &*d_octant : nullptr,
+                 d_mirror ? &*d_mirror : nullptr,
+                 d_rings ? &*d_rings : nullptr,
                  &d_plane,
                  reinterpret_cast<const float*>(x.data()),
-                 noise.data(),
-                 noise.size() == x.size(),
-                 nullptr };
+                 noise.is_number() ? noise.address() : variances.data(),
+                 !noise.is_number() && variances.size() == x.size(),
+                 nullptr,
+                 d_columns.rows > 0 };
     }
 
     //! By way of floats that stay in the cache.
     template <typename T, typename Convert>
     void convert(view<const complex64> x,
-                 view<const float> noise,
+                 const noise_variances& noise,
                  view<T> llr,
                  const Convert& convert) const
     {
-        check_soft_demapper_sizes(d_bits, x, noise, llr.size());
-        constexpr size_t block = 256;
+        check_soft_demapper_sizes(d_parameters, x, noise, llr.size());
+        const int bits = d_parameters.points.bits;
+        const auto whole = job_of(x, noise);
         for_each_part(x.size(), symbols_a_part, [&](size_t first, size_t last) {
-            float values[block * 10];
-            for (; first < last; first += block) {
-                const size_t count = std::min(block, last - first);
-                auto job =
-                    job_of(x.part(first, count),
-                           noise.size() == x.size() ? noise.part(first, count) : noise);
-                job.noise_for_each = noise.size() == x.size();
-                job.llr = values;
+            float values[most_by_bit * 10];
+            auto job = whole;
+            job.llr = values;
+            while (first < last) {
+                size_t count = std::min(most_by_bit, last - first);
+                if (d_columns.rows) {
+                    count = std::min(count, d_columns.rows - first % d_columns.rows);
+                }
+                job.x = whole.x + 2 * first;
+                job.noise = whole.noise + (whole.noise_for_each ? first : 0);
                 d_demap(job, 0, count);
-                convert(values, count * d_bits, llr.data() + first * d_bits);
+                if (d_columns.rows) {
+                    scatter(values, first, count, llr, convert);
+                } else {
+                    convert(values, count * bits, llr.data() + first * bits);
+                }
+                first += count;
             }
         });
+    }
+
+    //! LLRs that stand by bit, of symbols of one frame, to the frame's columns.
+    template <typename T, typename Convert>
+    void scatter(const float* values,
+                 size_t first,
+                 size_t count,
+                 view<T> llr,
+                 const Convert& convert) const
+    {
+        T* const frame = llr.data() + first / d_columns.rows * d_columns.bits;
+        for (int bit = 0; bit < d_parameters.points.bits; ++bit) {
+            const size_t place = d_columns.place(first % d_columns.rows, bit);
+            if (place < d_columns.bits) {
+                convert(values + bit * most_by_bit,
+                        std::min(count, d_columns.bits - place),
+                        frame + place);
+            }
+        }
     }
 
     // A few microseconds of QPSK, which is what it costs to wake another core.
     static constexpr size_t symbols_a_part = 8192;
 
-    const int d_bits;
+    const parameters d_parameters;
+    const llr_columns d_columns;
     const float d_sign;
     const std::optional<square_table> d_square;
     const std::optional<octant_table> d_octant;
+    const std::optional<mirror_table> d_mirror;
+    const std::optional<ring_table> d_rings;
     const plane_table<256> d_plane;
     void (*const d_demap)(const demapping&, size_t, size_t);
-    const float d_steps;
 };
 
 } // namespace

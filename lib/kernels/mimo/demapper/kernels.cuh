@@ -109,9 +109,29 @@ struct as_int8 {
     }
 };
 
+//! Writes the LLRs of a frame's symbol to the frame's columns. Neighbours in a warp write
+//! neighbours.
+template <typename Number, int Bits>
+__device__ __forceinline__ void to_columns(const float* by_place,
+                                           size_t frame,
+                                           unsigned row,
+                                           const demapper_cuda_job& run)
+{
+    auto* const to =
+        static_cast<typename Number::type*>(run.llr) + frame * run.frame_bits;
+    LANE_UNROLL
+    for (int bit = 0; bit < Bits; ++bit) {
+        const unsigned place = run.column[bit] * run.rows + row;
+        if (place < run.frame_bits) {
+            to[place] = Number::of(held(by_place[bit], run.largest), run.steps);
+        }
+    }
+}
+
 // One number at a time, at any address and in any order of bits. LLRs go through shared
 // memory, whose rows hold one bit, so that whole warps write whole lines; `row` puts the
-// bits of the symbols that a warp reads into different banks.
+// bits of the symbols that a warp reads into different banks. With an interleaver a block
+// has symbols of one frame, whose LLRs the shared memory only puts in order.
 template <typename Number, bool MaxLog, int Bits, typename Table>
 __global__ void __launch_bounds__(block_symbols<Bits>)
     demapper_of_any(const __grid_constant__ Table table, const demapper_cuda_job run)
@@ -121,27 +141,44 @@ __global__ void __launch_bounds__(block_symbols<Bits>)
     constexpr int row = threads + (32 + Bits - 1) / Bits;
     __shared__ float by_bit[Bits * row];
 
-    const size_t first = size_t{ blockIdx.x } * threads;
+    const unsigned blocks_a_frame =
+        run.rows ? (run.rows + threads - 1) / threads : gridDim.x;
+    const unsigned frame = blockIdx.x / blocks_a_frame;
+    const size_t first_row = size_t{ blockIdx.x % blocks_a_frame } * threads;
+    const size_t first = size_t{ frame } * run.rows + first_row;
+    const size_t left = (run.rows ? run.rows : run.symbols) - first_row;
     const size_t i = first + threadIdx.x;
-    if (i < run.symbols) {
+    if (threadIdx.x < left) {
         float of_bit[Bits];
         const float2 symbol = run.x[i];
         demap<MaxLog, Bits>(one_lane{},
                             table,
                             symbol.x,
                             symbol.y,
-                            run.noise[i * run.noise_step],
+                            run.noise_step ? run.noise[i] : variance_of_all(run),
                             run.sign,
                             run.largest,
                             of_bit);
         LANE_UNROLL
         for (int bit = 0; bit < Bits; ++bit) {
             int place = bit;
-            if constexpr (std::is_base_of_v<square_table, Table>) {
+            if constexpr (std::is_base_of_v<placed_table, Table>) {
                 place = table.place[bit];
             }
             by_bit[place * row + threadIdx.x] = of_bit[bit];
         }
+    }
+    if (run.rows) {
+        if (threadIdx.x < left) {
+            float by_place[Bits];
+            LANE_UNROLL
+            for (int bit = 0; bit < Bits; ++bit) {
+                by_place[bit] = by_bit[bit * row + threadIdx.x]; // its own
+            }
+            to_columns<Number, Bits>(
+                by_place, frame, unsigned(first_row) + threadIdx.x, run);
+        }
+        return;
     }
     __syncthreads();
 
@@ -150,7 +187,6 @@ __global__ void __launch_bounds__(block_symbols<Bits>)
     constexpr int step = threads / Bits;
     const float* const from = by_bit + threadIdx.x % Bits * row + threadIdx.x / Bits;
     number* const to = static_cast<number*>(run.llr) + first * Bits + threadIdx.x;
-    const size_t left = run.symbols - first;
     const int count =
         Bits * int(left < threads ? left : size_t{ threads }) - int(threadIdx.x);
     LANE_UNROLL
@@ -167,10 +203,11 @@ __global__ void __launch_bounds__(block_symbols<Bits>)
 template <typename Number, bool MaxLog, int Bits, typename Table>
 void launch_any(const Table& table, const demapper_cuda_job& run, cudaStream_t stream)
 {
-    constexpr int threads = block_symbols<Bits>;
+    constexpr size_t threads = block_symbols<Bits>;
+    const size_t rows = run.rows ? run.rows : run.symbols;
+    const size_t blocks = (rows + threads - 1) / threads * (run.symbols / rows);
     demapper_of_any<Number, MaxLog, Bits>
-        <<<unsigned((run.symbols + threads - 1) / threads), threads, 0, stream>>>(table,
-                                                                                  run);
+        <<<unsigned(blocks), unsigned(threads), 0, stream>>>(table, run);
     cuda_check_launch("demapper_of_any");
 }
 
@@ -204,7 +241,7 @@ void launch_runs(Table table, const demapper_cuda_job& run, cudaStream_t stream)
 template <typename Number, bool MaxLog, int Bits, typename Table>
 void launch(const Table& table, const demapper_cuda_job& run, cudaStream_t stream)
 {
-    const bool in_runs = divides_16(run.x) && divides_16(run.llr) &&
+    const bool in_runs = run.rows == 0 && divides_16(run.x) && divides_16(run.llr) &&
                          (run.noise_step == 0 || divides_16(run.noise));
     if constexpr (std::is_same_v<Table, gray_table>) {
         if (in_runs && table.turns) {
@@ -213,7 +250,7 @@ void launch(const Table& table, const demapper_cuda_job& run, cudaStream_t strea
         if (in_runs && table.halves) {
             return launch_runs<Number, MaxLog, Bits, false>(table, run, stream);
         }
-    } else if constexpr (!std::is_same_v<Table, square_table>) {
+    } else if constexpr (!std::is_base_of_v<placed_table, Table>) {
         if (in_runs) {
             return launch_runs<Number, MaxLog, Bits, false>(table, run, stream);
         }
@@ -269,6 +306,30 @@ void launch_plane(const constellation& c,
     }
 }
 
+//! Max-log LLRs by a quarter of the points, or by rings and angles. Whether there was
+//! such a structure.
+template <typename Number>
+bool launch_mirrored(const demapper_points& from,
+                     const demapper_cuda_job& job,
+                     cudaStream_t stream)
+{
+    const int bits = from.points.bits;
+    if (from.rings && bits == 6) {
+        launch<Number, true, 6>(*from.rings, job, stream);
+    } else if (from.rings) {
+        launch<Number, true, 8>(*from.rings, job, stream);
+    } else if (from.mirror && bits == 6) {
+        launch<Number, true, 6>(*from.mirror, job, stream);
+    } else if (from.mirror && bits == 7) {
+        launch<Number, true, 7>(*from.mirror, job, stream);
+    } else if (from.mirror && bits == 8) {
+        launch<Number, true, 8>(*from.mirror, job, stream);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 template <typename Number, bool MaxLog>
 void launch(const demapper_points& from,
             const demapper_cuda_job& job,
@@ -279,7 +340,7 @@ void launch(const demapper_points& from,
         launch_square<Number, MaxLog>(bits, gray_table{ *from.square }, job, stream);
     } else if (from.square) {
         launch_square<Number, MaxLog>(bits, *from.square, job, stream);
-    } else {
+    } else if (!MaxLog || !launch_mirrored<Number>(from, job, stream)) {
         launch_plane<Number, MaxLog>(from.points, job, stream);
     }
 }

@@ -351,9 +351,10 @@ LANE_FUNCTION V inverse_of(D d, V noise, M usable)
 }
 
 #include "kernels/mimo/demapper/gray-inl.h"
+#include "kernels/mimo/demapper/mirror-inl.h"
 #include "kernels/mimo/demapper/octant-inl.h"
 
-//! One symbol a lane; the LLRs of a square_table come in its own order of bits. Max-log
+//! One symbol a lane; the LLRs of a placed_table come in its own order of bits. Max-log
 //! ones are held within `largest`.
 template <bool MaxLog, int Bits, typename D, typename V, typename Table>
 LANE_FUNCTION void
@@ -374,9 +375,15 @@ demap(D d, const Table& table, V re, V im, V noise, float sign, V largest, V* ll
         im = held_symbol(d, im, usable);
         const V inverse = inverse_of(d, noise, usable);
         const V scale = inverse * Set(d, sign);
-        const V fine = Sqrt(inverse * Set(d, log2_e));
-        const V half_fine = fine * Set(d, 0.5f);
-        if constexpr (std::is_same_v<Table, square_table>) {
+        [[maybe_unused]] const V fine = Sqrt(inverse * Set(d, log2_e));
+        [[maybe_unused]] const V half_fine = fine * Set(d, 0.5f);
+        if constexpr (std::is_same_v<Table, mirror_table>) {
+            static_assert(MaxLog);
+            mirror_llrs<Bits>(d, table, re, im, scale, largest, llr);
+        } else if constexpr (std::is_same_v<Table, ring_table>) {
+            static_assert(MaxLog);
+            ring_llrs<Bits>(d, table, re, im, scale, largest, llr);
+        } else if constexpr (std::is_same_v<Table, square_table>) {
             const axis_metric<D, V> metric_i{ d, re, table.axis[0] };
             const axis_metric<D, V> metric_q{ d, im, table.axis[1] };
             if constexpr (MaxLog || half == 1) {

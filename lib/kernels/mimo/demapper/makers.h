@@ -15,12 +15,35 @@ constexpr float largest_llr = 1e9f;
 //! Coordinates of points beyond this are refused, so that no metric can overflow.
 constexpr float largest_coordinate = 1e6f;
 
-//! \throws std::invalid_argument unless noise serves x and llr holds `bits` values a
-//! symbol.
-void check_soft_demapper_sizes(int bits,
+//! \throws std::invalid_argument unless noise serves x, an interleaver's frames are
+//! whole, and llr holds their LLRs.
+void check_soft_demapper_sizes(const soft_demapper::parameters& p,
                                view<const complex64> x,
-                               view<const float> noise,
+                               const noise_variances& noise,
                                size_t llrs);
+
+//! A bit_interleaver in numbers.
+struct llr_columns {
+    size_t rows = 0; //!< 0: LLRs stand symbol by symbol
+    size_t bits = 0; //!< of a frame
+    int column[10] = {};
+
+    explicit llr_columns(const soft_demapper::parameters& p)
+    {
+        const auto& from = p.interleaver;
+        if (from.columns.empty()) {
+            return;
+        }
+        rows = from.symbols;
+        bits = from.bits ? from.bits : rows * p.points.bits;
+        for (size_t i = 0; i < from.columns.size(); ++i) {
+            column[i] = from.columns[i] - '0';
+        }
+    }
+    //! Where the LLR of bit `bit` of a frame's symbol `row` stands; from `bits` on: it is
+    //! padding.
+    size_t place(size_t row, int bit) const { return column[bit] * rows + row; }
+};
 
 //! An LLR as int8 in steps, and as float16.
 inline int8_t quantized(float llr, float steps)

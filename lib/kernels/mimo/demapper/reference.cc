@@ -35,21 +35,21 @@ public:
     explicit soft_demapper_reference(const parameters& p) : d_p(p) {}
 
     void run(view<const complex64> x,
-             view<const float> noise,
+             const noise_variances& noise,
              view<float> llr,
              queue&) override
     {
         demap(x, noise, llr, [](float value) { return value; });
     }
     void run(view<const complex64> x,
-             view<const float> noise,
+             const noise_variances& noise,
              view<float16> llr,
              queue&) override
     {
         demap(x, noise, llr, halved);
     }
     void run(view<const complex64> x,
-             view<const float> noise,
+             const noise_variances& noise,
              view<int8_t> llr,
              queue&) override
     {
@@ -60,20 +60,31 @@ public:
 private:
     template <typename T, typename Number>
     void demap(view<const complex64> x,
-               view<const float> noise,
+               const noise_variances& noise,
                view<T> llr,
                const Number& number) const
     {
         const int bits = d_p.points.bits;
-        check_soft_demapper_sizes(bits, x, noise, llr.size());
+        check_soft_demapper_sizes(d_p, x, noise, llr.size());
+        const llr_columns columns(d_p);
+        const auto variances = noise.in_memory();
         for (size_t i = 0; i < x.size(); ++i) {
-            const float variance = noise[noise.size() == 1 ? 0 : i];
+            const float variance = noise.is_number()
+                                       ? noise.number()
+                                       : variances[variances.size() == 1 ? 0 : i];
             const bool usable = std::isfinite(x[i].real()) &&
                                 std::isfinite(x[i].imag()) && std::isfinite(variance) &&
                                 variance > 0.0f;
             for (int bit = 0; bit < bits; ++bit) {
-                llr[i * bits + bit] =
-                    number(usable ? bit_llr(x[i], variance, bit) : 0.0f);
+                const T value = number(usable ? bit_llr(x[i], variance, bit) : 0.0f);
+                if (columns.rows == 0) {
+                    llr[i * bits + bit] = value;
+                    continue;
+                }
+                const size_t place = columns.place(i % columns.rows, bit);
+                if (place < columns.bits) {
+                    llr[i / columns.rows * columns.bits + place] = value;
+                }
             }
         }
     }

@@ -105,13 +105,12 @@ __global__ void __launch_bounds__(run_threads)
     if (of_warp >= run.symbols) {
         return;
     }
+    const float for_all = run.noise_step ? 0.0f : variance_of_all(run);
     const bool whole = of_warp + 32 * Runs * together <= run.symbols;
     float2 symbol[Runs][together];
     float variance[Runs][together];
     if (whole) {
         const float2* const from = x + of_warp + lane * together;
-        const float* const beside =
-            noise + (run.noise_step ? of_warp + lane * together : 0);
         LANE_UNROLL
         for (int i = 0; i < Runs; ++i) {
             if constexpr (together == 1) {
@@ -131,15 +130,15 @@ __global__ void __launch_bounds__(run_threads)
             for (int i = 0; i < Runs; ++i) {
                 LANE_UNROLL
                 for (int k = 0; k < together; ++k) {
-                    variance[i][k] = *noise;
+                    variance[i][k] = for_all;
                 }
             }
         } else {
             LANE_UNROLL
             for (int i = 0; i < Runs; ++i) {
                 using wide_noise = typename words_type<together>::type;
-                const wide_noise all =
-                    *reinterpret_cast<const wide_noise*>(beside + i * 32 * together);
+                const wide_noise all = *reinterpret_cast<const wide_noise*>(
+                    noise + of_warp + (i * 32 + lane) * together);
                 LANE_UNROLL
                 for (int k = 0; k < together; ++k) {
                     variance[i][k] = reinterpret_cast<const float*>(&all)[k];
@@ -154,7 +153,7 @@ __global__ void __launch_bounds__(run_threads)
                 const size_t at =
                     min(of_warp + (i * 32 + lane) * together + k, run.symbols - 1);
                 symbol[i][k] = x[at];
-                variance[i][k] = noise[at * run.noise_step];
+                variance[i][k] = run.noise_step ? noise[at] : for_all;
             }
         }
     }

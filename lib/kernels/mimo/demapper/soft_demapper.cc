@@ -2,12 +2,38 @@
 #include "kernels/mimo/checks.h"
 #include "kernels/mimo/demapper/makers.h"
 #include "kernels/mimo/demapper/tables.h"
+#include <algorithm>
 #include <cmath>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr argument_checks check{ "soft_demapper" };
+
+void check_interleaver(const bit_interleaver& asked, int bits)
+{
+    if (asked.columns.empty()) {
+        return;
+    }
+    const auto named = "bit_interleaver \"" + asked.columns + "\" ";
+    auto sorted = asked.columns;
+    std::sort(sorted.begin(), sorted.end());
+    const auto all = std::string("0123456789").substr(0, bits);
+    if (sorted != all) {
+        check.refuse(named + "is no order of the columns of " + std::to_string(bits) +
+                     " bits per symbol: it has each digit of \"" + all + "\" once");
+    }
+    constexpr int most_symbols = 1 << 24;
+    if (asked.symbols < 1 || asked.symbols > most_symbols) {
+        check.refuse(named + "has frames of " + std::to_string(asked.symbols) +
+                     " symbols; they have 1 to " + std::to_string(most_symbols));
+    }
+    if (asked.bits < 0 || asked.bits > asked.symbols * bits) {
+        check.refuse(named + "has frames of " + std::to_string(asked.bits) + " bits in " +
+                     std::to_string(asked.symbols) + " symbols, which carry " +
+                     std::to_string(asked.symbols * bits));
+    }
+}
 
 void check_all(const soft_demapper::parameters& p)
 {
@@ -45,6 +71,7 @@ void check_all(const soft_demapper::parameters& p)
         check.refuse("llr_positive is " + std::to_string(p.llr_positive) +
                      "; it is 0 or 1");
     }
+    check_interleaver(p.interleaver, c.bits);
 }
 
 } // namespace
@@ -56,20 +83,28 @@ soft_demapper::make(const parameters& p, backend where, int device)
     return make_kernel<soft_demapper>(where, device, p);
 }
 
-void check_soft_demapper_sizes(int bits,
+void check_soft_demapper_sizes(const soft_demapper::parameters& p,
                                view<const complex64> x,
-                               view<const float> noise,
+                               const noise_variances& noise,
                                size_t llrs)
 {
     const auto count = std::to_string(x.size()) + " symbols";
-    if (noise.size() != x.size() && noise.size() != 1) {
-        check.refuse(std::to_string(noise.size()) + " noise variances for " + count +
+    const size_t variances = noise.is_number() ? 1 : noise.in_memory().size();
+    if (variances != x.size() && variances != 1) {
+        check.refuse(std::to_string(variances) + " noise variances for " + count +
                      "; there is one for each, or one for all");
     }
-    if (llrs != x.size() * bits) {
+    const llr_columns columns(p);
+    if (columns.rows && x.size() % columns.rows) {
+        check.refuse(count + " are no whole number of frames of " +
+                     std::to_string(columns.rows) + " symbols");
+    }
+    const size_t wanted =
+        columns.rows ? x.size() / columns.rows * columns.bits : x.size() * p.points.bits;
+    if (llrs != wanted) {
         check.refuse("room for " + std::to_string(llrs) + " LLRs for " + count + " of " +
-                     std::to_string(bits) + " bits; it takes " +
-                     std::to_string(x.size() * bits));
+                     std::to_string(p.points.bits) + " bits; it takes " +
+                     std::to_string(wanted));
     }
 }
 

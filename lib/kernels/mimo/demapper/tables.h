@@ -81,17 +81,21 @@ inline bool find_gray(axis_table& axis, int bits)
     return true;
 }
 
+//! A table whose LLRs come in an order of its own.
+struct placed_table {
+    int place[10]; //!< in the label, 0 first, of each LLR's bit
+};
+
 /*!
  * A constellation that is the product of two axes with half of the bits each, as square
  * QAM is: each bit depends on one coordinate alone, since the sum over the other is in
- * both terms of its ratio.
+ * both terms of its ratio. LLRs come for the bits of I, then for those of Q.
  */
-struct square_table {
+struct square_table : placed_table {
     axis_table axis[2];
-    int place[10]; //!< in the label, of each bit of I, then of each bit of Q, 0 first
-    bool gray;     //!< both axes are, of the same unit
-    bool turns;    //!< bits of I and Q stand in turns
-    bool halves;   //!< first those of I
+    bool gray;   //!< both axes are, of the same unit
+    bool turns;  //!< bits of I and Q stand in turns
+    bool halves; //!< first those of I
 };
 
 /*!
