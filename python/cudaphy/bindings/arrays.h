@@ -89,6 +89,7 @@ void bind_nr5g(py::module& m);
 void bind_packets(py::module& m);
 void bind_receiver(py::module& m);
 void bind_self_test(py::module& m);
+void bind_soft_demapper(py::module& m);
 void bind_sparse(py::module& m);
 void bind_linalg_blocks(py::module& m);
 void bind_mimo_blocks(py::module& m);

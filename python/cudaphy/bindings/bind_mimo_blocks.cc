@@ -4,7 +4,6 @@
 #include "estimator_arguments.h"
 #include <gnuradio/cudaphy/mimo_channel_estimator.h>
 #include <gnuradio/cudaphy/mimo_equalizer.h>
-#include <gnuradio/cudaphy/soft_demapper.h>
 
 namespace gr::cudaphy::bindings {
 void bind_mimo_blocks(py::module& m)
@@ -126,33 +125,6 @@ void bind_mimo_blocks(py::module& m)
         .def("failures",
              &mimo_equalizer::failures,
              "Channel matrices that could not be used.");
-
-    block_class<soft_demapper>(
-        m,
-        "soft_demapper",
-        "Symbols to LLRs. In 0: vectors of vlen complex; in 1 (noise_input): noise "
-        "variances, vectors of vlen floats. Out: "
-        "floats, vlen * bits an item, first-sent bit first; positive means the bit "
-        "llr_positive (docs/conventions.md). "
-        "constellation: one of constellation_names(). type: \"float\", or \"int8\" for "
-        "steps "
-        "of 1 / llr_steps, saturated at 127 steps." BATCH_ARGUMENTS_TEXT)
-        .def(py::init(&soft_demapper::make),
-             py::arg("constellation"),
-             py::arg("vlen") = 1,
-             py::arg("max_log") = true,
-             py::arg("llr_positive") = 0,
-             py::arg("noise_input") = false,
-             py::arg("noise_variance") = 0.01f,
-             BATCH_ARGUMENTS,
-             py::arg("type") = "float",
-             py::arg("llr_steps") = 12.0f)
-        .def("set_noise_variance",
-             &soft_demapper::set_noise_variance,
-             py::arg("noise_variance"),
-             "E|n|^2, linear; from the next batch on.")
-        .def("noise_variance", &soft_demapper::noise_variance)
-        .def("backend", &soft_demapper::backend, "The backend in use.");
 }
 
 } // namespace gr::cudaphy::bindings

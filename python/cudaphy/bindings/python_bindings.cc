@@ -30,6 +30,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_packets(m);
     bind_receiver(m);
     bind_self_test(m);
+    bind_soft_demapper(m);
     bind_sparse(m);
     bind_statistics(m); // last: of every block that is bound by then
 }

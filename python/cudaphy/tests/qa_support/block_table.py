@@ -399,6 +399,19 @@ def _table():
             lambda: [("float32", 0)],
             **batch,
         ),
+        "soft_demapper of frames": _block(
+            lambda **o: cudaphy.soft_demapper(
+                "dvbs2_8psk",
+                bit_interleaver="210",
+                frame_symbols=5,
+                constellation_tag_key="constellation" if o.get("length_tag_key") else "",
+                **o,
+            ),
+            lambda: [gaussian((5 * n,))],
+            lambda: [("float32", 0)],
+            keys=(KEY, "constellation", "bit_interleaver", "noise_variance"),
+            **batch,
+        ),
         "soft_demapper with a noise input": _block(
             lambda **o: cudaphy.soft_demapper("qam16", vlen=5, noise_input=True, **o),
             lambda: [gaussian((n, 5)), np.full((n, 5), 0.1, "f4")],
