@@ -126,7 +126,7 @@ solve_aside(int z,
             const std::vector<int>& aside,
             const std::vector<int>& left)
 {
-    // Each string in terms of those set aside; nothing for those that are known.
+    // Each unknown string in terms of the strings set aside.
     std::map<int, std::vector<ldpc_circulant_sum>> strings;
     const std::vector<ldpc_circulant_sum> none(aside.size(), ldpc_circulant_sum(z));
     const auto sum_of = [&](int row, int rotation) {

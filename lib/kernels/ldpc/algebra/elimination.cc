@@ -230,7 +230,7 @@ public:
 private:
     using circulant = ldpc_circulants::circulant;
 
-    //! Where each number stands in a permutation, which if empty changes nothing.
+    //! The position of each number in a permutation; an empty one changes nothing.
     static std::vector<int> inverted(const std::vector<int>& permutation, int count)
     {
         std::vector<int> out(count);
@@ -240,11 +240,11 @@ private:
         return out;
     }
 
-    //! The number in H of check or bit i, from any turn, of a block.
+    //! The number in H of check or bit i modulo Z of a block.
     int at(const std::vector<int>& permutation, int block, int i) const
     {
-        const int place = block * d_z + i % d_z;
-        return permutation.empty() ? place : permutation[place];
+        const int position = block * d_z + i % d_z;
+        return permutation.empty() ? position : permutation[position];
     }
 
     struct blocks {
@@ -321,15 +321,15 @@ private:
         }
         out.inverse = bit_matrix(order.aside.size(), out.chosen.size());
         for (size_t i = 0; i < order.aside.size(); ++i) {
-            const int place = d_column[order.aside[i]];
+            const int position = d_column[order.aside[i]];
             const auto block =
-                std::find(now.aside.begin(), now.aside.end(), place / d_z) -
+                std::find(now.aside.begin(), now.aside.end(), position / d_z) -
                 now.aside.begin();
             for (size_t r = 0; r < needed.size(); ++r) {
                 const auto& sum = inverse[block][needed[r]];
                 for (int t = 0; t < d_z; ++t) {
                     if (sum.has(t)) {
-                        out.inverse.set(i, r * d_z + (place % d_z + d_z - t) % d_z);
+                        out.inverse.set(i, r * d_z + (position % d_z + d_z - t) % d_z);
                     }
                 }
             }
@@ -372,17 +372,17 @@ aside_solution solve_aside(const ldpc_code& code, const elimination_order& order
             return std::move(*solution);
         }
     }
-    // What each unknown bit is in terms of those set aside.
-    std::vector<int> place(code.variables(), -1);
+    // Each unknown bit in terms of those set aside.
+    std::vector<int> position(code.variables(), -1);
     bit_matrix terms(unknowns + order.steps.size(), unknowns);
     size_t next = 0;
     for (const int column : order.aside) {
         terms.set(next, next);
-        place[column] = static_cast<int>(next++);
+        position[column] = static_cast<int>(next++);
     }
     const auto add_row = [&](int r, bit_matrix& to, size_t at) {
         for (int e = code.row_start()[r]; e < code.row_start()[r + 1]; ++e) {
-            const int from = place[code.columns()[e]];
+            const int from = position[code.columns()[e]];
             if (from >= 0) {
                 to.add(at, terms, from);
             }
@@ -390,7 +390,7 @@ aside_solution solve_aside(const ldpc_code& code, const elimination_order& order
     };
     for (const auto& step : order.steps) {
         add_row(step.row, terms, next);
-        place[step.column] = static_cast<int>(next++);
+        position[step.column] = static_cast<int>(next++);
     }
     bit_matrix left(order.left_over.size(), unknowns);
     for (size_t i = 0; i < order.left_over.size(); ++i) {

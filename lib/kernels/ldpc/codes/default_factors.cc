@@ -2,10 +2,9 @@
 #include "kernels/ldpc/codes/default_factors.h"
 #include <stdexcept>
 
-// The one table of default factors. The check check_default_factors holds the table of
-// docs/conventions.md to it; python/cudaphy/tests/ldpc/qa_ldpc_default_factors.py holds
-// every code's decoder to its best fixed factor;
-// python/cudaphy/tests/ldpc/qa_ldpc_default_factors.py --measure measures them.
+// The only table of default factors. The check check_default_factors compares the table
+// of docs/conventions.md with it. python/cudaphy/tests/ldpc/qa_ldpc_default_factors.py
+// compares every code's decoder with its best fixed factor, which --measure finds.
 
 namespace gr::cudaphy::kernels {
 namespace {

@@ -33,7 +33,7 @@ std::ifstream open(const std::string& path)
     if (path.empty()) {
         throw code_file_error("expected the path of a file, found none");
     }
-    // Because a device or a pipe may be endless.
+    // A device or a pipe may be endless.
     std::error_code none;
     if (std::filesystem::exists(path, none) &&
         !std::filesystem::is_regular_file(path, none)) {
@@ -84,8 +84,8 @@ std::string in_file(bool of_this_length)
     return of_this_length ? " in a file of this length" : "";
 }
 
-//! What may stand behind the matrix: "punctured" and "shortened", each with its columns;
-//! where `visited` is given, that too, with block rows in the order of decoding.
+//! Reads the lines behind the matrix: "punctured" and "shortened", each with its columns.
+//! With `visited` also that line, with block rows in the order of decoding.
 void lines_behind(number_reader& in,
                   ldpc_code_description& code,
                   std::vector<int>* visited = nullptr)

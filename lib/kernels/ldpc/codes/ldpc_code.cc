@@ -152,12 +152,12 @@ void ldpc_code_description::add_rows_of_circulants()
 void ldpc_code_description::visit_block_rows(const std::vector<int>& order)
 {
     auto& all = circulants.all;
-    std::vector<int> place(order.size());
+    std::vector<int> position(order.size());
     for (size_t r = 0; r < order.size(); ++r) {
-        place[order[r]] = static_cast<int>(r);
+        position[order[r]] = static_cast<int>(r);
     }
     for (auto& circulant : all) {
-        circulant.row = place[circulant.row];
+        circulant.row = position[circulant.row];
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
         return a.row < b.row;

@@ -3,7 +3,7 @@
 
 #include "kernels/ldpc/codes/tables.h"
 
-// What the codes of 5G NR and their rate matching share (3GPP TS 38.212, section 5.3.2).
+// Shared by the codes of 5G NR and their rate matching (3GPP TS 38.212, section 5.3.2).
 
 namespace gr::cudaphy::kernels::nr5g {
 

@@ -142,13 +142,13 @@ ldpc_code::sptr ldpc_code::restore(parts from)
     }
     require(
         ascend(from.punctured, n) && ascend(from.shortened, n), from, "left out bits");
-    std::vector<int> both;
+    std::vector<int> punctured_and_shortened;
     std::set_intersection(from.punctured.begin(),
                           from.punctured.end(),
                           from.shortened.begin(),
                           from.shortened.end(),
-                          std::back_inserter(both));
-    require(both.empty() &&
+                          std::back_inserter(punctured_and_shortened));
+    require(punctured_and_shortened.empty() &&
                 from.punctured.size() + from.shortened.size() < static_cast<size_t>(n),
             from,
             "left out bits");

@@ -13,7 +13,7 @@ namespace {
  * IEEE Trans. Inf. Theory 51(1), 2005; Li and Kumar, Asilomar 2004.) Block columns in
  * turn take their circulants one by one. Each goes into a block row that has few yet,
  * with a shift drawn at random, so that it closes no cycle shorter than `long_enough`;
- * where that can't be had, the place with the longest cycle is taken.
+ * if that is impossible, the position with the longest cycle is taken.
  */
 class growth
 {

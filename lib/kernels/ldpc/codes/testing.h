@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the tests of codes share.
+// Shared by the tests of codes.
 
 #include "kernels/ldpc/codes/builder.h"
 #include <algorithm>
@@ -52,7 +52,7 @@ inline int girth(const ldpc_code& code, int step)
     }
     int shortest = code.edges() + 1;
     for (int start = 0; start < code.variables(); start += step) {
-        // Bits and checks by distance; whoever is found a second time closes a cycle.
+        // Bits and checks by distance; a node found a second time closes a cycle.
         std::map<int, int> bits{ { start, 0 } }, checks;
         std::vector<std::pair<int, int>> now{ { start, -1 } }; // a bit, by which check
         for (int d = 0; !now.empty() && 2 * d + 2 < shortest; d += 2) {
@@ -85,7 +85,7 @@ inline int girth(const ldpc_code& code, int step)
     return shortest;
 }
 
-//! What elimination finds, without knowledge of the family.
+//! The result of elimination, without knowledge of the family.
 inline std::vector<int> eliminated(const ldpc_code& code)
 {
     ldpc_code_description same;

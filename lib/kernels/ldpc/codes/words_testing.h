@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What tests of LDPC share: random codewords, a channel, small codes.
+// Shared by the tests of LDPC: random codewords, a channel, small codes.
 
 #include "kernels/ldpc/codes/builder.h"
 #include <algorithm>

@@ -201,10 +201,10 @@ __device__ void sum_product(const cuda_plan<Index>& plan,
     for (int slot = check.degree - 1; slot >= 0; --slot) {
         const int edge = slot * check.stride;
         const float q = q_of(edge);
-        const float both = box_plus(known[slot * blockDim.x], behind);
+        const float combined = box_plus(known[slot * blockDim.x], behind);
         const unsigned negative = (signs ^ __float_as_uint(q)) & 0x80000000u;
         const float now = __uint_as_float(
-            __float_as_uint(fminf(both, ldpc_decoding::clamp)) | negative);
+            __float_as_uint(fminf(combined, ldpc_decoding::clamp)) | negative);
         r[edge] = now;
         add_message<Flooding>(at, column[edge], q, now);
         behind = box_plus(behind, fabsf(q));

@@ -101,11 +101,11 @@ private:
             give_messages(c, q.data() + (d_schedule.check_start[c] - base), messages);
         }
         std::vector<char> odd(last - first);
-        for (int turn = 0; turn < d_schedule.turns; ++turn) {
+        for (int round = 0; round < d_schedule.rounds; ++round) {
             for (int c = first; c < last; ++c) {
                 for (int e = d_schedule.check_start[c]; e < d_schedule.check_start[c + 1];
                      ++e) {
-                    if (d_schedule.edges[e].turn == turn) {
+                    if (d_schedule.edges[e].round == round) {
                         int& l = d_l[d_schedule.edges[e].column];
                         const int rest = l - old_r[e - base];
                         l = std::clamp(

@@ -47,14 +47,14 @@ ldpc_fixed_schedule::ldpc_fixed_schedule(const ldpc_code& code)
         const auto last = std::find_if(
             first, blocks.all.end(), [r](const auto& c) { return c.row != r; });
         for (int i = 0; i < z; ++i) {
-            int turn = 0;
+            int round = 0;
             for (auto c = first; c != last; ++c) {
-                turn = c != first && c->column == (c - 1)->column ? turn + 1 : 0;
-                turns = std::max(turns, turn + 1);
+                round = c != first && c->column == (c - 1)->column ? round + 1 : 0;
+                rounds = std::max(rounds, round + 1);
                 if (c->missing != i) {
                     const int bit = c->column * z + (i + c->shift) % z;
                     edges.push_back(
-                        { blocks.bits.empty() ? bit : blocks.bits[bit], turn });
+                        { blocks.bits.empty() ? bit : blocks.bits[bit], round });
                 }
             }
             const int check = r * z + i;

@@ -3,7 +3,7 @@
 
 #include "kernels/ldpc/decoder/schedule.h"
 
-// What the backends of int8 arithmetic share (ldpc_decoder.h, "Arithmetic").
+// Shared by the backends of int8 arithmetic (ldpc_decoder.h, "Arithmetic").
 
 namespace gr::cudaphy::kernels {
 
@@ -56,22 +56,22 @@ struct ldpc_fixed_limits {
  * ldpc_fixed_limits::pairs_rows is set. All checks of a group read L from before the
  * group.
  *
- * If a block holds several circulants, a bit may be in several checks of a group. Turn 0
- * is the first circulant: L = q + r. Each later turn adds its change, L = L + (r -
- * r_old). The whole group finishes a turn before the next one begins.
+ * If a block holds several circulants, a bit may be in several checks of a group. Round 0
+ * is the first circulant: L = q + r. Each later round adds its change, L = L + (r -
+ * r_old). The whole group finishes a round before the next one begins.
  */
 struct ldpc_fixed_schedule {
     explicit ldpc_fixed_schedule(const ldpc_code&);
 
     struct edge {
         int column;
-        int turn; //!< number of the circulant within its block; see above
+        int round; //!< number of the circulant within its block; see above
     };
     std::vector<int> group_start; //!< group g: checks group_start[g] ... [g + 1] - 1
     std::vector<int> check_start; //!< check c: edges check_start[c] ... [c + 1] - 1
     std::vector<edge> edges;
     std::vector<char> telling; //!< ldpc_code::telling() of each check
-    int turns = 1;             //!< greatest number of turns of a group
+    int rounds = 1;            //!< greatest number of rounds of a group
 };
 
 //! A received float in steps, -127 to 127; positive for the bit 0.

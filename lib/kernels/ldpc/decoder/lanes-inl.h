@@ -209,8 +209,8 @@ void sum_product(const cpu_plan& plan, cpu_tile& tile)
         auto behind = nothing;
         for (int slot = check.degree - 1; slot >= 0; --slot) {
             const auto value = hn::Load(d, q + slot * lanes);
-            const auto both = box_plus(hn::Load(d, known + slot * lanes), behind);
-            const auto r = hn::CopySign(hn::Min(both, limit), hn::Xor(signs, value));
+            const auto combined = box_plus(hn::Load(d, known + slot * lanes), behind);
+            const auto r = hn::CopySign(hn::Min(combined, limit), hn::Xor(signs, value));
             hn::Store(r, d, message + slot * lanes);
             if (Flooding) {
                 float* sum = sums + at[slot];

@@ -3,15 +3,15 @@
 #include "kernels/ldpc/decoder/makers.h"
 #include <cmath>
 
-// What the header leaves open, the same in every backend:
+// The header leaves these points open. All backends decide them alike:
 //
 // - The minimum runs over the check's other bits and the clamp, 1e4. So |r| <= s * 1e4,
 //   and |L| <= 1e4 * (1 + the bit's degree): L stays finite however many iterations run.
-//   Without it messages may grow by the factor degree - 1 an iteration, and 1000 fixed
-//   iterations overflow.
+// Without the clamp messages may grow by the factor degree - 1 an iteration, and 1000
+// fixed iterations overflow.
 // - A check of one bit has no other bits: its message is s * 1e4 towards 0, which is what
 //   the check says. A check of two bits passes each one's value to the other.
-// - Whether two bits of a check share the minimum or one holds it makes no difference:
+// - It makes no difference whether two bits of a check share the minimum or one holds it:
 //   the least and the second least magnitude are then equal.
 // - The factor rises by itself because no fixed one serves all. A small one converges at
 //   the least signal, but messages fade along a chain of bits of two checks each, and a
@@ -25,8 +25,9 @@
 //   the least certain, and there min-sum overestimates most. The weight takes this back
 //   for codes of high rate, which are done in a few iterations. The law stands in
 //   docs/conventions.md, what it gains in docs/notebook/ldpc_decoder.md.
-// - Only codes with long chains come closer to 1 (ldpc_default_factors.cc says which).
-//   Others lose by it where there are many iterations: of 1500 frames of CCSDS AR4JA, k =
+// - Only the factors of codes with long chains come closer to 1 (default_factors.cc says
+// which).
+//   Other codes would lose in many iterations: of 1500 frames of CCSDS AR4JA, k =
 //   1024, rate 1/2, at 1.22 dB and 50 iterations, 297 fail with .72 fixed, 294 with the
 //   factor that rises and settles, 386 with the one that comes closer to 1; with 20
 //   iterations 661, 579 and 562.
@@ -42,10 +43,10 @@
 //   and a bit of q = 0 makes the messages to all others of its check 0; so a zero's sign
 //   reaches only signs of zeros. Hard decisions ask L < 0, for which both zeros are
 //   alike.
-// - Where nothing was received, L = 0 decides zeros, which fulfil every check and have
-//   the remainder 0. Without the rule of the least L such a word would be ok; and so
-//   would one of which 5G NR's parity bits alone arrived, neither information nor core:
-//   the checks that they contradict do not tell.
+// - If nothing was received, L = 0 decides zeros, which fulfil every check and have the
+// remainder 0. The rule of the least L makes such a word fail. A word of 5G NR of which
+// only parity bits beyond the core arrived fails for the same reason: the checks that
+// these bits contradict do not tell.
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -88,12 +89,12 @@ std::vector<float> ldpc_decoding::scales_of(const ldpc_code& code,
 
 namespace {
 
-//! The remainder of (what has the remainder `of`) * x + bit.
-uint32_t next_remainder(const ldpc_decoder::crc& crc, uint32_t of, uint32_t bit)
+//! The CRC's remainder after one more bit: remainder * x + bit.
+uint32_t next_remainder(const ldpc_decoder::crc& crc, uint32_t remainder, uint32_t bit)
 {
     const uint32_t mask = crc.bits == 32 ? ~0u : (1u << crc.bits) - 1;
-    const uint32_t out = (of >> (crc.bits - 1)) & 1;
-    return (of << 1 & mask) ^ bit ^ (out ? crc.polynomial : 0);
+    const uint32_t out = (remainder >> (crc.bits - 1)) & 1;
+    return (remainder << 1 & mask) ^ bit ^ (out ? crc.polynomial : 0);
 }
 
 } // namespace
@@ -181,14 +182,14 @@ std::vector<int> ldpc_decoding::output_positions() const
 
 namespace {
 
-//! Of an enumeration, which a caller may have made from any number.
+//! Checks a value of an enumeration, which a caller may have made from any number.
 template <typename Enumeration>
 void require_known(const char* name, Enumeration given, Enumeration last)
 {
     const int value = static_cast<int>(given);
     require(value >= 0 && value <= static_cast<int>(last),
             std::string(name) + " is " + std::to_string(value) +
-                ", which stands for nothing");
+                ", which is no known value");
 }
 
 void check(const ldpc_decoder::parameters& wanted)
@@ -224,15 +225,17 @@ void check(const ldpc_decoder::parameters& wanted)
                 " bits; the highest term is left out");
 }
 
-//! What `automatic` comes to. \throws std::invalid_argument where int8 is asked for and
-//! can't be had.
+//! The arithmetic that `automatic` means. \throws std::invalid_argument if int8 was
+//! chosen and is impossible.
 ldpc_decoder::arithmetic resolved(const ldpc_decoder::parameters& wanted)
 {
     using p = ldpc_decoder;
     const bool can = wanted.rule == p::check_rule::normalized_min_sum &&
                      wanted.schedule == p::message_schedule::layered;
     require(can || wanted.calculation != p::arithmetic::int8,
-            "int8 arithmetic is offered for layered normalised min-sum only");
+            "int8 arithmetic takes layered normalised min-sum only: choose float32 "
+            "arithmetic for "
+            "other rules and schedules");
     if (wanted.calculation != p::arithmetic::automatic) {
         return wanted.calculation;
     }

@@ -45,15 +45,15 @@ public:
 
     void run(const std::vector<part>& parts, queue& queue) override
     {
-        std::vector<const part*> of(d_alone.size());
+        std::vector<const part*> part_of(d_alone.size());
         for (const auto& one : parts) {
             require_known(one.code);
-            require(!of[one.code],
+            require(!part_of[one.code],
                     "there are two parts of code " + std::to_string(one.code));
-            of[one.code] = &one;
+            part_of[one.code] = &one;
             d_decodings[one.code].batch(one.llr, one.out); // throws
         }
-        for (auto& one : of) {
+        for (auto& one : part_of) {
             if (one && one->llr.size == 0) {
                 one = nullptr;
             }
@@ -61,18 +61,18 @@ public:
         for (const auto& launch : d_together) {
             std::vector<const part*> chosen;
             for (const int code : launch->codes()) {
-                chosen.push_back(of[code]);
+                chosen.push_back(part_of[code]);
             }
             if (chosen.size() - std::count(chosen.begin(), chosen.end(), nullptr) > 1) {
                 launch->run(chosen, queue);
                 for (const int code : launch->codes()) {
-                    of[code] = nullptr;
+                    part_of[code] = nullptr;
                 }
             }
         }
-        for (size_t code = 0; code < of.size(); ++code) {
-            if (of[code]) {
-                d_alone[code]->run(of[code]->llr, of[code]->out, queue);
+        for (size_t code = 0; code < part_of.size(); ++code) {
+            if (part_of[code]) {
+                d_alone[code]->run(part_of[code]->llr, part_of[code]->out, queue);
             }
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the references in double precision and in whole steps share. A template's Real is
+// Shared by the references in double precision and in whole steps. A template's Real is
 // double or int.
 
 #include "kernels/ldpc/decoder/makers.h"
@@ -10,7 +10,8 @@
 
 namespace gr::cudaphy::kernels {
 
-//! What a check's other bits say to one of its bits: the least magnitude and the sign.
+//! The message of a check's other bits to one of its bits: the least magnitude and the
+//! sign.
 template <typename Real>
 struct min_sum_message {
     Real least;

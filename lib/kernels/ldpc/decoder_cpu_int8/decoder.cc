@@ -17,13 +17,13 @@ constexpr int most_lanes = 64;
 
 //! A set of codewords: one byte for each lane, -1 for members.
 struct lane_set {
-    alignas(64) int8_t of[most_lanes] = {};
+    alignas(64) int8_t member[most_lanes] = {};
 
-    bool has(int word) const { return of[word] != 0; }
+    bool has(int word) const { return member[word] != 0; }
     bool is_empty() const
     {
         uint64_t parts[most_lanes / 8];
-        std::memcpy(parts, of, sizeof parts);
+        std::memcpy(parts, member, sizeof parts);
         return std::accumulate(
                    std::begin(parts), std::end(parts), uint64_t{ 0 }, std::bit_or<>()) ==
                0;
@@ -33,7 +33,7 @@ struct lane_set {
     {
         constexpr int count = most_lanes / 8;
         uint64_t parts[count];
-        std::memcpy(parts, of, sizeof parts);
+        std::memcpy(parts, member, sizeof parts);
         const int period = std::max(words / 8, 1);
         for (int i = period; i < count; ++i) {
             parts[i % period] |= parts[i];
@@ -44,7 +44,7 @@ struct lane_set {
         for (int i = period; i < count; ++i) {
             parts[i] = parts[i % period];
         }
-        std::memcpy(of, parts, sizeof parts);
+        std::memcpy(member, parts, sizeof parts);
     }
 };
 
@@ -123,16 +123,16 @@ void copy_apart(const int8_t* from,
 
 //! Copies runs of bits from a line to L.
 void scatter(const std::vector<ldpc_fixed_plan::run>& runs,
-             const int8_t* line,
+             const int8_t* bits,
              size_t words,
              int8_t* l)
 {
     for (const auto& run : runs) {
         if (run.step == 1) {
-            std::memcpy(l + run.at, line + run.bit * words, run.count * words);
+            std::memcpy(l + run.at, bits + run.bit * words, run.count * words);
             continue;
         }
-        copy_apart(line + run.bit * words, run.step, l + run.at, 1, run.count, words);
+        copy_apart(bits + run.bit * words, run.step, l + run.at, 1, run.count, words);
     }
 }
 
@@ -140,14 +140,14 @@ void scatter(const std::vector<ldpc_fixed_plan::run>& runs,
 void gather(const std::vector<ldpc_fixed_plan::run>& runs,
             const int8_t* l,
             size_t words,
-            int8_t* line)
+            int8_t* bits)
 {
     for (const auto& run : runs) {
         if (run.step == 1) {
-            std::memcpy(line + run.bit * words, l + run.at, run.count * words);
+            std::memcpy(bits + run.bit * words, l + run.at, run.count * words);
             continue;
         }
-        copy_apart(l + run.at, 1, line + run.bit * words, run.step, run.count, words);
+        copy_apart(l + run.at, 1, bits + run.bit * words, run.step, run.count, words);
     }
 }
 
@@ -168,7 +168,7 @@ public:
             const auto table = ldpc_fixed_messages(scale, ldpc_fixed_limits::cpu());
             std::transform(table.begin(),
                            table.end(),
-                           d_messages.emplace_back().of,
+                           d_messages.emplace_back().message,
                            [](int r) { return int8_t(r + fixed_zero); });
         }
     }
@@ -243,12 +243,12 @@ private:
         load(plan, tile, llr, first, count);
         look_ahead(plan, tile, llr, first + count);
         lane_set running;
-        std::fill_n(running.of, count, int8_t{ -1 });
+        std::fill_n(running.member, count, int8_t{ -1 });
         running.spread(plan.words);
-        bool kept = false;
+        bool has_output = false;
         const int8_t* decided = nullptr; // L of the output's bits, bit by bit
         for (int t = 0; t < p.max_iterations; ++t) {
-            const auto& order = plan.turns[t % 2];
+            const auto& order = plan.iterations[t % 2];
             for (const auto& run : plan.before[t % 2].shortened) {
                 std::fill_n(tile.l.get() + run.at,
                             size_t{ run.count } * plan.words,
@@ -262,19 +262,19 @@ private:
                         d_messages[t],
                         t == 0,
                         tile,
-                        must_be_even ? odd.of : nullptr);
+                        must_be_even ? odd.member : nullptr);
             if (!p.early_stop && !last) {
                 continue;
             }
             odd.spread(plan.words);
-            lane_set asked = running;
+            lane_set candidates = running;
             for (int lane = 0; lane < most_lanes; ++lane) {
-                asked.of[lane] &= ~odd.of[lane];
+                candidates.member[lane] &= ~odd.member[lane];
             }
-            if (asked.is_empty()) {
+            if (candidates.is_empty()) {
                 continue;
             }
-            lane_set done = those_done(plan, t, tile, asked);
+            lane_set done = decoded_words(plan, t, tile, candidates);
             for (size_t word = 0; word < count; ++word) {
                 if (running.has(word) && (done.has(word) || last)) {
                     to.iterations[first + word] = t + 1;
@@ -284,14 +284,14 @@ private:
             const auto& where = plan.before[(t + 1) % 2];
             const auto stops = last ? running : done;
             for (int lane = 0; lane < most_lanes; ++lane) {
-                running.of[lane] &= ~stops.of[lane];
+                running.member[lane] &= ~stops.member[lane];
             }
             const bool ends = running.is_empty();
-            if (ends && !kept) {
+            if (ends && !has_output) {
                 decided = output_of(plan, where, tile);
             } else if (!stops.is_empty()) {
-                keep(plan, where, tile, stops, kept);
-                kept = true;
+                keep(plan, where, tile, stops, has_output);
+                has_output = true;
                 decided = tile.decided.get();
             }
             if (ends) {
@@ -316,7 +316,7 @@ private:
         const size_t bytes = std::min(plan.words * n, llr.size - next * n) * size;
         tile.ahead = static_cast<const char*>(llr.data) + next * n * size;
         tile.end_ahead = tile.ahead + bytes;
-        const size_t vectors = plan.turns[0].rows.size() * plan.max_vectors *
+        const size_t vectors = plan.iterations[0].rows.size() * plan.max_vectors *
                                (p.early_stop ? 3 : p.max_iterations);
         tile.lines_ahead =
             static_cast<int>(bytes / fixed_tile::line_of_cache / vectors + 1);
@@ -343,10 +343,10 @@ private:
             fixed_interleave(tile, stride, n, plan.words, l);
             return;
         }
-        const int8_t* line =
-            fixed_interleave(tile, stride, n, plan.words, tile.line.get());
+        const int8_t* bits =
+            fixed_interleave(tile, stride, n, plan.words, tile.interleaved.get());
         std::fill_n(l, plan.l_bytes, fixed_zero);
-        scatter(plan.before[0].received, line, plan.words, l);
+        scatter(plan.before[0].received, bits, plan.words, l);
         for (const uint32_t column : plan.first_copies) {
             std::memmove(l + column + plan.column_bytes, l + column, d_lanes);
         }
@@ -354,38 +354,40 @@ private:
 
     //! The words that decide only zeros and have a bit with L = 0.
     lane_set unknown(const ldpc_fixed_plan& plan,
-                     const ldpc_fixed_plan::places& where,
+                     const ldpc_fixed_plan::bit_layout& where,
                      const fixed_tile& tile) const
     {
         lane_set least, zero, negative;
-        fixed_least(plan, where.info, tile, least.of);
+        fixed_least(plan, where.info, tile, least.member);
         for (int lane = 0; lane < d_lanes; ++lane) {
-            zero.of[lane] = -(least.of[lane] == fixed_zero);
-            negative.of[lane] = -(least.of[lane] < fixed_zero);
+            zero.member[lane] = -(least.member[lane] == fixed_zero);
+            negative.member[lane] = -(least.member[lane] < fixed_zero);
         }
         zero.spread(plan.words);
         negative.spread(plan.words);
         for (int lane = 0; lane < most_lanes; ++lane) {
-            zero.of[lane] &= ~negative.of[lane];
+            zero.member[lane] &= ~negative.member[lane];
         }
         return zero;
     }
 
-    //! The words of `asked` that are decoded after iteration t.
-    lane_set
-    those_done(const ldpc_fixed_plan& plan, int t, fixed_tile& tile, lane_set asked) const
+    //! The words of `candidates` that are decoded after iteration t.
+    lane_set decoded_words(const ldpc_fixed_plan& plan,
+                           int t,
+                           fixed_tile& tile,
+                           lane_set candidates) const
     {
         const auto not_known = unknown(plan, plan.before[(t + 1) % 2], tile);
         for (int lane = 0; lane < most_lanes; ++lane) {
-            asked.of[lane] &= ~not_known.of[lane];
+            candidates.member[lane] &= ~not_known.member[lane];
         }
         lane_set out;
         if (d_decoding.parameters.stop_crc.bits == 0) {
             lane_set failed;
-            fixed_failures(plan, plan.turns[t % 2], tile, failed.of);
+            fixed_failures(plan, plan.iterations[t % 2], tile, failed.member);
             failed.spread(plan.words);
             for (int lane = 0; lane < most_lanes; ++lane) {
-                out.of[lane] = asked.of[lane] & ~failed.of[lane];
+                out.member[lane] = candidates.member[lane] & ~failed.member[lane];
             }
             return out;
         }
@@ -393,18 +395,18 @@ private:
         const size_t k = d_decoding.code->k();
         const size_t zeros = (64 - k % 64) % 64;
         const size_t words = plan.words;
-        std::fill_n(tile.line.get(), zeros * words, fixed_zero);
+        std::fill_n(tile.interleaved.get(), zeros * words, fixed_zero);
         gather(plan.before[(t + 1) % 2].info,
                tile.l.get(),
                words,
-               tile.line.get() + zeros * words);
+               tile.interleaved.get() + zeros * words);
         const size_t stride = fixed_tile::line_stride(d_decoding);
         const int8_t* lines =
-            fixed_separate(tile, tile.line.get(), stride, zeros + k, plan.words);
+            fixed_separate(tile, tile.interleaved.get(), stride, zeros + k, plan.words);
         for (int word = 0; word < plan.words; ++word) {
-            if (asked.has(word)) {
+            if (candidates.has(word)) {
                 fixed_packed_bits(lines + word * stride, zeros + k, tile.packed.data());
-                out.of[word] = -d_crc.divides(tile.packed.data(), (zeros + k) / 8);
+                out.member[word] = -d_crc.divides(tile.packed.data(), (zeros + k) / 8);
             }
         }
         out.spread(plan.words);
@@ -412,33 +414,33 @@ private:
     }
 
     //! L of the output's bits, bit by bit: in tile.l if they stand there in this order,
-    //! else copied to tile.line.
+    //! else copied to tile.interleaved.
     const int8_t* output_of(const ldpc_fixed_plan& plan,
-                            const ldpc_fixed_plan::places& where,
+                            const ldpc_fixed_plan::bit_layout& where,
                             fixed_tile& tile) const
     {
         const auto& run = where.output[0];
         if (where.output.size() == 1 && run.bit == 0 && run.step == 1) {
             return tile.l.get() + run.at;
         }
-        gather(where.output, tile.l.get(), plan.words, tile.line.get());
-        return tile.line.get();
+        gather(where.output, tile.l.get(), plan.words, tile.interleaved.get());
+        return tile.interleaved.get();
     }
 
-    //! Copies the output of the words of `which` to tile.decided. \param kept  it already
-    //! has the output of other words
+    //! Copies the output of the words of `which` to tile.decided. \param has_output
+    //! tile.decided already has the output of other words
     void keep(const ldpc_fixed_plan& plan,
-              const ldpc_fixed_plan::places& where,
+              const ldpc_fixed_plan::bit_layout& where,
               fixed_tile& tile,
               const lane_set& which,
-              bool kept) const
+              bool has_output) const
     {
         const size_t words = plan.words;
-        gather(where.output, tile.l.get(), words, tile.line.get());
-        if (!kept) {
-            std::swap(tile.line, tile.decided);
+        gather(where.output, tile.l.get(), words, tile.interleaved.get());
+        if (!has_output) {
+            std::swap(tile.interleaved, tile.decided);
         } else {
-            fixed_keep(tile, d_decoding.output_bits() * words, which.of);
+            fixed_keep(tile, d_decoding.output_bits() * words, which.member);
         }
     }
 

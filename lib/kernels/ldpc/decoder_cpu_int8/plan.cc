@@ -37,14 +37,14 @@ struct blocks_of {
         for (size_t i = 0; i < all.size(); ++i) {
             const bool late = i > 0 && all[i].row == all[i - 1].row &&
                               all[i].column == all[i - 1].column;
-            turn.push_back(late ? turn.back() + 1 : 0);
+            round.push_back(late ? round.back() + 1 : 0);
             several |= late;
         }
     }
 
     int z = 1, columns = 0;
     std::vector<ldpc_circulants::circulant> all;
-    std::vector<int> turn;     //!< of each circulant in its block
+    std::vector<int> round;    //!< of each circulant in its block
     std::vector<char> telling; //!< of each block row
     bool several = false;      //!< circulants in a block
 };
@@ -67,10 +67,10 @@ public:
         plan.max_vectors = d_vectors;
         plan.tail = plan.column_bytes - (d_vectors - 1) * plan.lanes;
         allocate();
-        list_places(decoding, plan.before[0]);
-        visit_all(plan.turns[0]);
-        list_places(decoding, plan.before[1]);
-        visit_all(plan.turns[1]);
+        list_layout(decoding, plan.before[0]);
+        visit_all(plan.iterations[0]);
+        list_layout(decoding, plan.before[1]);
+        visit_all(plan.iterations[1]);
     }
 
 private:
@@ -112,8 +112,8 @@ private:
     uint32_t meets(const column_state& column, int shift, int vector) const
     {
         const int z = d_blocks.z;
-        const uint32_t turn = (shift - column.shift + z) % z * d_plan.words;
-        const uint32_t at = turn + vector * d_plan.lanes;
+        const uint32_t rotation = (shift - column.shift + z) % z * d_plan.words;
+        const uint32_t at = rotation + vector * d_plan.lanes;
         return column.base + (at >= d_plan.column_bytes ? at - d_plan.column_bytes : at);
     }
 
@@ -129,7 +129,7 @@ private:
             std::vector<size_t> order(last - first);
             std::iota(order.begin(), order.end(), first);
             std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-                return d_blocks.turn[a] < d_blocks.turn[b];
+                return d_blocks.round[a] < d_blocks.round[b];
             });
             visit_row(out, order);
             edge += order.size() * d_vectors;
@@ -155,7 +155,7 @@ private:
         ldpc_fixed_plan::row row{};
         row.degree = static_cast<int>(order.size());
         row.at_once = static_cast<int>(std::count_if(
-            order.begin(), order.end(), [&](size_t i) { return !d_blocks.turn[i]; }));
+            order.begin(), order.end(), [&](size_t i) { return !d_blocks.round[i]; }));
         row.vectors = d_vectors;
         row.telling = d_blocks.telling[d_blocks.all[order[0]].row];
         row.first = static_cast<uint32_t>(out.edges.size());
@@ -163,7 +163,7 @@ private:
         row.late.first = static_cast<uint32_t>(out.late.size());
         out.edges.resize(row.first + order.size() * d_vectors);
         for (int slot = 0; slot < row.degree; ++slot) {
-            // As all edges see the columns: before any of them has moved.
+            // The columns before any of them has moved, as all edges see them.
             const auto& c = d_blocks.all[order[slot]];
             for (int v = 0; v < d_vectors; ++v) {
                 auto& edge = out.edges[row.first + v * row.degree + slot];
@@ -243,7 +243,7 @@ private:
         out.late.push_back(late);
     }
 
-    void list_places(const ldpc_decoding& decoding, ldpc_fixed_plan::places& to) const
+    void list_layout(const ldpc_decoding& decoding, ldpc_fixed_plan::bit_layout& to) const
     {
         const auto& code = *decoding.code;
         const auto inverse = [&](const std::vector<int>& columns, int count) {
@@ -289,15 +289,15 @@ private:
             out.push_back({ at, static_cast<uint32_t>(bit), 1, 1 });
         };
         for (int c = 0; c < d_blocks.columns; ++c) {
-            const int places =
+            const int length =
                 repeated && is_repeated(c)
                     ? z + std::min(z, (d_plan.lanes + d_plan.words - 1) / d_plan.words)
                     : z;
-            for (int place = 0; place < places; ++place) {
-                const int bit = c * z + (place + d_columns[c].shift) % z;
+            for (int b = 0; b < length; ++b) {
+                const int bit = c * z + (b + d_columns[c].shift) % z;
                 const int i = index[bits.empty() ? bit : bits[bit]];
                 if (i >= 0) {
-                    add(d_columns[c].base + place * d_plan.words, i);
+                    add(d_columns[c].base + b * d_plan.words, i);
                 }
             }
         }
@@ -320,7 +320,7 @@ bool ldpc_fixed_plan::can_serve(const ldpc_code& code)
     const blocks_of blocks(code);
     for (size_t i = 0; i < blocks.all.size(); ++i) {
         const bool several =
-            blocks.turn[i] > 0 || (i + 1 < blocks.all.size() && blocks.turn[i + 1] > 0);
+            blocks.round[i] > 0 || (i + 1 < blocks.all.size() && blocks.round[i + 1] > 0);
         if (blocks.all[i].missing >= 0 && several) {
             return false;
         }

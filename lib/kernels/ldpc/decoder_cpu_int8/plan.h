@@ -81,7 +81,7 @@ struct ldpc_fixed_plan {
         int step;
     };
     //! Places of bits before an even and before an odd iteration.
-    struct places {
+    struct bit_layout {
         std::vector<run> received;  //!< of the n received bits
         std::vector<run> output;    //!< of the output's bits
         std::vector<run> info;      //!< of the information bits
@@ -95,8 +95,8 @@ struct ldpc_fixed_plan {
     int max_degree = 0, max_vectors = 0;
     uint32_t news_bytes = 0; //!< new messages of the late edges of a row
     uint32_t tail = 0;       //!< lanes of a row's last vector that are checks
-    iteration turns[2];
-    places before[2];
+    iteration iterations[2];
+    bit_layout before[2];
     std::vector<uint32_t> first_copies; //!< columns to repeat once they are loaded
 };
 

@@ -5,8 +5,8 @@
 //
 // AVX-512 does minima, saturated sums and |q| on one port, compares and permutations on
 // another, plain sums, logic and blends on both. An edge takes five of the first kind
-// (|q|, three for the two minima, |q| + r), two compares and 3.5 of either (4 where
-// parity is watched): 5.3 cycles for 64 edges where loads and stores keep up.
+// (|q|, three for the two minima, |q| + r), two compares and 3.5 of either (4 if parity
+// is computed). That takes 5.3 cycles for 64 edges if loads and stores keep up.
 #include "kernels/ldpc/decoder/fixed_point.h"
 #include "kernels/ldpc/decoder_cpu_int8/tile.h"
 #include <algorithm>
@@ -74,7 +74,8 @@ class message_table
 {
 public:
     explicit message_table(const fixed_messages& messages)
-        : d_low(hn::Load(di, messages.of)), d_high(hn::Load(di, messages.of + 64))
+        : d_low(hn::Load(di, messages.message)),
+          d_high(hn::Load(di, messages.message + 64))
     {
     }
     HWY_INLINE vector operator()(magnitudes m) const
@@ -92,7 +93,7 @@ public:
     explicit message_table(const fixed_messages& messages) : d_messages(messages) {}
     HWY_INLINE vector operator()(magnitudes m) const
     {
-        return hn::Set(di, d_messages.of[hn::GetLane(m)]);
+        return hn::Set(di, d_messages.message[hn::GetLane(m)]);
     }
 
 private:
@@ -108,8 +109,9 @@ public:
     {
         const auto low = hn::BitCast(di, hn::And(m, hn::Set(du, 15)));
         const auto index = hn::BitCast(di, m);
-        const auto of = [&](int i) INLINE_LAMBDA {
-            return hn::TableLookupBytes(hn::LoadDup128(di, d_messages.of + 16 * i), low);
+        const auto message = [&](int i) INLINE_LAMBDA {
+            return hn::TableLookupBytes(hn::LoadDup128(di, d_messages.message + 16 * i),
+                                        low);
         };
         const auto has = [&](int bit) INLINE_LAMBDA {
             const auto bits = hn::Set(di, static_cast<int8_t>(bit));
@@ -117,7 +119,7 @@ public:
         };
         const auto b16 = has(16), b32 = has(32), b64 = has(64);
         const auto pair = [&](int i) INLINE_LAMBDA {
-            return hn::IfThenElse(b16, of(i + 1), of(i));
+            return hn::IfThenElse(b16, message(i + 1), message(i));
         };
         const auto four = [&](int i) INLINE_LAMBDA {
             return hn::IfThenElse(b32, pair(i + 2), pair(i));
@@ -130,7 +132,7 @@ private:
 };
 #endif
 
-//! What the first pass over a check's bits finds.
+//! The results of the first pass over a check's bits.
 struct minima {
     magnitudes least, second;
 
@@ -234,13 +236,13 @@ struct work {
 
 //! The sum of bits of `Count` vectors.
 template <size_t Count>
-HWY_INLINE vector sum_of_bits(const vector* of)
+HWY_INLINE vector sum_of_bits(const vector* terms)
 {
-    auto sum = of[0];
+    auto sum = terms[0];
     for (size_t i = 1; i + 1 < Count; i += 2) {
-        sum = hn::Xor3(sum, of[i], of[i + 1]);
+        sum = hn::Xor3(sum, terms[i], terms[i + 1]);
     }
-    return Count % 2 == 0 ? hn::Xor(sum, of[Count - 1]) : sum;
+    return Count % 2 == 0 ? hn::Xor(sum, terms[Count - 1]) : sum;
 }
 
 //! The value of fixed_sign in the sum of `degree` L of which an even number is negative.
@@ -510,10 +512,11 @@ void fixed_failures(const ldpc_fixed_plan& plan,
             for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
                 const auto& hole = order.holes[h];
                 if (static_cast<int>(hole.check / lanes) == v) {
-                    HWY_ALIGN int8_t mine[lanes];
-                    std::fill_n(mine, lanes, fixed_sign);
-                    std::copy_n(l + hole.end, plan.words, mine + hole.check % lanes);
-                    parity = hn::Xor3(parity, hn::Load(di, mine), even(1));
+                    HWY_ALIGN int8_t row_of_parity[lanes];
+                    std::fill_n(row_of_parity, lanes, fixed_sign);
+                    std::copy_n(
+                        l + hole.end, plan.words, row_of_parity + hole.check % lanes);
+                    parity = hn::Xor3(parity, hn::Load(di, row_of_parity), even(1));
                 }
             }
             sum = hn::Or(sum, v + 1 == row.vectors ? hn::And(parity, tail) : parity);

@@ -41,12 +41,12 @@ private:
 //! The state of the codewords that are decoded side by side.
 struct fixed_tile {
     fixed_bytes l, r;
-    fixed_bytes q;       //!< q and |q| of a vector of checks
-    fixed_bytes news;    //!< new messages of a row's late edges
-    fixed_bytes parity;  //!< signs of a row's checks
-    fixed_bytes lines;   //!< `words` codewords, one after the other
-    fixed_bytes line;    //!< the same, bit by bit
-    fixed_bytes decided; //!< L of the output's bits, bit by bit
+    fixed_bytes q;           //!< q and |q| of a vector of checks
+    fixed_bytes news;        //!< new messages of a row's late edges
+    fixed_bytes parity;      //!< signs of a row's checks
+    fixed_bytes lines;       //!< `words` codewords, one after the other
+    fixed_bytes interleaved; //!< the same, bit by bit
+    fixed_bytes decided;     //!< L of the output's bits, bit by bit
     std::vector<uint8_t> packed;
     static constexpr int line_of_cache = 64;
     //! The received values of the next codewords, and the number of cache lines to
@@ -55,7 +55,8 @@ struct fixed_tile {
     int lines_ahead = 0;
 
     //! Bytes of a codeword's line, and what vectors may touch behind it. An odd number of
-    //! cache lines: else the same bit of many codewords would share a few cache sets.
+    //! cache lines. Otherwise the same bit of many codewords would share a few cache
+    //! sets.
     static size_t line_stride(const ldpc_decoding& decoding)
     {
         return ((decoding.code->n() + 127) / line_of_cache | 1) * line_of_cache;
@@ -70,7 +71,7 @@ struct fixed_tile {
         parity.resize(size_t(plan.max_vectors) * plan.lanes);
         const size_t bytes = line_stride(decoding) * plan.words;
         lines.resize(bytes);
-        line.resize(bytes);
+        interleaved.resize(bytes);
         decided.resize(bytes);
         packed.resize(line_stride(decoding));
     }
@@ -78,7 +79,7 @@ struct fixed_tile {
 
 //! The message for each least magnitude 0 ... 127, as the byte of r; aligned for vectors.
 struct alignas(64) fixed_messages {
-    int8_t of[128];
+    int8_t message[128];
 };
 
 // Kernels, compiled for several instruction sets and chosen at run time. A set of
@@ -116,7 +117,7 @@ void fixed_convert(const ldpc_decoding&,
 //! copies nothing and returns the line itself. \param words  a power of two
 const int8_t*
 fixed_interleave(fixed_tile&, size_t stride, size_t bits, int words, int8_t* out);
-//! Copies the words of `set` from tile.line to tile.decided.
+//! Copies the words of `set` from tile.interleaved to tile.decided.
 void fixed_keep(fixed_tile&, size_t bytes, const int8_t* set);
 //! Copies `from`, which is ordered bit by bit, to tile.lines.
 const int8_t*

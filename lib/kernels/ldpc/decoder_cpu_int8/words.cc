@@ -313,9 +313,9 @@ void fixed_least(const ldpc_fixed_plan& plan,
         if (bytes >= lanes) {
             sum = hn::Min(sum, hn::LoadU(db, l + bytes - lanes));
         } else {
-            HWY_ALIGN int8_t few[lanes];
-            std::fill(std::copy_n(l, bytes, few), few + lanes, fixed_zero + most);
-            sum = hn::Min(sum, hn::Load(db, few));
+            HWY_ALIGN int8_t partial[lanes];
+            std::fill(std::copy_n(l, bytes, partial), partial + lanes, fixed_zero + most);
+            sum = hn::Min(sum, hn::Load(db, partial));
         }
     }
     hn::StoreU(sum, db, least);
@@ -324,7 +324,7 @@ void fixed_least(const ldpc_fixed_plan& plan,
 void fixed_keep(fixed_tile& tile, size_t bytes, const int8_t* set)
 {
     const auto mask = hn::MaskFromVec(hn::LoadU(db, set));
-    const int8_t* from = tile.line.get();
+    const int8_t* from = tile.interleaved.get();
     int8_t* to = tile.decided.get();
     for (size_t i = 0; i < bytes; i += hn::MaxLanes(db)) {
         hn::Store(hn::IfThenElse(mask, hn::Load(db, from + i), hn::Load(db, to + i)),

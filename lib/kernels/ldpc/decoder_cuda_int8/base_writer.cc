@@ -249,13 +249,13 @@ ldpc_cuda_base_writer::received_value(const name& guard, const name& address, in
 ldpc_cuda_base_writer::name
 ldpc_cuda_base_writer::received_pair(const name (&received)[2])
 {
-    name both;
+    name pair;
     if (d_parameters.llr == ldpc_decoder::number::int8) {
         // The bytes below 0x38, plus 128: C + L u as it is.
         const name bytes = b32("prmt.b32", "%s, %s, 0x0040", received[0], received[1]);
         const name shifted = b32("xor.b32", "%s, 0x8080", bytes);
         const name limited = unpacked(shifted, 0);
-        both = b32("max.f16x2", "%s, %s", limited, d_least);
+        pair = b32("max.f16x2", "%s, %s", limited, d_least);
     } else {
         name halves[2];
         for (int lane = 0; lane < 2; ++lane) {
@@ -279,14 +279,14 @@ ldpc_cuda_base_writer::received_pair(const name (&received)[2])
             halves[lane] = h();
             emit("cvt.rn.f16.f32 %s, %s;", halves[lane], exact);
         }
-        both = r();
-        emit("mov.b32 %s, {%s, %s};", both, halves[0], halves[1]);
+        pair = r();
+        emit("mov.b32 %s, {%s, %s};", pair, halves[0], halves[1]);
     }
     if (d_parameters.llr_positive == 1) { // 2 C - it
         const name twice = b32("mov.b32", "0x3c803c80");
-        both = b32("sub.rn.f16x2", "%s, %s", twice, both);
+        pair = b32("sub.rn.f16x2", "%s, %s", twice, pair);
     }
-    return both;
+    return pair;
 }
 
 } // namespace gr::cudaphy::kernels

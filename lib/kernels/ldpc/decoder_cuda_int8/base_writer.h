@@ -25,7 +25,7 @@ struct ldpc_cuda_part {
     int code, codes;
 };
 
-//! What both forms share: the arithmetic, and access to a thread's words.
+//! Shared by both forms: the arithmetic, and access to a thread's words.
 class ldpc_cuda_base_writer : protected ptx_writer
 {
 protected:
@@ -110,8 +110,8 @@ protected:
         if (d_active.empty()) {
             return load(address, offset);
         }
-        // A copy of a register that is never written: else the driver's compiler would
-        // keep the value of the iteration before.
+        // A copy of a register that is never written. Without it the driver's compiler
+        // would keep the value of the iteration before.
         const name value = b32("mov.b32", "%s", d_undefined);
         emit("@%s ld.shared.b32 %s, [%s+%d];", d_active, value, address, offset);
         return value;

@@ -53,7 +53,7 @@ int shared_bytes_a_block(int device)
     return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
 }
 
-//! Blocks that may run side by side, where they need room in device memory.
+//! Blocks that may run side by side if they need room in device memory.
 uint32_t slots_for(const ldpc_cuda_kernel& kernel, int device)
 {
     if (kernel.workspace_words == 0) {

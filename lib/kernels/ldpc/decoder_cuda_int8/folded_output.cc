@@ -23,9 +23,9 @@ void ldpc_cuda_folded_writer::add_parity(name& parity, const name& l, int missin
     name value = sub(l, d_center);
     if (missing >= 0) {
         const name others = b32("and.b32", "%s, 0x%x", value, ~half_of(missing));
-        const name kept = r();
-        emit("selp.b32 %s, %s, %s, %s;", kept, others, value, is_missing(missing));
-        value = kept;
+        const name selected = r();
+        emit("selp.b32 %s, %s, %s, %s;", selected, others, value, is_missing(missing));
+        value = selected;
     }
     parity = parity.empty() ? value : b32("xor.b32", "%s, %s", parity, value);
 }
@@ -92,11 +92,11 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::least_of_columns()
     });
     const name upper = b32("shr.u32", "%s, 16", least);
     const name lower = b32("and.b32", "%s, 0xffff", least);
-    const name both = b32("min.u32", "%s, %s", upper, lower);
+    const name lesser = b32("min.u32", "%s, %s", upper, lower);
     if (!d_active.empty()) {
-        emit("selp.b32 %s, %s, 0x3c00, %s;", both, both, d_active);
+        emit("selp.b32 %s, %s, 0x3c00, %s;", lesser, lesser, d_active);
     }
-    return both;
+    return lesser;
 }
 
 //! Predicate of the block: an information bit has L = 0 and none is 1. With stop_crc also
@@ -127,9 +127,13 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::look_at_information()
         const name exists = p();
         const name which = b32("add.u32", "%s, %d", item, i * threads);
         emit("setp.lt.u32 %s, %s, %d;", exists, which, d_code.k());
-        const name place = b32("mov.b32", "0"), l = b32("mov.b32", "0x3c00");
-        emit("@%s ld.global.nc.b32 %s, [%s+%d];", exists, place, table, 8 * i * threads);
-        const name address = b32("mad.lo.u32", "%s, 2, %s", place, d_memory);
+        const name position = b32("mov.b32", "0"), l = b32("mov.b32", "0x3c00");
+        emit("@%s ld.global.nc.b32 %s, [%s+%d];",
+             exists,
+             position,
+             table,
+             8 * i * threads);
+        const name address = b32("mad.lo.u32", "%s, 2, %s", position, d_memory);
         emit("@%s ld.shared.u16 %s, [%s];", exists, l, address);
         emit("min.u32 %s, %s, %s;", least, least, l);
         if (has_crc()) {
@@ -222,14 +226,14 @@ void ldpc_cuda_folded_writer::put_bits()
     const name down = b32("sub.u32", "24, %s", up);
     const name warp = b32("shr.u32", "%s, 5", writer);
     const name byte = b32("mad.lo.u32", "%s, 4, %s", warp, lane);
-    const name has_soft = p(), few = p(), goes_on = p();
+    const name has_soft = p(), writes_bytes = p(), goes_on = p();
     const name again = label(), no_soft = label();
     const name bits = d(), bits_at = d(), soft_at = d(), table = d();
     const name item = b32("mov.b32", "%s", writer);
     const name first =
         b32("shl.b32", "%s, 5", warp); // output bit of the warp's first lane
     emit("setp.ne.u64 %s, %s, 0;", has_soft, d_soft);
-    emit("setp.lt.u32 %s, %s, 4;", few, lane);
+    emit("setp.lt.u32 %s, %s, 4;", writes_bytes, lane);
     emit("mad.wide.u32 %s, %s, %d, %s;", bits, number, d_bytes, d_bits);
     emit("mad.wide.u32 %s, %s, 1, %s;",
          bits_at,
@@ -240,7 +244,7 @@ void ldpc_cuda_folded_writer::put_bits()
     emit("mad.wide.u32 %s, %s, 4, %s;", table, writer, d_places);
     emit("%s:", again);
     struct output {
-        name exists, place, l;
+        name exists, position, l;
     };
     std::vector<output> all(at_once);
     for (int i = 0; i < at_once; ++i) {
@@ -248,15 +252,15 @@ void ldpc_cuda_folded_writer::put_bits()
         one.exists = p();
         const name which = b32("add.u32", "%s, %d", item, i * threads);
         emit("setp.lt.u32 %s, %s, %d;", one.exists, which, d_outputs);
-        one.place = b32("mov.b32", "0");
+        one.position = b32("mov.b32", "0");
         emit("@%s ld.global.nc.b32 %s, [%s+%d];",
              one.exists,
-             one.place,
+             one.position,
              table,
              4 * i * threads);
     }
     for (auto& one : all) {
-        const name address = b32("mad.lo.u32", "%s, 2, %s", one.place, d_memory);
+        const name address = b32("mad.lo.u32", "%s, 2, %s", one.position, d_memory);
         one.l = b32("mov.b32", "0x3c00");
         emit("@%s ld.shared.u16 %s, [%s];", one.exists, one.l, address);
     }
@@ -273,10 +277,10 @@ void ldpc_cuda_folded_writer::put_bits()
         const name vote = r(), inside = p();
         emit("vote.sync.ballot.b32 %s, %s, 0xffffffff;", vote, negative);
         const name reversed = b32("brev.b32", "%s", vote);
-        const name mine = b32("shr.u32", "%s, %s", reversed, down);
-        const name place = b32("add.u32", "%s, %d", byte, i * threads / 8);
-        emit("setp.lt.and.u32 %s, %s, %d, %s;", inside, place, d_bytes, few);
-        emit("@%s st.global.u8 [%s+%d], %s;", inside, bits_at, i * threads / 8, mine);
+        const name own = b32("shr.u32", "%s, %s", reversed, down);
+        const name position = b32("add.u32", "%s, %d", byte, i * threads / 8);
+        emit("setp.lt.and.u32 %s, %s, %d, %s;", inside, position, d_bytes, writes_bytes);
+        emit("@%s st.global.u8 [%s+%d], %s;", inside, bits_at, i * threads / 8, own);
     }
     emit("@!%s bra %s;", has_soft, no_soft);
     for (int i = 0; i < at_once; ++i) {

@@ -119,11 +119,11 @@ void ldpc_cuda_folded_plan::place_words(int shared_at, int shared_bytes_a_block)
         store.registers = registers;
         store.stride = group_threads;
         // Both groups are short of shared memory by the same amount.
-        const int mine = std::max(store.words - room, 0);
+        const int own = std::max(store.words - room, 0);
         const int others = g == 0 ? std::max(stores[1].words - room, 0) : 0;
-        const int lack = std::max(mine + others - shared_room, 0);
+        const int lack = std::max(own + others - shared_room, 0);
         const int part = g == 0 ? std::max(lack / 2, lack - others) : lack;
-        store.place(room, std::max(mine - part, 0));
+        store.fill(room, std::max(own - part, 0));
         store.shared_at = next;
         next += 4 * group_threads * store.shared_words;
         shared_room -= store.shared_words;
@@ -232,7 +232,7 @@ void ldpc_cuda_folded_plan::make_steps(const ldpc_code& code)
     };
     const auto note_turns = [](step& now, const std::vector<edge>& edges) {
         for (const auto& one : edges) {
-            now.turns = std::max(now.turns, one.turn + 1);
+            now.rounds = std::max(now.rounds, one.round + 1);
         }
     };
     steps.clear();
@@ -264,16 +264,16 @@ std::vector<ldpc_cuda_folded_plan::edge> ldpc_cuda_folded_plan::edges_of(
 {
     const int z = blocks.lifting_size;
     std::vector<edge> edges;
-    int turn = 0;
+    int round = 0;
     for (const auto& next : of_row(blocks, row)) {
         const int c = next.column;
-        turn = !edges.empty() && edges.back().column == c ? turn + 1 : 0;
-        const auto& of = d_of[c];
-        const size_t place = seen[c]++;
+        round = !edges.empty() && edges.back().column == c ? round + 1 : 0;
+        const auto& column = d_of[c];
+        const size_t index = seen[c]++;
         const int rest = (next.shift - begins[c] + z) % z;
         edge one{};
         one.column = c;
-        one.turn = turn;
+        one.round = round;
         one.missing = next.missing;
         one.is_own = d_is_own[c] != 0;
         one.is_copied = copied[c] != 0;
@@ -281,13 +281,13 @@ std::vector<ldpc_cuda_folded_plan::edge> ldpc_cuda_folded_plan::edges_of(
         one.rest_exchanged = (rest >= half) != (exchanged[c] != 0);
         int distance = rest;
         if (one.is_copied) {
-            const auto* before = of[(place + of.size() - 1) % of.size()];
-            const auto* behind = of[(place + 1) % of.size()];
+            const auto* before = column[(index + column.size() - 1) % column.size()];
+            const auto* behind = column[(index + 1) % column.size()];
             distance = (next.shift - before->shift + z) % z;
             const int further = (behind->shift - next.shift + z) % z;
             one.next_exchanged = further >= half;
             one.next_moves =
-                further % half != 0 || (place + 1 == of.size() && of.size() > 1);
+                further % half != 0 || (index + 1 == column.size() && column.size() > 1);
         }
         one.shift = distance % half;
         one.exchanged = distance >= half;
@@ -352,14 +352,14 @@ void ldpc_cuda_folded_plan::list_places(const ldpc_decoding& decoding)
     const auto& blocks = code.circulants();
     const int z = blocks.lifting_size;
     const auto of_column = decoding.sources();
-    std::vector<int> place(code.variables());
+    std::vector<int> half_of(code.variables());
     for (int i = 0; i < code.variables(); ++i) {
         const int block = i / z;
         const int distance = (i % z - begins[block] + z) % z;
         const int upper = (distance >= half) != (exchanged[block] != 0);
         const int word = first_word[block] + distance % half;
         const int column = blocks.bits.empty() ? i : blocks.bits[i];
-        place[column] = 2 * word + upper;
+        half_of[column] = 2 * word + upper;
         const int source = of_column.empty() ? column : of_column[column];
         source_of[2 * word + upper] = source;
         if (copied[block]) {
@@ -367,13 +367,13 @@ void ldpc_cuda_folded_plan::list_places(const ldpc_decoding& decoding)
         }
     }
     for (const int column : code.info_positions()) {
-        info.push_back(place[column]);
+        info.push_back(half_of[column]);
     }
     list_sources();
     list_info_columns(code);
     const auto positions = decoding.output_positions();
     for (int i = 0; i < decoding.output_bits(); ++i) {
-        outputs.push_back(place[positions.empty() ? i : positions[i]]);
+        outputs.push_back(half_of[positions.empty() ? i : positions[i]]);
     }
 }
 
@@ -409,8 +409,8 @@ void ldpc_cuda_folded_plan::list_sources()
 void ldpc_cuda_folded_plan::list_info_columns(const ldpc_code& code)
 {
     std::map<int, int> bits; // of each word's first half, in the order of columns
-    for (const int place : info) {
-        ++bits[place];
+    for (const int position : info) {
+        ++bits[position];
     }
     info_columns.clear();
     for (size_t c = 0; c < first_word.size(); ++c) {

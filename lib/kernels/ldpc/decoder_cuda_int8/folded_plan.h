@@ -35,7 +35,7 @@ struct ldpc_cuda_folded_plan {
         int column;     //!< block column
         int shift;      //!< in words, less than half
         bool exchanged; //!< whether word j + shift has thread j's halves exchanged
-        int turn;       //!< ldpc_fixed_schedule::edge::turn
+        int round;      //!< ldpc_fixed_schedule::edge::round
         int missing;    //!< check without this edge, or -1
         bool is_own;    //!< no other thread has this word, in any row
         bool is_late;   //!< the step before writes its word
@@ -49,7 +49,7 @@ struct ldpc_cuda_folded_plan {
     struct step {
         std::array<std::vector<edge>, groups> edges;
         std::array<int, groups> first{}; //!< of the messages, two bytes each
-        int turns = 1;
+        int rounds = 1;
         std::array<bool, groups> tells{}; //!< whether a group's row is of telling checks
         bool has_late = false;
     };

@@ -112,19 +112,20 @@ void ldpc_cuda_folded_writer::receive()
         }
     }
     for (const auto& one : all) {
-        name both = received_pair(one.value); // punctured: 0
+        name pair = received_pair(one.value); // punctured: 0
         if (!d_code.shortened().empty()) {
             for (int half = 0; half < 2; ++half) {
-                const name is = p(), kept = r();
-                const unsigned mine = half == 0 ? 0xffffu : 0xffff0000u;
-                const name others = b32("and.b32", "%s, 0x%x", both, ~mine);
-                const name filled = b32("or.b32", "%s, 0x%x", others, 0x3c003c00u & mine);
+                const name is = p(), selected = r();
+                const unsigned half_mask = half == 0 ? 0xffffu : 0xffff0000u;
+                const name others = b32("and.b32", "%s, 0x%x", pair, ~half_mask);
+                const name filled =
+                    b32("or.b32", "%s, 0x%x", others, 0x3c003c00u & half_mask);
                 emit("setp.eq.u32 %s, %s, %d;",
                      is,
                      one.source[half],
                      ldpc_decoding::shortened + 2);
-                emit("selp.b32 %s, %s, %s, %s;", kept, filled, both, is);
-                both = kept;
+                emit("selp.b32 %s, %s, %s, %s;", selected, filled, pair, is);
+                pair = selected;
             }
         }
         const name low = b32("shr.u32", "%s, %d", one.entry[0], 32 - plan::word_bits);
@@ -134,8 +135,8 @@ void ldpc_cuda_folded_writer::receive()
         const name to = b32("mad.lo.u32", "%s, 4, %s", word, d_memory);
         const name has_copy = p();
         emit("setp.lt.s32 %s, %s, 0;", has_copy, one.entry[1]);
-        const name copy = b32("prmt.b32", "%s, 0, 0x1032", both);
-        emit("@%s st.shared.b32 [%s], %s;", one.exists, to, both);
+        const name copy = b32("prmt.b32", "%s, 0, 0x1032", pair);
+        emit("@%s st.shared.b32 [%s], %s;", one.exists, to, pair);
         emit("@%s st.shared.b32 [%s+%d], %s;", has_copy, to, 4 * d_plan.half, copy);
     }
     emit("add.u32 %s, %s, %d;", number, number, at_once * threads);

@@ -62,9 +62,9 @@ ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::turned(
 
 ldpc_cuda_folded_writer::name ldpc_cuda_folded_writer::is_missing(int missing)
 {
-    const name it = p();
-    emit("setp.eq.u32 %s, %s, %d;", it, d_j, missing % d_plan.half);
-    return it;
+    const name is_bit = p();
+    emit("setp.eq.u32 %s, %s, %d;", is_bit, d_j, missing % d_plan.half);
+    return is_bit;
 }
 
 //! Whether the L of this edge's column stays in a register until the next row.
@@ -124,13 +124,13 @@ void ldpc_cuda_folded_writer::take(size_t number, int group, bool late, in_hand&
             const unsigned half = half_of(edge.missing);
             const name others = b32("and.b32", "%s, 0x%x", now.q[e], ~half);
             const name filled = b32("or.b32", "%s, 0x%x", others, 0x3c003c00u & half);
-            const name kept = r();
+            const name selected = r();
             emit("selp.b32 %s, %s, %s, %s;",
-                 kept,
+                 selected,
                  filled,
                  now.q[e],
                  is_missing(edge.missing));
-            now.q[e] = kept;
+            now.q[e] = selected;
         }
     }
     if (late && now.late.empty()) {
@@ -180,15 +180,15 @@ void ldpc_cuda_folded_writer::store(const ldpc_cuda_folded_plan::edge& edge,
         }
     }
     if (edge.missing >= 0) { // the bit without a check here keeps its L
-        const name it = is_missing(edge.missing);
+        const name is_bit = is_missing(edge.missing);
         const unsigned half = half_of(edge.missing);
         const name old = turned(edge, now.l[e], now);
-        const name mine = b32("and.b32", "%s, 0x%x", l, ~half);
-        const name theirs = b32("and.b32", "%s, 0x%x", old, half);
-        const name mixed = b32("or.b32", "%s, %s", mine, theirs);
-        const name back = turned(edge, mixed, now), kept = r();
-        emit("selp.b32 %s, %s, %s, %s;", kept, back, value, it);
-        value = kept;
+        const name own = b32("and.b32", "%s, 0x%x", l, ~half);
+        const name others = b32("and.b32", "%s, 0x%x", old, half);
+        const name mixed = b32("or.b32", "%s, %s", own, others);
+        const name back = turned(edge, mixed, now), selected = r();
+        emit("selp.b32 %s, %s, %s, %s;", selected, back, value, is_bit);
+        value = selected;
     }
     const name guard = d_active.empty() ? name() : '@' + d_active + ' ';
     emit("%sst.shared.b32 [%s+%d], %s;",
@@ -212,16 +212,16 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
     const auto& row = d_plan.steps[number];
     const auto& edges = row.edges[group];
     const int n = static_cast<int>(edges.size());
-    const name theirs =
+    const name others =
         d_plan.in_pairs ? d_most : less(load(d_partner, least_at(number)), d_most);
     std::vector<name> least(n), message(n);
     if (now.all) {
-        give_others(*now.all, theirs, least);
+        give_others(*now.all, others, least);
     }
     for (int e = 0; e < n; ++e) {
         message[e] = scaled(least[e]);
         const auto& edge = edges[e];
-        if (edge.turn > 0) {
+        if (edge.round > 0) {
             continue;
         }
         const name l = saturated_sum(now.q[e], message[e]);
@@ -232,11 +232,11 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
             store(edge, l, e, now);
         }
     }
-    for (int turn = 1; turn < row.turns; ++turn) {
+    for (int round = 1; round < row.rounds; ++round) {
         block_barrier();
         for (int e = 0; e < n; ++e) {
             const auto& edge = edges[e];
-            if (edge.turn == turn) {
+            if (edge.round == round) {
                 now.l[e] = load_at_work(now.address[e], column_at(edge.column));
                 const name l = saturated_sum(turned(edge, now.l[e], now),
                                              sub(message[e], now.old[e]));
@@ -258,9 +258,9 @@ void ldpc_cuda_folded_writer::keep_messages(size_t number,
     const bool is_last = number + 1 == d_plan.steps.size();
     for (int e = 0; e < n;) {
         const int slot = first + e, w = slot / 2;
-        const bool both = slot % 2 == 0 && e + 1 < n;
+        const bool is_pair = slot % 2 == 0 && e + 1 < n;
         name value;
-        if (both) {
+        if (is_pair) {
             value = b32("prmt.b32", "%s, %s, 0x6420", message[e], message[e + 1]);
         } else {
             value = b32("prmt.b32",
@@ -269,9 +269,9 @@ void ldpc_cuda_folded_writer::keep_messages(size_t number,
                         message[e],
                         slot % 2 == 0 ? "3264" : "6410");
         }
-        e += both ? 2 : 1;
+        e += is_pair ? 2 : 1;
         d_in_hand.erase(w);
-        const bool goes_on = !both && slot % 2 == 0 && !is_last;
+        const bool goes_on = !is_pair && slot % 2 == 0 && !is_last;
         if (goes_on && w >= d_store.register_words) {
             d_in_hand[w] = value;
         } else {
@@ -299,13 +299,13 @@ void ldpc_cuda_folded_writer::fetch_words_ahead(size_t number, int group)
 //! Whether a step reads words after the barrier that another thread writes before it.
 bool ldpc_cuda_folded_writer::moves_late(size_t step) const
 {
-    const auto& of = d_plan.steps[step];
+    const auto& row = d_plan.steps[step];
     const auto moves = [&](const auto& edges) {
         return std::any_of(edges.begin(), edges.end(), [&](const auto& edge) {
-            return edge.is_late && (edge.is_copied || of.turns > 1);
+            return edge.is_late && (edge.is_copied || row.rounds > 1);
         });
     };
-    return std::any_of(of.edges.begin(), of.edges.end(), moves);
+    return std::any_of(row.edges.begin(), row.edges.end(), moves);
 }
 
 //! Visits all rows, for one group. Both groups have the same barriers.

@@ -56,7 +56,7 @@ ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
         outputs = std::move(plan.outputs);
         info = std::move(plan.info);
     };
-    const auto place = [&](const ldpc_cuda_store& store) {
+    const auto take_store = [&](const ldpc_cuda_store& store) {
         threads = store.threads;
         registers = store.registers;
         shared_bytes = store.shared_bytes;
@@ -68,12 +68,12 @@ ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
     if (wanted == form::folded) {
         const ldpc_cuda_folded_plan plan(decoding, shared_bytes_a_block);
         codewords = 1;
-        place(plan.stores[0]);
+        take_store(plan.stores[0]);
         take(plan);
     } else {
         const ldpc_cuda_plan plan(decoding, shared_bytes_a_block);
         codewords = 2 * plan.pairs;
-        place(plan);
+        take_store(plan);
         take(plan);
     }
 }

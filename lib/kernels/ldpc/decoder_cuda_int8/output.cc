@@ -60,15 +60,15 @@ void kernel_writer::put_packed(const name& which)
     const name up = b32("shl.b32", "%s, 3", lane_index);
     const name down = b32("sub.u32", "24, %s", up);
     const name byte_index = b32("mad.lo.u32", "%s, 4, %s", warp, lane_index);
-    const name few = p();
-    emit("setp.lt.u32 %s, %s, 4;", few, lane_index);
+    const name writes_bytes = p();
+    emit("setp.lt.u32 %s, %s, 4;", writes_bytes, lane_index);
     name at[2], writes[2];
     for (int lane = 0; lane < 2; ++lane) {
         const name word = b32("add.u32", "%s, %d", d_first_word, lane);
         const name base = d();
         at[lane] = d();
         writes[lane] = is_set(which, lane);
-        emit("and.pred %s, %s, %s;", writes[lane], writes[lane], few);
+        emit("and.pred %s, %s, %s;", writes[lane], writes[lane], writes_bytes);
         emit("mad.wide.u32 %s, %s, %d, %s;",
              base,
              word,
@@ -99,11 +99,12 @@ void kernel_writer::put_packed(const name& which)
             const name byte = b32("shr.u32", "%s, %s", reversed, down);
             name guard = writes[lane];
             if (tail) {
-                const name place = b32("add.u32", "%s, %d", byte_index, 4 * i * warps);
+                const name byte_number =
+                    b32("add.u32", "%s, %d", byte_index, 4 * i * warps);
                 guard = p();
                 emit("setp.lt.and.u32 %s, %s, %d, %s;",
                      guard,
-                     place,
+                     byte_number,
                      static_cast<int>(d_bytes),
                      writes[lane]);
             }
@@ -125,8 +126,8 @@ void kernel_writer::put_any(const name& which, bool hard)
     // is shifted down by 24 - 8 i.
     const name up = b32("shl.b32", "%s, 3", lane_index);
     const name down = b32("sub.u32", "24, %s", up);
-    const name few = p();
-    emit("setp.lt.u32 %s, %s, 4;", few, lane_index);
+    const name writes_bytes = p();
+    emit("setp.lt.u32 %s, %s, 4;", writes_bytes, lane_index);
     emit("setp.ne.u64 %s, %s, 0;", has_soft, d_soft);
 
     const int at_once = std::min(4, (groups * d_plan.pairs + warps - 1) / warps);
@@ -139,7 +140,7 @@ void kernel_writer::put_any(const name& which, bool hard)
     }
     for (const auto& one : all) {
         for (int lane = 0; lane < 2 && hard; ++lane) {
-            put_hard(one, lane, which, lane_index, down, few);
+            put_hard(one, lane, which, lane_index, down, writes_bytes);
         }
     }
     emit("@!%s bra %s;", has_soft, no_soft);
@@ -181,12 +182,12 @@ kernel_writer::output(const name& group, int further, int groups, const name& la
         emit("setp.ne.u32 %s, %s, %s;", is_private, column, entry);
     }
     const name index = b32("mad.lo.u32", "%s, %d, %s", column, d_plan.pairs, pair);
-    const name place = b32("mad.lo.u32", "%s, 4, %s", index, d_memory);
-    name l = load(place, 0);
+    const name byte_number = b32("mad.lo.u32", "%s, 4, %s", index, d_memory);
+    name l = load(byte_number, 0);
     if (d_plan.keeps_private) {
-        const name from_private = private_l(l), kept = r();
-        emit("selp.b32 %s, %s, %s, %s;", kept, from_private, l, is_private);
-        l = kept;
+        const name from_private = private_l(l), selected = r();
+        emit("selp.b32 %s, %s, %s, %s;", selected, from_private, l, is_private);
+        l = selected;
     }
     out.value = sub(l, d_center);
     const name block = block_number();
@@ -196,9 +197,9 @@ kernel_writer::output(const name& group, int further, int groups, const name& la
 
 //! Predicate: codeword `lane` of a group's pair is in `which`.
 kernel_writer::name
-kernel_writer::is_wanted(const output_group& of, int lane, const name& which)
+kernel_writer::is_wanted(const output_group& bits, int lane, const name& which)
 {
-    const name position = b32("mad.lo.u32", "%s, 2, %d", of.pair, lane);
+    const name position = b32("mad.lo.u32", "%s, 2, %d", bits.pair, lane);
     const name limited = b32("min.u32", "%s, 31", position);
     const name bit = b32("bfe.u32", "%s, %s, 1", which, limited);
     const name result = p();
@@ -206,16 +207,16 @@ kernel_writer::is_wanted(const output_group& of, int lane, const name& which)
     return result;
 }
 
-void kernel_writer::put_hard(const output_group& of,
+void kernel_writer::put_hard(const output_group& bits,
                              int lane,
                              const name& which,
                              const name& lane_index,
                              const name& down,
-                             const name& few)
+                             const name& writes_bytes)
 {
-    const name guard = is_wanted(of, lane, which);
-    const name word = b32("mad.lo.u32", "%s, 2, %d", of.pair_of_all, lane);
-    const name sign = b32("bfe.u32", "%s, %d, 1", of.value, 15 + 16 * lane);
+    const name guard = is_wanted(bits, lane, which);
+    const name word = b32("mad.lo.u32", "%s, 2, %d", bits.pair_of_all, lane);
+    const name sign = b32("bfe.u32", "%s, %d, 1", bits.value, 15 + 16 * lane);
     const name bytes_at = d(), at = d();
     emit("mad.wide.u32 %s, %s, %d, %s;",
          bytes_at,
@@ -223,36 +224,37 @@ void kernel_writer::put_hard(const output_group& of,
          static_cast<int>(d_bytes),
          d_bits);
     if (!d_parameters.packed) {
-        emit("and.pred %s, %s, %s;", guard, guard, of.exists);
-        emit("mad.wide.u32 %s, %s, 1, %s;", at, of.item, bytes_at);
+        emit("and.pred %s, %s, %s;", guard, guard, bits.exists);
+        emit("mad.wide.u32 %s, %s, 1, %s;", at, bits.item, bytes_at);
         emit("@%s st.global.u8 [%s], %s;", guard, at, sign);
         return;
     }
     const name negative = p(), inside = p();
-    emit("setp.ne.and.b32 %s, %s, 0, %s;", negative, sign, of.exists);
+    emit("setp.ne.and.b32 %s, %s, 0, %s;", negative, sign, bits.exists);
     const name vote = r();
     emit("vote.sync.ballot.b32 %s, %s, 0xffffffff;", vote, negative);
     const name reversed = b32("brev.b32", "%s", vote);
     const name byte = b32("shr.u32", "%s, %s", reversed, down);
-    const name place = b32("mad.lo.u32", "%s, 4, %s", of.number, lane_index);
-    emit("setp.lt.and.u32 %s, %s, %d, %s;", inside, of.pair, d_plan.pairs, few);
+    const name byte_number = b32("mad.lo.u32", "%s, 4, %s", bits.number, lane_index);
+    emit(
+        "setp.lt.and.u32 %s, %s, %d, %s;", inside, bits.pair, d_plan.pairs, writes_bytes);
     emit("setp.lt.and.u32 %s, %s, %d, %s;",
          inside,
-         place,
+         byte_number,
          static_cast<int>(d_bytes),
          inside);
     emit("and.pred %s, %s, %s;", guard, guard, inside);
-    emit("mad.wide.u32 %s, %s, 1, %s;", at, place, bytes_at);
+    emit("mad.wide.u32 %s, %s, 1, %s;", at, byte_number, bytes_at);
     emit("@%s st.global.u8 [%s], %s;", guard, at, byte);
 }
 
-void kernel_writer::put_soft(const output_group& of, int lane, const name& which)
+void kernel_writer::put_soft(const output_group& bits, int lane, const name& which)
 {
-    const name guard = is_wanted(of, lane, which);
+    const name guard = is_wanted(bits, lane, which);
     const name halves[2] = { h(), h() };
     const name number = f(), steps = f(), result = f();
     const name base = d(), at = d();
-    emit("mov.b32 {%s, %s}, %s;", halves[0], halves[1], of.value);
+    emit("mov.b32 {%s, %s}, %s;", halves[0], halves[1], bits.value);
     emit("cvt.f32.f16 %s, %s;", number, halves[lane]);
     emit("mul.rn.f32 %s, %s, 0f%s5000000;",
          steps,
@@ -263,10 +265,10 @@ void kernel_writer::put_soft(const output_group& of, int lane, const name& which
     } else {
         emit("div.rn.f32 %s, %s, %s;", result, steps, d_steps);
     }
-    const name word = b32("mad.lo.u32", "%s, 2, %d", of.pair_of_all, lane);
-    emit("and.pred %s, %s, %s;", guard, guard, of.exists);
+    const name word = b32("mad.lo.u32", "%s, 2, %d", bits.pair_of_all, lane);
+    emit("and.pred %s, %s, %s;", guard, guard, bits.exists);
     emit("mad.wide.u32 %s, %s, %d, %s;", base, word, 4 * d_outputs, d_soft);
-    emit("mad.wide.u32 %s, %s, 4, %s;", at, of.item, base);
+    emit("mad.wide.u32 %s, %s, 4, %s;", at, bits.item, base);
     emit("@%s st.global.f32 [%s], %s;", guard, at, result);
 }
 

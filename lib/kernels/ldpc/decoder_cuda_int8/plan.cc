@@ -165,14 +165,16 @@ void ldpc_cuda_plan::find_kept(const ldpc_decoding& decoding)
     for (int i = 0; i < decoding.output_bits(); ++i) {
         wanted[positions.empty() ? i : positions[i]] = 1;
     }
-    std::vector<std::vector<const ldpc_circulants::circulant*>> of(blocks.block_columns);
+    std::vector<std::vector<const ldpc_circulants::circulant*>> by_column(
+        blocks.block_columns);
     for (const auto& circulant : blocks.all) {
-        of[circulant.column].push_back(&circulant);
+        by_column[circulant.column].push_back(&circulant);
     }
     for (int c = 0; c < blocks.block_columns; ++c) {
-        bool keeps = of[c].size() == 2 && of[c][0]->row != of[c][1]->row &&
-                     of[c][0]->shift == of[c][1]->shift && of[c][0]->missing < 0 &&
-                     of[c][1]->missing < 0;
+        bool keeps = by_column[c].size() == 2 &&
+                     by_column[c][0]->row != by_column[c][1]->row &&
+                     by_column[c][0]->shift == by_column[c][1]->shift &&
+                     by_column[c][0]->missing < 0 && by_column[c][1]->missing < 0;
         for (int i = c * lifting; i < (c + 1) * lifting; ++i) {
             keeps = keeps && !wanted[blocks.bits.empty() ? i : blocks.bits[i]];
         }
@@ -189,17 +191,17 @@ void ldpc_cuda_plan::make_rows(const ldpc_code& code)
     std::set<int> since_barrier;
     for (const int r : d_order) {
         row now;
-        int before = -1, turn = 0;
+        int before = -1, round = 0;
         auto circulant =
             std::partition_point(blocks.all.begin(),
                                  blocks.all.end(),
                                  [r](const auto& one) { return one.row < r; });
         for (; circulant != blocks.all.end() && circulant->row == r; ++circulant) {
-            turn = circulant->column == before ? turn + 1 : 0;
+            round = circulant->column == before ? round + 1 : 0;
             before = circulant->column;
             const edge one{ circulant->column,
                             circulant->shift * pairs,
-                            turn,
+                            round,
                             circulant->missing,
                             kept.empty() ? -1 : kept[circulant->column] };
             if (is_private[one.column] && now.own.column < 0) {
@@ -208,7 +210,7 @@ void ldpc_cuda_plan::make_rows(const ldpc_code& code)
             }
             is_private[one.column] = false;
             now.edges.push_back(one);
-            now.turns = std::max(now.turns, turn + 1);
+            now.rounds = std::max(now.rounds, round + 1);
             now.waits |= since_barrier.count(one.column) > 0;
         }
         if (now.waits) {
@@ -241,7 +243,7 @@ void ldpc_cuda_plan::place_words(int register_room, int shared_room)
         row.first_word = words;
         words += row.words();
     }
-    place(register_room, shared_room);
+    fill(register_room, shared_room);
 }
 
 void ldpc_cuda_plan::list_outputs(const ldpc_decoding& decoding)
@@ -249,20 +251,20 @@ void ldpc_cuda_plan::list_outputs(const ldpc_decoding& decoding)
     const auto& code = *decoding.code;
     const auto& blocks = code.circulants();
     const int lifting = blocks.lifting_size;
-    std::vector<int> place(code.variables());
+    std::vector<int> position_of(code.variables());
     for (int i = 0; i < code.variables(); ++i) {
         const int block = i / lifting;
-        place[blocks.bits.empty() ? i : blocks.bits[i]] =
+        position_of[blocks.bits.empty() ? i : blocks.bits[i]] =
             (position[block] * lifting + i % lifting) |
             (is_private[block] ? private_flag : 0);
     }
     for (const int column : code.info_positions()) {
-        info.push_back(place[column]);
+        info.push_back(position_of[column]);
         info_in_order &= info.back() == info[0] + static_cast<int>(info.size()) - 1;
     }
     const auto positions = decoding.output_positions();
     for (int i = 0; i < decoding.output_bits(); ++i) {
-        outputs.push_back(place[positions.empty() ? i : positions[i]]);
+        outputs.push_back(position_of[positions.empty() ? i : positions[i]]);
         keeps_private |= outputs.back() >= private_flag;
         outputs_in_order &= outputs.back() == outputs[0] + i;
     }

@@ -27,14 +27,14 @@ struct ldpc_cuda_plan : ldpc_cuda_store {
     struct edge {
         int column;    //!< block column
         int shift;     //!< in threads
-        int turn;      //!< ldpc_fixed_schedule::edge::turn
+        int round;     //!< ldpc_fixed_schedule::edge::round
         int missing;   //!< check without this edge, or -1
         int word = -1; //!< where a kept column's L lies; -1: the column is not kept
     };
     struct row {
         std::vector<edge> edges;  //!< to columns that are not private
         edge own{ -1, 0, 0, -1 }; //!< to the private column; column -1: there is none
-        int turns = 1;
+        int rounds = 1;
         int first_word = 0; //!< of the row's messages
         bool packed = true; //!< a word holds the messages of two edges; false: of one
         int words() const

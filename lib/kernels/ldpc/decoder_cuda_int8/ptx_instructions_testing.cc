@@ -190,12 +190,12 @@ bool ptx_machine::decode_memory(instruction& one, const std::string& operation)
                 std::memcpy(shared(t, at, bytes, access::write), &value, bytes);
                 return;
             }
-            uint8_t* const place = shared(t, at, 4, access::atomic);
+            uint8_t* const word = shared(t, at, 4, access::atomic);
             uint32_t now;
-            std::memcpy(&now, place, 4);
+            std::memcpy(&now, word, 4);
             now = how == 'o' ? now | static_cast<uint32_t>(value)
                              : now ^ static_cast<uint32_t>(value);
-            std::memcpy(place, &now, 4);
+            std::memcpy(word, &now, 4);
         };
     } else if (is("atom.global.cas") || is("atom.global.exch")) {
         const bool compares = is("cas");
@@ -365,10 +365,10 @@ bool ptx_machine::decode_halves(instruction& one, const std::string& operation)
 bool ptx_machine::decode_predicates(instruction& one, const std::string& operation)
 {
     if (operation == "and.pred" || operation == "or.pred") {
-        const bool both = operation[0] == 'a';
-        one.execute = [both](const instruction& i, thread& t) {
+        const bool is_and = operation[0] == 'a';
+        one.execute = [is_and](const instruction& i, thread& t) {
             const bool a = t.get(i.on[1]), b = t.get(i.on[2]);
-            t.set(i.on[0], both ? a && b : a || b);
+            t.set(i.on[0], is_and ? a && b : a || b);
         };
     } else if (operation == "not.pred") {
         one.execute = [](const instruction& i, thread& t) {
@@ -409,9 +409,9 @@ void ptx_machine::decode_set(instruction& one, const std::string& operation)
     } else {
         const bool wide = type == "u64";
         one.execute = [holds, joins, wide](const instruction& i, thread& t) {
-            const bool it = wide ? holds(t.get(i.on[1]), t.get(i.on[2]))
-                                 : holds(t.u(i.on[1]), t.u(i.on[2]));
-            t.set(i.on[0], it && (!joins || t.get(i.on[3])));
+            const bool holds_true = wide ? holds(t.get(i.on[1]), t.get(i.on[2]))
+                                         : holds(t.u(i.on[1]), t.u(i.on[2]));
+            t.set(i.on[0], holds_true && (!joins || t.get(i.on[3])));
         };
     }
 }

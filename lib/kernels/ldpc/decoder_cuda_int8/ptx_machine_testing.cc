@@ -53,13 +53,13 @@ ptx_machine::shared(const thread& by, uint32_t address, unsigned bytes, access h
     for (uint32_t half = at / 2; half < (at + bytes + 1) / 2; ++half) {
         auto& cell = d_accesses[half];
         for (const auto before : { access::read, access::write, access::atomic }) {
-            const auto& met = cell.of[static_cast<int>(before)];
+            const auto& met = cell.last[static_cast<int>(before)];
             const bool agrees = before == how && how != access::write;
             if (!agrees && met.phase == d_phase && (met.by_many || met.by != by.number)) {
                 complain("race" + where());
             }
         }
-        auto& now = cell.of[static_cast<int>(how)];
+        auto& now = cell.last[static_cast<int>(how)];
         now.by_many = now.phase == d_phase && (now.by_many || now.by != by.number);
         now.phase = d_phase;
         now.by = by.number;
@@ -85,7 +85,7 @@ void ptx_machine::run_block(const launch& how, unsigned block)
     for (const auto& one : d_code) {
         for (const auto& on : one.on) {
             if (on.kind && std::strchr("rdfhp", on.kind)) {
-                auto& most = count[thread::place(on.kind)];
+                auto& most = count[thread::bank(on.kind)];
                 most = std::max(most, on.index + 1);
             }
         }
@@ -95,7 +95,7 @@ void ptx_machine::run_block(const launch& how, unsigned block)
     for (unsigned i = 0; i < how.threads; ++i) {
         d_threads[i].number = i;
         for (int kind = 0; kind < 5; ++kind) {
-            d_threads[i].of[kind].assign(count[kind], kind == 4 ? 0 : 0xdeadbeef);
+            d_threads[i].registers[kind].assign(count[kind], kind == 4 ? 0 : 0xdeadbeef);
         }
     }
     for (bool all_done = false; !all_done;) {
@@ -119,7 +119,7 @@ void ptx_machine::run_thread(thread& now)
 {
     while (now.now == state::runs) {
         const auto& one = d_code.at(now.at);
-        if (one.guard < 0 || (now.of[4][one.guard] != 0) == one.guarded_by) {
+        if (one.guard < 0 || (now.registers[4][one.guard] != 0) == one.guarded_by) {
             one.execute(one, now);
         }
         if (now.now == state::runs) {

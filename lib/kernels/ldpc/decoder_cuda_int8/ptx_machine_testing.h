@@ -11,15 +11,16 @@
 namespace gr::cudaphy::testing {
 
 /*!
- * \brief Runs a program in the part of PTX that the decoder's kernels are written in, a
- * block of threads at a time, where there is no GPU.
+ * \brief Runs a program without a GPU, a block of threads at a time, in the part of PTX
+ * that the decoder's kernels use.
  *
  * Threads run from barrier to barrier, one after the other; global memory is the host's.
  * Not modelled: threads of a warp that part ways, and blocks that wait for one another.
- * Where two threads meet in shared memory between two barriers, one of them writing and
- * not both by an atomic operation, or one leaves its end, the run ends with
- * std::logic_error, whatever the values and whether they are in one warp; so does an
- * unknown instruction, and a vote that does not name the lanes that are there.
+ * Races end the run with std::logic_error, whatever the values, and in one warp too. A
+ * race: two threads access the same shared memory between two barriers, at least one of
+ * them writes, and not both by atomic operations. An access beyond shared memory, an
+ * unknown instruction, and a vote that does not name the lanes that exist also end the
+ * run.
  */
 class ptx_machine
 {
@@ -56,15 +57,16 @@ public:
         size_t at = 0;
         state now = state::runs;
         uint32_t voted = 0;
-        std::vector<uint64_t> of[5]; // registers r, d, f, h, p
+        std::vector<uint64_t> registers[5]; // registers r, d, f, h, p
 
-        static int place(char kind)
+        static int bank(char kind)
         {
             return static_cast<int>(std::strchr("rdfhp", kind) - "rdfhp");
         }
         uint64_t get(const operand& from) const
         {
-            return from.kind == 'n' ? from.number : of[place(from.kind)][from.index];
+            return from.kind == 'n' ? from.number
+                                    : registers[bank(from.kind)][from.index];
         }
         uint32_t u(const operand& from) const { return static_cast<uint32_t>(get(from)); }
         int32_t s(const operand& from) const { return static_cast<int32_t>(get(from)); }
@@ -77,7 +79,7 @@ public:
         }
         void set(const operand& to, uint64_t value)
         {
-            of[place(to.kind)][to.index] = value;
+            registers[bank(to.kind)][to.index] = value;
         }
         void set_real(const operand& to, float value)
         {
@@ -95,7 +97,7 @@ private:
             uint32_t phase = 0;
             unsigned by = 0;
             bool by_many = false;
-        } of[3];
+        } last[3];
     };
 
     std::string decode(const std::string& line);

@@ -39,7 +39,7 @@ protected:
     template <typename... Operand>
     void emit(const char* format, const Operand&... operands)
     {
-        d_text += line(format, operands...);
+        d_text += formatted(format, operands...);
         d_text += '\n';
     }
     //! Appends "operation result, operands"; returns the result, a new 32-bit register.
@@ -47,7 +47,7 @@ protected:
     name b32(const char* operation, const char* format, const Operand&... operands)
     {
         const name result = r();
-        emit("%s %s, %s;", operation, result, line(format, operands...));
+        emit("%s %s, %s;", operation, result, formatted(format, operands...));
         return result;
     }
 
@@ -68,13 +68,13 @@ private:
     static unsigned plain(unsigned number) { return number; }
 
     template <typename... Operand>
-    static std::string line(const char* format, const Operand&... operands)
+    static std::string formatted(const char* format, const Operand&... operands)
     {
         char text[512];
         std::snprintf(text, sizeof text, format, plain(operands)...);
         return text;
     }
-    static std::string line(const char* format) { return line("%s", format); }
+    static std::string formatted(const char* format) { return formatted("%s", format); }
 
     ptx_names& d_names;
     std::string d_text;

@@ -34,15 +34,15 @@ void kernel_writer::receive()
         }
         for (size_t i = 0; i < arrivals.size(); ++i) {
             const int c = begin + static_cast<int>(i);
-            const name both = in_place(arrivals[i]);
+            const name pair = in_place(arrivals[i]);
             if (d_plan.kept[c] >= 0) {
-                set_word(d_plan.kept[c], both);
+                set_word(d_plan.kept[c], pair);
             } else {
                 store(d_w,
                       column_at(c),
                       d_plan.is_private[c]
-                          ? b32("prmt.b32", "%s, 0x00008080, 0x5420", both)
-                          : both);
+                          ? b32("prmt.b32", "%s, 0x00008080, 0x5420", pair)
+                          : pair);
             }
         }
     }
@@ -96,20 +96,20 @@ kernel_writer::name kernel_writer::in_place(const arrival& from)
     if (from.from == -1 || from.from == -2) {
         return b32("mov.b32", "%s", from.from == -1 ? punctured : shortened);
     }
-    name both = received_pair(from.value);
+    name pair = received_pair(from.value);
     if (from.from == arrival::tabled) {
         for (const int special : { -1, -2 }) {
-            const name is = p(), kept = r();
+            const name is = p(), selected = r();
             emit("setp.eq.s32 %s, %s, %d;", is, from.source, special);
             emit("selp.b32 %s, %s, %s, %s;",
-                 kept,
+                 selected,
                  special == -1 ? punctured : shortened,
-                 both,
+                 pair,
                  is);
-            both = kept;
+            pair = selected;
         }
     }
-    return both;
+    return pair;
 }
 
 } // namespace gr::cudaphy::kernels

@@ -18,7 +18,7 @@ struct ldpc_cuda_store {
     int shared_bytes = 0;    //!< of a block, with all else
 
     //! Fills registers, then shared memory.
-    void place(int register_room, int shared_room)
+    void fill(int register_room, int shared_room)
     {
         register_words = words < register_room ? words : register_room;
         const int rest = words - register_words;

@@ -21,16 +21,16 @@ void kernel_writer::take(const ldpc_cuda_plan::row& row, int e, in_hand& now)
     if (edge.word >= 0) {
         l = word(edge.word);
     } else {
-        now.address[e] = place(edge.shift);
+        now.address[e] = address_of(edge.shift);
         l = load_at_work(now.address[e], column_at(edge.column));
     }
     now.old[e] = row.packed ? unpacked(now.words[w], e % 2 * 2) : now.words[w];
     now.q[e] = sub(l, now.old[e]);
     if (edge.missing >= 0) {
         const name here = guard_against(edge.missing);
-        const name kept = r();
-        emit("selp.b32 %s, %s, %s, %s;", kept, now.q[e], greatest, here);
-        now.q[e] = kept;
+        const name selected = r();
+        emit("selp.b32 %s, %s, %s, %s;", selected, now.q[e], greatest, here);
+        now.q[e] = selected;
     }
 }
 
@@ -71,11 +71,11 @@ void kernel_writer::visit(size_t number, in_hand now)
     }
     name own_at, own_word, own;
     if (row.own.column >= 0) {
-        own_at = place(row.own.shift);
+        own_at = address_of(row.own.shift);
         own_word = load_at_work(own_at, column_at(row.own.column));
         own = sub(unpacked(own_word, 0), d_center);
     }
-    if (row.turns > 1) {
+    if (row.rounds > 1) {
         emit("bar.sync 0;"); // all threads must read before one writes
     }
     // A received value never exceeds the greatest message; any other L may.
@@ -95,7 +95,7 @@ void kernel_writer::visit(size_t number, in_hand now)
     for (int e = 0; e < n; ++e) {
         message[e] = scaled(least[e]);
         const auto& edge = row.edges[e];
-        if (edge.turn == 0) {
+        if (edge.round == 0) {
             const name l = saturated_sum(now.q[e], message[e]);
             if (edge.word >= 0) {
                 keep(number, edge, l);
@@ -113,11 +113,11 @@ void kernel_writer::visit(size_t number, in_hand now)
               column_at(row.own.column),
               b32("prmt.b32", "%s, %s, 0x6410", own_word, to_own));
     }
-    for (int turn = 1; turn < row.turns; ++turn) {
+    for (int round = 1; round < row.rounds; ++round) {
         emit("bar.sync 0;");
         for (int e = 0; e < n; ++e) {
             const auto& edge = row.edges[e];
-            if (edge.turn == turn) {
+            if (edge.round == round) {
                 const int at = column_at(edge.column);
                 const name l = saturated_sum(load_at_work(now.address[e], at),
                                              sub(message[e], now.old[e]));

@@ -9,9 +9,9 @@ void kernel_writer::add_parity(name& parity, const name& l, int missing)
     name value = sub(l, d_center);
     if (missing >= 0) {
         const name here = guard_against(missing);
-        const name kept = r();
-        emit("selp.b32 %s, %s, 0, %s;", kept, value, here);
-        value = kept;
+        const name selected = r();
+        emit("selp.b32 %s, %s, 0, %s;", selected, value, here);
+        value = selected;
     }
     parity = parity.empty() ? value : b32("xor.b32", "%s, %s", parity, value);
 }
@@ -33,9 +33,9 @@ void kernel_writer::check_all()
         }
         name parity;
         for (const auto& edge : row.edges) {
-            const name l = edge.word >= 0
-                               ? word(edge.word)
-                               : load_at_work(place(edge.shift), column_at(edge.column));
+            const name l = edge.word >= 0 ? word(edge.word)
+                                          : load_at_work(address_of(edge.shift),
+                                                         column_at(edge.column));
             add_parity(parity, l, edge.missing);
         }
         note_parity(parity);
@@ -54,13 +54,13 @@ kernel_writer::name kernel_writer::signs_of(const name& halves)
 //! bit is the first codeword's.
 void kernel_writer::raise(const name& address, int offset, const name& bits)
 {
-    name mine = b32("shl.b32", "%s, %s", bits, d_lane_shift);
+    name own = b32("shl.b32", "%s, %s", bits, d_lane_shift);
     if (!d_active.empty()) {
-        const name kept = r();
-        emit("selp.b32 %s, %s, 0, %s;", kept, mine, d_active);
-        mine = kept;
+        const name selected = r();
+        emit("selp.b32 %s, %s, 0, %s;", selected, own, d_active);
+        own = selected;
     }
-    const name all = b32("redux.sync.or.b32", "%s, %s", mine, lanes(d_t, d_plan.threads));
+    const name all = b32("redux.sync.or.b32", "%s, %s", own, lanes(d_t, d_plan.threads));
     const name first = p();
     const name lane = b32("and.b32", "%s, 31", d_t);
     emit("setp.eq.u32 %s, %s, 0;", first, lane);
@@ -74,12 +74,12 @@ void kernel_writer::raise(const name& address, int offset, const name& bits)
 void kernel_writer::look_at_information()
 {
     const int lifting = d_code.circulants().lifting_size;
-    const int turns = (d_code.k() + lifting - 1) / lifting;
+    const int loads = (d_code.k() + lifting - 1) / lifting;
     const name table = d();
     emit("mad.wide.u32 %s, %s, 8, %s;", table, d_check, d_info);
     const name sums[2] = { b32("mov.b32", "0"), b32("mov.b32", "0") };
     name least = b32("mov.b32", "0x3c003c00");
-    for (int i = 0; i < turns; ++i) {
+    for (int i = 0; i < loads; ++i) {
         name exists = d_active;
         if ((i + 1) * lifting > d_code.k()) {
             exists = p();
@@ -98,9 +98,9 @@ void kernel_writer::look_at_information()
             const name column = b32("mov.b32", "0");
             emit(
                 "%sld.global.nc.b32 %s, [%s+%d];", guard, column, table, 8 * i * lifting);
-            const name place =
+            const name address_of =
                 b32("mad.lo.u32", "%s, %d, %s", column, 4 * d_plan.pairs, d_of_pair);
-            emit("%sld.shared.b32 %s, [%s];", guard, l, place);
+            emit("%sld.shared.b32 %s, [%s];", guard, l, address_of);
         }
         least = b32("min.f16x2", "%s, %s", least, l);
         if (has_crc()) {
@@ -145,13 +145,13 @@ void kernel_writer::add_remainders(const name (&sums)[2])
     const name first = p(), all_lanes = lanes(d_t, d_plan.threads);
     emit("setp.eq.u32 %s, %s, 0;", first, lane_index);
     for (int word = 0; word < 2 * d_plan.pairs; ++word) {
-        const name mine = p(), kept = r();
-        emit("setp.eq.u32 %s, %s, %d;", mine, d_pair, word / 2);
+        const name own = p(), selected = r();
+        emit("setp.eq.u32 %s, %s, %d;", own, d_pair, word / 2);
         if (!d_active.empty()) {
-            emit("and.pred %s, %s, %s;", mine, mine, d_active);
+            emit("and.pred %s, %s, %s;", own, own, d_active);
         }
-        emit("selp.b32 %s, %s, 0, %s;", kept, sums[word % 2], mine);
-        const name all = b32("redux.sync.xor.b32", "%s, %s", kept, all_lanes);
+        emit("selp.b32 %s, %s, 0, %s;", selected, sums[word % 2], own);
+        const name all = b32("redux.sync.xor.b32", "%s, %s", selected, all_lanes);
         emit("@%s red.shared.xor.b32 [%s+%d], %s;",
              first,
              d_memory,

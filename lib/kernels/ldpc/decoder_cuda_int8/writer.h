@@ -35,7 +35,7 @@ private:
 
     //! Address of bit (i + shift) mod z of block column 0. The next column is 4 z
     //! further.
-    name place(int shift)
+    name address_of(int shift)
     {
         if (shift == 0) {
             return d_w;
@@ -142,14 +142,14 @@ private:
     void put_any(const name& which, bool hard);
     output_group
     output(const name& group, int further, int groups, const name& lane_index);
-    name is_wanted(const output_group& of, int lane, const name& which);
-    void put_hard(const output_group& of,
+    name is_wanted(const output_group& bits, int lane, const name& which);
+    void put_hard(const output_group& bits,
                   int lane,
                   const name& which,
                   const name& lane_index,
                   const name& down,
-                  const name& few);
-    void put_soft(const output_group& of, int lane, const name& which);
+                  const name& writes_bytes);
+    void put_soft(const output_group& bits, int lane, const name& which);
 
     const ldpc_cuda_plan& d_plan;
 

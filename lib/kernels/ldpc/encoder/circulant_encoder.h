@@ -10,8 +10,9 @@ namespace gr::cudaphy::kernels {
 /*!
  * \brief Encodes words one by one on vector units, by an ldpc_circulant_plan.
  *
- * A string that circulants read from another bit on is stored twice in a row, so that any
- * Z of its bits are contiguous. Bit i of a string is bit i mod 64 of its word i / 64.
+ * If circulants read a string from another bit on, the string is stored twice in a row,
+ * so that any Z of its bits are contiguous. Bit i of a string is bit i mod 64 of its word
+ * i / 64.
  */
 class ldpc_circulant_encoder
 {

@@ -64,7 +64,7 @@ public:
         }
         run(plan.late_sums);
         if (plan.ways) {
-            turn();
+            transpose_interleaved();
         }
         if (d_e.packed_output) {
             put_packed(out);
@@ -255,7 +255,7 @@ private:
     size_t turned_words() const { return (d_e.plan.ways + side - 1) / side; }
 
     //! Bit j of all interleaved strings becomes row j of the bits turned.
-    void turn() const
+    void transpose_interleaved() const
     {
         alignas(64) uint64_t square[side];
         alignas(64) uint64_t columns[side];

@@ -16,7 +16,7 @@ constexpr size_t most_dense_words = size_t{ 1 } << 17; // 1 MiB
 constexpr int most_sparse_terms = 8;                   // of a string set aside
 constexpr size_t most_aside = 4096;                    // bits; by products, twice as many
 
-//! Where the columns of H stand in the blocks: (block, bit) of each.
+//! The (block, bit) of each column of H.
 struct block_places {
     explicit block_places(const ldpc_code& code) : at(code.variables())
     {
@@ -164,7 +164,8 @@ private:
                 i += bits;
                 continue;
             }
-            // All the rest in turns, or nothing that is known here.
+            // All other bits must be interleaved strings. Any other order is not
+            // supported.
             plan.interleaved = first.block;
             plan.ways = (d_code.n() - i) / d_z;
             for (int j = 0; j < d_code.n() - i; ++j) {
@@ -300,7 +301,8 @@ private:
         end_sum(s.by.column, sums);
     }
 
-    //! Without the strings set aside, then these, then what depends on them.
+    //! Solves the sums without the strings set aside, then these strings, then all sums
+    //! that depend on them.
     bool solve_in_three_passes()
     {
         std::vector<int> left;
@@ -314,7 +316,7 @@ private:
         if (!circulants && !inverse) {
             return false;
         }
-        // Which steps the rows that are left depend on.
+        // Mark the steps on which the left rows depend.
         std::vector<char> needed(d_blocks.block_columns);
         const auto need = [&](int r) {
             for (const auto& c : d_row[r]) {
@@ -331,7 +333,7 @@ private:
         for (const int b : d_aside) {
             is_aside[b] = true;
         }
-        // Bits of information in a mixed string count as known.
+        // A mixed string counts as known, because its information bits are.
         const auto known = [&](int b) { return d_known[b] || is_mixed(b); };
         const auto solved = [&](int b) { return !d_known[b] && !is_aside[b]; };
         const auto unknown = [&](int b) { return !d_known[b]; };
@@ -359,7 +361,8 @@ private:
         }
         for (const auto& s : d_steps) {
             const int first = half[s.by.column];
-            // A mixed string now has all its bits: not half of them again.
+            // Mixed strings now have all their bits, so that each step is solved from
+            // scratch.
             if (first < 0 || !plan.mixed.empty()) {
                 solve(s, plan.late_sums, any, -1);
             } else {

@@ -45,7 +45,7 @@ namespace {
 
 //! place[position[i] * stride] = bit i of `count` words of information, word w in bit w.
 void load(
-    const encoding& e, const uint8_t* info, size_t count, uint64_t* place, size_t stride)
+    const encoding& e, const uint8_t* info, size_t count, uint64_t* slots, size_t stride)
 {
     const auto& position = e.plan->info;
     const size_t k = position.size();
@@ -61,21 +61,21 @@ void load(
         }
         transpose_swapped(square, columns);
         for (size_t j = 0; j < width; ++j) {
-            place[position[i + j] * stride] = columns[j];
+            slots[position[i + j] * stride] = columns[j];
         }
     }
 }
 
 //! `count` codewords from the first n places, each of which has word w in bit w.
 void store(
-    const encoding& e, const uint64_t* place, size_t stride, uint8_t* out, size_t count)
+    const encoding& e, const uint64_t* slots, size_t stride, uint8_t* out, size_t count)
 {
     alignas(64) uint64_t square[side];
     alignas(64) uint64_t rows[side];
     for (size_t i = 0; i < e.n; i += side) {
         const size_t width = std::min(side, e.n - i);
         for (size_t j = 0; j < side; ++j) {
-            square[swapped(j)] = j < width ? place[(i + j) * stride] : 0;
+            square[swapped(j)] = j < width ? slots[(i + j) * stride] : 0;
         }
         transpose_swapped(square, rows);
         for (size_t w = 0; w < count; ++w) {
@@ -91,7 +91,7 @@ void store(
 
 //! The plan's sums; a place holds Stride words.
 template <size_t Stride>
-void add(const ldpc_encoding_plan& plan, uint64_t* place)
+void add(const ldpc_encoding_plan& plan, uint64_t* slots)
 {
     const hn::CappedTag<uint64_t, Stride> d;
     const size_t lanes = hn::Lanes(d);
@@ -102,39 +102,39 @@ void add(const ldpc_encoding_plan& plan, uint64_t* place)
         for (size_t w = 0; w < Stride; w += lanes) {
             auto sum = hn::Zero(d);
             for (int i = first; i < last; ++i) {
-                sum = hn::Xor(sum, hn::LoadU(d, place + source[i] * Stride + w));
+                sum = hn::Xor(sum, hn::LoadU(d, slots + source[i] * Stride + w));
             }
-            hn::StoreU(sum, d, place + plan.target[s] * Stride + w);
+            hn::StoreU(sum, d, slots + plan.target[s] * Stride + w);
         }
     }
     for (size_t w = 0; w < Stride; w += lanes) {
         auto sum = hn::Zero(d);
         for (const int next : plan.chain) {
-            sum = hn::Xor(sum, hn::LoadU(d, place + next * Stride + w));
-            hn::StoreU(sum, d, place + next * Stride + w);
+            sum = hn::Xor(sum, hn::LoadU(d, slots + next * Stride + w));
+            hn::StoreU(sum, d, slots + next * Stride + w);
         }
     }
 }
 
 //! Up to 64 e.stride words; `place` has plan.slots e.stride words.
 void encode(
-    const encoding& e, const uint8_t* info, uint8_t* out, size_t count, uint64_t* place)
+    const encoding& e, const uint8_t* info, uint8_t* out, size_t count, uint64_t* slots)
 {
     for (size_t w = 0; w < count; w += side) {
         load(e,
              info + w * e.bytes.info,
              std::min(side, count - w),
-             place + w / side,
+             slots + w / side,
              e.stride);
     }
     if (e.stride == 1) {
-        add<1>(*e.plan, place);
+        add<1>(*e.plan, slots);
     } else {
-        add<wide_stride>(*e.plan, place);
+        add<wide_stride>(*e.plan, slots);
     }
     for (size_t w = 0; w < count; w += side) {
         store(e,
-              place + w / side,
+              slots + w / side,
               e.stride,
               out + w * e.bytes.word,
               std::min(side, count - w));
@@ -212,14 +212,14 @@ private:
                           d_parameters.packed_output };
         const size_t step = words_at_a_time * e.stride;
         for_each_part(batch, step, [&](size_t first, size_t last) {
-            std::vector<uint64_t> place(d_plan->slots * e.stride);
+            std::vector<uint64_t> slots(d_plan->slots * e.stride);
             for (; first < last; first += step) {
                 HWY_DYNAMIC_DISPATCH(encode)
                 (e,
                  info + first * d_bytes.info,
                  words + first * d_bytes.word,
                  std::min(step, last - first),
-                 place.data());
+                 slots.data());
             }
         });
     }

@@ -8,17 +8,17 @@ namespace {
 
 //! The place of each column of H: transmitted columns in order, then punctured columns;
 //! -1 for shortened columns.
-std::vector<int> places(const ldpc_code& code)
+std::vector<int> slots_of(const ldpc_code& code)
 {
-    std::vector<int> place(code.variables(), -1);
+    std::vector<int> slot(code.variables(), -1);
     int next = 0;
     for (int i = 0; i < code.n(); ++i) {
-        place[code.transmitted().empty() ? i : code.transmitted()[i]] = next++;
+        slot[code.transmitted().empty() ? i : code.transmitted()[i]] = next++;
     }
     for (const int column : code.punctured()) {
-        place[column] = next++;
+        slot[column] = next++;
     }
-    return place;
+    return slot;
 }
 
 //! Steps, sorted by the level at which all their sources are known.
@@ -67,10 +67,10 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
     : slots(code.variables() - static_cast<int>(code.shortened().size()))
 {
     const auto order = eliminate(code);
-    const auto place = places(code);
+    const auto slot = slots_of(code);
     std::vector<char> is_information(code.variables());
     for (const int column : code.info_positions()) {
-        info.push_back(place[column]);
+        info.push_back(slot[column]);
         is_information[column] = 1;
     }
     // The places of a check's bits that `wanted` takes, except column `without`.
@@ -78,8 +78,8 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
         std::vector<int> all;
         for (int e = code.row_start()[row]; e < code.row_start()[row + 1]; ++e) {
             const int column = code.columns()[e];
-            if (column != without && place[column] >= 0 && wanted(column)) {
-                all.push_back(place[column]);
+            if (column != without && slot[column] >= 0 && wanted(column)) {
+                all.push_back(slot[column]);
             }
         }
         return all;
@@ -94,15 +94,15 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
             const auto needed = bits(order.steps[s].row, order.steps[s].column, parity);
             is_chain =
                 s == 0 ? needed.empty()
-                       : needed == std::vector<int>{ place[order.steps[s - 1].column] };
+                       : needed == std::vector<int>{ slot[order.steps[s - 1].column] };
         }
         levels all(*this);
         for (const auto& step : order.steps) {
-            all.add(place[step.column],
+            all.add(slot[step.column],
                     is_chain ? bits(step.row, -1, information)
                              : bits(step.row, step.column, [](int) { return true; }));
             if (is_chain) {
-                chain.push_back(place[step.column]);
+                chain.push_back(slot[step.column]);
             }
         }
         all.flush(*this);
@@ -158,7 +158,7 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
         if (half[s] >= 0) {
             auto sources = bits(order.steps[s].row, order.steps[s].column, solved);
             sources.push_back(half[s]);
-            all.add(place[order.steps[s].column], std::move(sources));
+            all.add(slot[order.steps[s].column], std::move(sources));
         }
     }
     for (int i = 0; i < chosen; ++i) {
@@ -174,7 +174,7 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
         sources.reserve(chosen);
         solution.inverse.for_each_one(
             i, [&](size_t j) { sources.push_back(rest + static_cast<int>(j)); });
-        all.add(place[order.aside[i]], std::move(sources));
+        all.add(slot[order.aside[i]], std::move(sources));
     }
     for (size_t s = 0; s < order.steps.size(); ++s) {
         const auto [row, column] = order.steps[s];
@@ -183,7 +183,7 @@ ldpc_encoding_plan::ldpc_encoding_plan(const ldpc_code& code)
         if (half[s] >= 0) {
             sources.push_back(half[s]);
         }
-        all.add(place[column], std::move(sources));
+        all.add(slot[column], std::move(sources));
     }
     all.flush(*this);
 }

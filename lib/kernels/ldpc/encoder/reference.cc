@@ -123,10 +123,10 @@ private:
     //! Part 2.
     void invert_the_rest(const std::vector<char>& known, const std::vector<char>& used)
     {
-        std::vector<int> place(d_code->variables());
+        std::vector<int> index_of(d_code->variables());
         for (int c = 0; c < d_code->variables(); ++c) {
             if (!known[c]) {
-                place[c] = static_cast<int>(d_solved.size());
+                index_of[c] = static_cast<int>(d_solved.size());
                 d_solved.push_back(c);
             }
         }
@@ -146,7 +146,7 @@ private:
         bit_matrix all(rest.size(), d_solved.size());
         for (size_t i = 0; i < rest.size(); ++i) {
             for (const int column : unknowns(rest[i], known)) {
-                all.set(i, place[column]);
+                all.set(i, index_of[column]);
             }
         }
         bit_matrix square(d_solved.size(), d_solved.size());

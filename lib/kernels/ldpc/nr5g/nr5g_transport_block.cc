@@ -15,35 +15,35 @@ void require(bool holds, const std::string& problem)
     }
 }
 
-rate_matcher make_matcher(const segmentation& of, int limited, const transmission& how)
+rate_matcher make_matcher(const segmentation& parts, int limited, const transmission& how)
 {
     rate_matcher::parameters p;
-    p.base_graph = of.base_graph;
-    p.lifting_size = of.lifting_size;
-    p.fillers = of.fillers;
+    p.base_graph = parts.base_graph;
+    p.lifting_size = parts.lifting_size;
+    p.fillers = parts.fillers;
     p.modulation_order = how.modulation_order;
     p.redundancy_version = how.redundancy_version;
     p.limited_buffer = limited;
     return rate_matcher(p);
 }
 
-std::vector<int> lengths(const segmentation& of, size_t coded, const transmission& how)
+std::vector<int> lengths(const segmentation& parts, size_t coded, const transmission& how)
 {
     require(coded <= INT32_MAX, "more than 2^31 coded bits");
     return coded_lengths(
-        static_cast<int>(coded), how.layers, how.modulation_order, of.blocks);
+        static_cast<int>(coded), how.layers, how.modulation_order, parts.blocks);
 }
 
 } // namespace
 
-transport_block_encoder::transport_block_encoder(const segmentation& of,
+transport_block_encoder::transport_block_encoder(const segmentation& parts,
                                                  int limited_buffer,
                                                  backend where,
                                                  int device)
-    : d_segmentation(of), d_limited_buffer(limited_buffer),
+    : d_segmentation(parts), d_limited_buffer(limited_buffer),
       d_queue(queue::make(where, device))
 {
-    make_matcher(of, limited_buffer, {}); // throws for what can't be
+    make_matcher(parts, limited_buffer, {}); // throws for wrong parameters
 }
 
 void transport_block_encoder::encode(view<const uint8_t> payload,
@@ -51,23 +51,23 @@ void transport_block_encoder::encode(view<const uint8_t> payload,
                                      view<uint8_t> coded)
 {
     const std::lock_guard<std::mutex> turn(d_turn);
-    const auto& of = d_segmentation;
-    const auto matcher = make_matcher(of, d_limited_buffer, how);
-    const auto each = lengths(of, coded.size(), how);
-    std::vector<uint8_t> blocks(size_t(of.blocks) * of.block_bits);
-    segment(of, payload, blocks);
+    const auto& parts = d_segmentation;
+    const auto matcher = make_matcher(parts, d_limited_buffer, how);
+    const auto each = lengths(parts, coded.size(), how);
+    std::vector<uint8_t> blocks(size_t(parts.blocks) * parts.block_bits);
+    segment(parts, payload, blocks);
     const int rows = matcher.rows(matcher.reach(each.back())); // the longest
     auto& encoder = d_encoders[rows];
-    const auto code = of.code(rows);
+    const auto code = parts.code(rows);
     if (!encoder) {
         encoder = ldpc_encoder::make(code, d_queue->where(), d_queue->device());
     }
     const array<uint8_t> info(*d_queue, blocks);
-    array<uint8_t> words(*d_queue, size_t(of.blocks) * code->n());
+    array<uint8_t> words(*d_queue, size_t(parts.blocks) * code->n());
     encoder->run(info, words, *d_queue);
     auto encoded = words.to_host();
     uint8_t* out = coded.data();
-    for (int i = 0; i < of.blocks; ++i) {
+    for (int i = 0; i < parts.blocks; ++i) {
         const size_t start = size_t(i) * code->n();
         const size_t size = each[i];
         matcher.match({ encoded.data() + start, size_t(code->n()) }, { out, size });
@@ -75,23 +75,23 @@ void transport_block_encoder::encode(view<const uint8_t> payload,
     }
 }
 
-transport_block_decoder::transport_block_decoder(const segmentation& of,
+transport_block_decoder::transport_block_decoder(const segmentation& parts,
                                                  const parameters& wanted,
                                                  backend where,
                                                  int device)
-    : d_segmentation(of), d_parameters(wanted), d_queue(queue::make(where, device)),
-      d_bits(size_t(of.blocks) * of.block_bits)
+    : d_segmentation(parts), d_parameters(wanted), d_queue(queue::make(where, device)),
+      d_bits(size_t(parts.blocks) * parts.block_bits)
 {
     auto& decoding = d_parameters.decoding;
     require(decoding.llr == number::float32 || decoding.llr == number::int8,
-            "LLRs of transport blocks are float32 or int8");
+            "transport blocks take LLRs in float32 or int8");
     decoding.early_stop = true;
     decoding.whole_words = false;
     decoding.packed = false;
-    decoding.stop_crc = of.stop_crc();
+    decoding.stop_crc = parts.stop_crc();
     d_soft_bits = matcher({}).soft_bits();
     // Throws for parameters that the decoder does not take.
-    ldpc_decoder::make(of.code(4), decoding, d_queue->where(), d_queue->device());
+    ldpc_decoder::make(parts.code(4), decoding, d_queue->where(), d_queue->device());
     clear();
 }
 
@@ -117,7 +117,8 @@ transport_block_decoder::outcome transport_block_decoder::decode(view<const floa
                                                                  const transmission& how,
                                                                  view<uint8_t> payload)
 {
-    require(d_parameters.decoding.llr == number::float32, "the LLRs are to be int8");
+    require(d_parameters.decoding.llr == number::float32,
+            "llr is float32, but this decoder takes int8");
     return decode_any(llr, d_soft, how, payload);
 }
 
@@ -125,7 +126,8 @@ transport_block_decoder::outcome transport_block_decoder::decode(view<const int8
                                                                  const transmission& how,
                                                                  view<uint8_t> payload)
 {
-    require(d_parameters.decoding.llr == number::int8, "the LLRs are to be float32");
+    require(d_parameters.decoding.llr == number::int8,
+            "llr is int8, but this decoder takes float32");
     return decode_any(llr, d_soft_int8, how, payload);
 }
 
@@ -157,7 +159,7 @@ transport_block_decoder::decode_any(view<const T> llr,
         std::all_of(d_passed.begin(), d_passed.end(), [](int ok) { return ok != 0; });
     out.ok = desegment(d_segmentation, d_bits, payload) && passed;
     if (passed && !out.ok) {
-        // One of them passed by chance: all are to be decoded anew.
+        // One block passed its CRC by chance, so the next call decodes all blocks anew.
         std::fill(d_passed.begin(), d_passed.end(), 0);
     }
     return out;
@@ -172,8 +174,9 @@ void transport_block_decoder::add(view<const T> llr,
     const auto each = lengths(d_segmentation, llr.size(), how);
     size_t start = 0;
     for (int i = 0; i < d_segmentation.blocks; ++i) {
-        const size_t place = size_t(i) * d_soft_bits;
-        from.recover(llr.part(start, each[i]), view<T>(soft.data() + place, d_soft_bits));
+        const size_t start_of_block = size_t(i) * d_soft_bits;
+        from.recover(llr.part(start, each[i]),
+                     view<T>(soft.data() + start_of_block, d_soft_bits));
         start += each[i];
     }
     d_reach = std::max(d_reach, from.reach(each.back()));
@@ -194,7 +197,8 @@ void transport_block_decoder::decode_blocks(const std::vector<int>& blocks,
         n = code->n();
         decoder = ldpc_decoder::make(code, wanted, d_queue->where(), d_queue->device());
     }
-    // A limited buffer may end before the code does: those bits are never sent.
+    // A limited buffer may end before the code's bits do. Bits beyond the buffer are
+    // never sent.
     const size_t known = std::min(n, d_soft_bits);
     const size_t batch = blocks.size();
     const size_t k = d_segmentation.block_bits;

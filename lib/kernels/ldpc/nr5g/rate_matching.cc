@@ -22,7 +22,7 @@ namespace {
 constexpr size_t symbols_a_piece = 512;
 constexpr int most_order = 10;
 
-//! Where the bits of one block lie in the buffer.
+//! The bits of one block in the buffer.
 struct selection {
     size_t symbols;
     int order;
@@ -158,18 +158,18 @@ HWY_INLINE void Accumulate(T* HWY_RESTRICT to, const T* HWY_RESTRICT from, size_
 }
 
 template <int order, typename T>
-void AddSymbols(const selection& what, const T* llr, T* soft)
+void AddSymbols(const selection& bits, const T* llr, T* soft)
 {
     HWY_ALIGN T planes[order * symbols_a_piece];
-    for (size_t symbol = 0; symbol < what.symbols; symbol += symbols_a_piece) {
-        const size_t count = std::min(symbols_a_piece, what.symbols - symbol);
+    for (size_t symbol = 0; symbol < bits.symbols; symbol += symbols_a_piece) {
+        const size_t count = std::min(symbols_a_piece, bits.symbols - symbol);
         const T* from = llr + symbol * order;
         if constexpr (order > 1) {
             Split<order>(from, count, planes);
         }
         for (int i = 0; i < order; ++i) {
             const T* plane = order > 1 ? planes + i * symbols_a_piece : from;
-            what.for_each_run(
+            bits.for_each_run(
                 i, symbol, count, [&](size_t place, size_t first, size_t run) {
                     Accumulate(soft + place, plane + first, run);
                 });
@@ -178,14 +178,14 @@ void AddSymbols(const selection& what, const T* llr, T* soft)
 }
 
 template <int order>
-void TakeSymbols(const selection& what, const uint8_t* word, uint8_t* coded)
+void TakeSymbols(const selection& bits, const uint8_t* word, uint8_t* coded)
 {
     HWY_ALIGN uint8_t planes[order * symbols_a_piece];
-    for (size_t symbol = 0; symbol < what.symbols; symbol += symbols_a_piece) {
-        const size_t count = std::min(symbols_a_piece, what.symbols - symbol);
+    for (size_t symbol = 0; symbol < bits.symbols; symbol += symbols_a_piece) {
+        const size_t count = std::min(symbols_a_piece, bits.symbols - symbol);
         for (int i = 0; i < order; ++i) {
             uint8_t* plane = planes + i * symbols_a_piece;
-            what.for_each_run(
+            bits.for_each_run(
                 i, symbol, count, [&](size_t place, size_t first, size_t run) {
                     std::copy_n(word + place, run, plane + first);
                 });
@@ -195,49 +195,49 @@ void TakeSymbols(const selection& what, const uint8_t* word, uint8_t* coded)
 }
 
 template <typename T>
-void AddAnyOrder(const selection& what, const T* llr, T* soft)
+void AddAnyOrder(const selection& bits, const T* llr, T* soft)
 {
-    switch (what.order) {
+    switch (bits.order) {
     case 1:
-        return AddSymbols<1>(what, llr, soft);
+        return AddSymbols<1>(bits, llr, soft);
     case 2:
-        return AddSymbols<2>(what, llr, soft);
+        return AddSymbols<2>(bits, llr, soft);
     case 4:
-        return AddSymbols<4>(what, llr, soft);
+        return AddSymbols<4>(bits, llr, soft);
     case 6:
-        return AddSymbols<6>(what, llr, soft);
+        return AddSymbols<6>(bits, llr, soft);
     case 8:
-        return AddSymbols<8>(what, llr, soft);
+        return AddSymbols<8>(bits, llr, soft);
     default:
-        return AddSymbols<10>(what, llr, soft);
+        return AddSymbols<10>(bits, llr, soft);
     }
 }
 
-void add_floats(const selection& what, const float* llr, float* soft)
+void add_floats(const selection& bits, const float* llr, float* soft)
 {
-    AddAnyOrder(what, llr, soft);
+    AddAnyOrder(bits, llr, soft);
 }
 
-void add_int8s(const selection& what, const int8_t* llr, int8_t* soft)
+void add_int8s(const selection& bits, const int8_t* llr, int8_t* soft)
 {
-    AddAnyOrder(what, llr, soft);
+    AddAnyOrder(bits, llr, soft);
 }
 
-void take_bits(const selection& what, const uint8_t* word, uint8_t* coded)
+void take_bits(const selection& bits, const uint8_t* word, uint8_t* coded)
 {
-    switch (what.order) {
+    switch (bits.order) {
     case 1:
-        return TakeSymbols<1>(what, word, coded);
+        return TakeSymbols<1>(bits, word, coded);
     case 2:
-        return TakeSymbols<2>(what, word, coded);
+        return TakeSymbols<2>(bits, word, coded);
     case 4:
-        return TakeSymbols<4>(what, word, coded);
+        return TakeSymbols<4>(bits, word, coded);
     case 6:
-        return TakeSymbols<6>(what, word, coded);
+        return TakeSymbols<6>(bits, word, coded);
     case 8:
-        return TakeSymbols<8>(what, word, coded);
+        return TakeSymbols<8>(bits, word, coded);
     default:
-        return TakeSymbols<10>(what, word, coded);
+        return TakeSymbols<10>(bits, word, coded);
     }
 }
 
