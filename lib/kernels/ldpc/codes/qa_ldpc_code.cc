@@ -59,7 +59,7 @@ void layers_are_sound(const ldpc_code& code)
 
 BOOST_AUTO_TEST_CASE(wifi_codes_are_those_of_the_standard)
 {
-    // Ones of the prototypes: annex F, counted in the tables.
+    // Ones of the prototypes, counted in the tables of annex F.
     const std::map<int, std::vector<int>> blocks{ { 648, { 88, 88, 88, 88 } },
                                                   { 1296, { 86, 88, 88, 85 } },
                                                   { 1944, { 86, 88, 85, 79 } } };
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(dvbs2_codes_are_those_of_the_standard)
     struct expected {
         const char *frame, *rate;
         int k, q, heavy, weight; // tables 5a, 5b, 7a and 7b; bits of the heavy columns
-        //! Bits of a check, of which the first has one less; 0: they differ.
+        //! Bits of a check (the first check has one less); 0 if checks differ.
         int check;
     };
     const expected codes[] = { { "normal", "1/4", 16200, 135, 5400, 12, 4 },

@@ -27,7 +27,7 @@ ldpc_code::sptr qc(const std::string& text)
     return ldpc_code::parse_qc(stream, "test.qc");
 }
 
-//! What the error says, or "" where there is none.
+//! The error's text, or "" without an error.
 template <typename Parse>
 std::string error_of(Parse parse, const std::string& text)
 {
@@ -166,8 +166,8 @@ BOOST_AUTO_TEST_CASE(files_are_read_from_disk)
 
 BOOST_AUTO_TEST_CASE(errors_name_the_file_the_line_and_what_was_expected)
 {
-    const auto says = [](const std::string& message,
-                         const std::vector<const char*>& parts) {
+    const auto has = [](const std::string& message,
+                        const std::vector<const char*>& parts) {
         for (const auto part : parts) {
             BOOST_TEST(message.find(part) != std::string::npos,
                        "\"" << message << "\" lacks \"" << part << "\"");
@@ -181,52 +181,51 @@ BOOST_AUTO_TEST_CASE(errors_name_the_file_the_line_and_what_was_expected)
         }
         return all;
     };
-    says(error_of(alist, ""),
-         { "test.alist:1:", "number of columns", "end of the file" });
-    says(error_of(alist, changed(1, "7 -3")), { "test.alist:1:", "rows", "\"-3\"" });
-    says(error_of(alist, changed(1, "7 x")), { "test.alist:1:", "rows", "\"x\"" });
-    says(error_of(alist, changed(1, "1000000000000 3")), { "test.alist:1:", "1048576" });
-    says(error_of(alist, changed(1, "99999999999999999999 3")), { "test.alist:1:" });
-    says(error_of(alist, changed(1, "1000000 3")), { "test.alist:1:", "bytes left" });
-    says(error_of(alist, changed(2, "9 4")), { "test.alist:2:", "0 to 3", "\"9\"" });
-    says(error_of(alist, changed(3, "9 2 2 2 1 1 1")),
-         { "test.alist:3:", "weight of column 1", "\"9\"" });
-    says(error_of(alist, changed(4, "4 4 3")), { "test.alist:4:", "11 and 12" });
-    says(error_of(alist, changed(5, "1 2 8")),
-         { "test.alist:5:", "rows of column 1", "\"8\"" });
-    says(error_of(alist, changed(5, "1 2 2")), { "test.alist:5:", "column 1", "twice" });
-    says(error_of(alist, changed(12, "1 2 3 4")),
-         { "test.alist:12:", "columns of row 1", "agree" });
-    says(error_of(alist, changed(14, "1 3 4")), { "row 3", "end of the file" });
-    says(error_of(alist, changed(14, "1 3 4 7 5")), { "test.alist:14:", "\"5\"" });
-    says(error_of(alist, "2 1\n1 1\n1 0\n1\n1\n\n"), { "end of the file" });
-    // Full rank leaves nothing to say.
-    says(error_of(alist, "1 1\n1 1\n1\n1\n1\n1\n"), { "test.alist", "information" });
+    has(error_of(alist, ""), { "test.alist:1:", "number of columns", "end of the file" });
+    has(error_of(alist, changed(1, "7 -3")), { "test.alist:1:", "rows", "\"-3\"" });
+    has(error_of(alist, changed(1, "7 x")), { "test.alist:1:", "rows", "\"x\"" });
+    has(error_of(alist, changed(1, "1000000000000 3")), { "test.alist:1:", "1048576" });
+    has(error_of(alist, changed(1, "99999999999999999999 3")), { "test.alist:1:" });
+    has(error_of(alist, changed(1, "1000000 3")), { "test.alist:1:", "bytes left" });
+    has(error_of(alist, changed(2, "9 4")), { "test.alist:2:", "0 to 3", "\"9\"" });
+    has(error_of(alist, changed(3, "9 2 2 2 1 1 1")),
+        { "test.alist:3:", "weight of column 1", "\"9\"" });
+    has(error_of(alist, changed(4, "4 4 3")), { "test.alist:4:", "11 and 12" });
+    has(error_of(alist, changed(5, "1 2 8")),
+        { "test.alist:5:", "rows of column 1", "\"8\"" });
+    has(error_of(alist, changed(5, "1 2 2")), { "test.alist:5:", "column 1", "twice" });
+    has(error_of(alist, changed(12, "1 2 3 4")),
+        { "test.alist:12:", "columns of row 1", "agree" });
+    has(error_of(alist, changed(14, "1 3 4")), { "row 3", "end of the file" });
+    has(error_of(alist, changed(14, "1 3 4 7 5")), { "test.alist:14:", "\"5\"" });
+    has(error_of(alist, "2 1\n1 1\n1 0\n1\n1\n\n"), { "end of the file" });
+    // A square matrix of full rank leaves no information bits.
+    has(error_of(alist, "1 1\n1 1\n1\n1\n1\n1\n"), { "test.alist", "information" });
 
-    says(error_of(qc, ""), { "test.qc:1:", "block columns" });
-    says(error_of(qc, "2 1 3 4\n0 1\n"), { "test.qc:1:", "three numbers" });
-    says(error_of(qc, "2 1 3\n0\n1\n"), { "test.qc:2:", "block column 2", "line" });
-    says(error_of(qc, "2 1 3\n0 1 2\n"), { "test.qc:2:", "2 shifts" });
-    says(error_of(qc, "2 1 3\n0 3\n"), { "test.qc:2:", "-1 to 2", "\"3\"" });
-    says(error_of(qc, "2 2 3\n0 1\n"), { "test.qc:3:", "end of the file" });
-    says(error_of(qc, "2 2 3\n0 1\n-1 -1\n"), { "test.qc:3:", "block row 2" });
-    says(error_of(qc, "2 1 3\n0 1\n2 2\n"), { "test.qc:3:" });
-    says(error_of(qc, "2 1 1000000000000\n0 1\n"), { "test.qc:1:", "1048576" });
-    says(error_of(qc, "2 2 1\n0 0\n0 -1\n"), { "test.qc: ", "information" });
-    says(error_of(qc, "1000 1000000 1\n0 1\n"), { "test.qc:1:", "bytes left" });
-    says(error_of(qc, "1000 1000 10\n0 1\n"), { "test.qc:1:", "bytes left" });
-    says(error_of(qc, "2000 1 1000\n0 1\n"), { "test.qc:1:", "2000000" });
+    has(error_of(qc, ""), { "test.qc:1:", "block columns" });
+    has(error_of(qc, "2 1 3 4\n0 1\n"), { "test.qc:1:", "three numbers" });
+    has(error_of(qc, "2 1 3\n0\n1\n"), { "test.qc:2:", "block column 2", "line" });
+    has(error_of(qc, "2 1 3\n0 1 2\n"), { "test.qc:2:", "2 shifts" });
+    has(error_of(qc, "2 1 3\n0 3\n"), { "test.qc:2:", "-1 to 2", "\"3\"" });
+    has(error_of(qc, "2 2 3\n0 1\n"), { "test.qc:3:", "end of the file" });
+    has(error_of(qc, "2 2 3\n0 1\n-1 -1\n"), { "test.qc:3:", "block row 2" });
+    has(error_of(qc, "2 1 3\n0 1\n2 2\n"), { "test.qc:3:" });
+    has(error_of(qc, "2 1 1000000000000\n0 1\n"), { "test.qc:1:", "1048576" });
+    has(error_of(qc, "2 2 1\n0 0\n0 -1\n"), { "test.qc: ", "information" });
+    has(error_of(qc, "1000 1000000 1\n0 1\n"), { "test.qc:1:", "bytes left" });
+    has(error_of(qc, "1000 1000 10\n0 1\n"), { "test.qc:1:", "bytes left" });
+    has(error_of(qc, "2000 1 1000\n0 1\n"), { "test.qc:1:", "2000000" });
 }
 
-BOOST_AUTO_TEST_CASE(a_short_file_can_not_ask_for_much)
+BOOST_AUTO_TEST_CASE(a_short_file_cannot_claim_much_memory)
 {
     // 8 block columns of 2^17 bits: each line of 16 bytes stands for 2^20 ones.
     std::string text = "8 40 131072\n";
     for (int r = 0; r < 40; ++r) {
         text += "0 0 0 0 0 0 0 0\n";
     }
-    const auto most = [](const std::string& of) {
-        return std::to_string(4096 * of.size());
+    const auto most = [](const std::string& file) {
+        return std::to_string(4096 * file.size());
     };
     BOOST_TEST(error_of(qc, text).find(most(text) + " ones") != std::string::npos);
     const std::string blanks(1 << 13, ' ');
@@ -305,13 +304,13 @@ BOOST_AUTO_TEST_CASE(columns_that_are_not_sent_stand_behind_the_matrix)
         const auto error = error_of(qc, matrix + "# comment\n" + text);
         BOOST_TEST(error.find("test.qc:5: expected ") == 0u, error);
         BOOST_TEST(error.find(part) != std::string::npos, error);
-        // An alist may go on with zeros.
+        // An alist may continue with zeros, so that these are no error.
         const bool zeros = std::string(text).find("0 7") == 0;
         const auto other = error_of(alist, plain + (zeros ? text + 2 : text));
         BOOST_TEST(other.find("test.alist:23: expected ") == 0u, other);
         BOOST_TEST(other.find(part) != std::string::npos, other);
     }
-    // Nothing is left to carry information.
+    // All information bits are shortened.
     BOOST_TEST(error_of(qc, matrix + "shortened 0-7").find("test.qc: ") == 0u);
 }
 
@@ -345,7 +344,8 @@ BOOST_AUTO_TEST_CASE(block_rows_are_visited_in_the_order_that_a_file_names)
                error);
 }
 
-// Those that elimination would take for parity too: then others take their place.
+// Shortened columns may be ones that elimination would take for parity. Other columns
+// then become parity.
 BOOST_AUTO_TEST_CASE(any_columns_may_be_shortened)
 {
     auto& random = generator();
@@ -428,9 +428,9 @@ BOOST_AUTO_TEST_CASE(every_family_comes_back_from_the_files_that_it_writes)
             code->to_alist(text);
             same_code(*alist(text.str()), *code);
             if (code->transmitted().empty()) { // as an independent writer has it
-                std::istringstream ours(text.str()), theirs(as_alist(*code, true));
+                std::istringstream written(text.str()), expected(as_alist(*code, true));
                 using words = std::istream_iterator<std::string>;
-                BOOST_TEST(std::equal(words(ours), words(), words(theirs), words()));
+                BOOST_TEST(std::equal(words(written), words(), words(expected), words()));
             }
             text.str("");
             const auto& blocks = code->circulants();

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <sstream>
 
-// Files that nobody meant to write: a code or an error, never a crash (run it with the
-// sanitizers of the preset "debug"), and neither takes long.
+// A damaged file gives a code or an error in little time, and never a crash. Run this
+// test with the sanitizers of the preset "debug" too.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -14,7 +14,8 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-//! The same numbers on every machine, from the engine alone.
+//! Random numbers that are the same on every machine, because the engine alone makes
+//! them.
 class dice
 {
 public:
@@ -25,7 +26,7 @@ private:
     std::mt19937 d_engine;
 };
 
-//! The places of a text's words, first and behind the last letter.
+//! Where the words of a text begin and end (behind the last letter).
 std::vector<std::pair<size_t, size_t>> words_of(const std::string& text)
 {
     std::vector<std::pair<size_t, size_t>> words;
@@ -69,12 +70,12 @@ std::string damaged(std::string text, dice& roll)
         case 3:
             text[at] = byte;
             break;
-        case 4: { // a piece of it once more
+        case 4: { // repeats a piece
             const size_t from = roll.below(text.size());
             text.insert(at, text.substr(from, roll.below(16)));
             break;
         }
-        default: // another word
+        default: // replaces a word
             if (!words.empty()) {
                 const auto [first, end] = words[roll.below(words.size())];
                 text.replace(first, end - first, others[roll.below(std::size(others))]);
@@ -88,8 +89,8 @@ struct counts {
     int codes = 0, errors = 0;
 };
 
-//! Reads damaged copies of `text`; what is read as a code must be one, and come back from
-//! what it writes.
+//! Reads damaged copies of `text`. A copy that is read must be a valid code, and equal to
+//! the code in the file that it writes.
 template <typename Parse, typename Write>
 counts
 read_damaged(const std::string& text, int copies, dice& roll, Parse parse, Write write)
@@ -123,7 +124,7 @@ read_damaged(const std::string& text, int copies, dice& roll, Parse parse, Write
             BOOST_REQUIRE(again->punctured() == code->punctured());
             BOOST_REQUIRE(again->shortened() == code->shortened());
             BOOST_REQUIRE((again->layers() == code->layers()));
-            if (code->n() <= 100) { // its words are words
+            if (code->n() <= 100) { // the encoder works
                 const auto sent = random_codewords(code, 1, generator());
                 BOOST_REQUIRE(sent.size() == size_t(code->n()));
             }

@@ -8,7 +8,7 @@
 #include <functional>
 #include <sstream>
 
-// What a file may ask for, how long reading it takes, and AFF3CT's line of sent columns.
+// The memory and time that a file may take, and AFF3CT's line of sent columns.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -63,10 +63,10 @@ BOOST_AUTO_TEST_CASE(a_line_of_ones_and_zeros_names_the_columns_that_are_sent)
     BOOST_TEST(punctured("1 1 0 1\n") == std::vector<int>({ 6, 7, 8 }));
     BOOST_TEST(punctured("\n# AFF3CT's\n 0 1 1 1") == std::vector<int>({ 0, 1, 2 }));
     BOOST_TEST(punctured("1 1 1 1\n").empty());
-    // As AFF3CT, any number that divides the columns.
+    // The line may have any number of digits that divides the columns, as in AFF3CT.
     BOOST_TEST(punctured("1 0\n") == std::vector<int>({ 6, 7, 8, 9, 10, 11 }));
     BOOST_TEST(punctured("1 1 1 1 1 0\n") == std::vector<int>({ 10, 11 }));
-    // Others may follow.
+    // Other lines may follow.
     const auto code = qc(matrix + "1 1 1 0\npunctured 0\nshortened 2\nvisited 1 0\n");
     BOOST_TEST(code->punctured() == std::vector<int>({ 0, 9, 10, 11 }));
     BOOST_TEST(code->shortened() == std::vector<int>({ 2 }));
@@ -88,14 +88,14 @@ BOOST_AUTO_TEST_CASE(a_line_of_ones_and_zeros_names_the_columns_that_are_sent)
     BOOST_TEST(qc(file + "1 1 1 1 0\n")->punctured() == standard->punctured());
 }
 
-BOOST_AUTO_TEST_CASE(a_transposed_matrix_is_told_as_such)
+BOOST_AUTO_TEST_CASE(a_transposed_matrix_is_refused_as_transposed)
 {
-    // The Hamming code's, rows for columns.
+    // The Hamming code's lists, rows and columns exchanged.
     const std::string lists = "1 2 3 5\n1 2 4 6\n1 3 4 7\n"
                               "1 2 3\n1 2\n1 3\n2 3\n1\n2\n3\n";
     const std::string transposed = "3 7\n4 3\n4 4 4\n3 2 2 2 1 1 1\n";
     BOOST_TEST(has(error_of(alist, transposed + lists), "transposed"));
-    // Its sizes alone.
+    // Here the sizes alone are exchanged.
     const auto error = error_of(alist,
                                 "3 7\n3 4\n3 2 2 2 1 1 1\n4 4 4\n"
                                 "1 2 3\n1 2\n1 3\n2 3\n1\n2\n3\n"
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(any_order_of_block_rows_is_read_in_time_that_grows_with_the
     BOOST_TEST(took < 5);
 }
 
-BOOST_AUTO_TEST_CASE(a_short_file_asks_for_little_elimination)
+BOOST_AUTO_TEST_CASE(a_short_file_cannot_claim_much_elimination)
 {
     const std::string text = "8 4 9000\n1 9 25 49 0 4 8 7\n2 3 5 7 1 9 3 4\n"
                              "5 1 3 8 6 6 2 1\n0 5 7 7 9 4 4 2\n";
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_short_file_asks_for_little_elimination)
         BOOST_TEST(has(error_of(qc, text), "bits are allowed in a file of this length"));
     });
     BOOST_TEST(took < 1);
-    // What codes in use need is there: the largest of AR4JA's elimination.
+    // The limit leaves room for codes in use: AR4JA needs the most elimination.
     const auto standard = ldpc_code::ccsds("ar4ja", 4096, "1/2");
     std::ostringstream file;
     standard->to_qc(file);

@@ -15,25 +15,26 @@ namespace {
 
 using weights = std::map<int, int>;
 
-//! Fills in the punctured columns, such that every check holds; false where nothing does.
+//! Fills in the punctured columns such that every check holds; false if that is
+//! impossible.
 bool complete(const ldpc_code& code, std::vector<uint8_t>& columns)
 {
     const auto& punctured = code.punctured();
     const size_t unknown = punctured.size();
-    std::vector<int> place(code.variables(), -1);
+    std::vector<int> index_of(code.variables(), -1);
     for (size_t i = 0; i < unknown; ++i) {
-        place[punctured[i]] = static_cast<int>(i);
+        index_of[punctured[i]] = static_cast<int>(i);
     }
-    // A row a check: the punctured columns in it, then the sum of the others.
+    // One row a check: its punctured columns, then the sum of its other columns.
     bit_matrix sums(code.checks(), unknown + 1);
     for (int r = 0; r < code.checks(); ++r) {
         unsigned known = 0;
         for (int e = code.row_start()[r]; e < code.row_start()[r + 1]; ++e) {
             const int column = code.columns()[e];
-            if (place[column] < 0) {
+            if (index_of[column] < 0) {
                 known ^= columns[column];
             } else {
-                sums.set(r, place[column]);
+                sums.set(r, index_of[column]);
             }
         }
         if (known) {
@@ -67,8 +68,8 @@ bool complete(const ldpc_code& code, std::vector<uint8_t>& columns)
     return code.is_codeword(columns.data());
 }
 
-//! Random words of the reference encoder fulfil every check and carry their information;
-//! and with a wrong bit they do not.
+//! Random words of the reference encoder fulfil every check and carry their information.
+//! Words with a wrong bit do not.
 void encodes(const ldpc_code::sptr& code)
 {
     const auto info = random_bits(2 * static_cast<size_t>(code->k()));
@@ -314,7 +315,7 @@ BOOST_AUTO_TEST_CASE(regular_codes_are_regular_and_free_of_short_cycles)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_exist_is_refused_with_what_does)
+BOOST_AUTO_TEST_CASE(codes_that_do_not_exist_are_refused_with_those_that_do)
 {
     using code = ldpc_code;
     BOOST_TEST(message([] { code::ccsds("ar4ja", 1025, "1/2"); }) ==

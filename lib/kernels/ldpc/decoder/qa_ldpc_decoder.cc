@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(received_values_and_messages_are_bounded_by_1e4)
         const auto got = decode(code, whole_words(5, 1.0f), { much, -1.5e4f, 1 });
         check_equal(got, { { 0, 0, 0 }, { 5 }, { 0 } });
     }
-    // Half of 1e4 does not turn a bit received with 1e4, whatever forces it.
+    // A message of at most half of 1e4 cannot flip a bit that was received with 1e4.
     const auto forced = ldpc_code::from_rows(3, { { 0 } }, "forced");
     const auto got = decode(forced, whole_words(5, 0.5f), { -1e4f, 1, -1 });
     check_equal(got, { { 1, 0, 1 }, { 5 }, { 0 } });
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(
                boost::test_tools::per_element());
     BOOST_TEST(got.ok == (std::vector<int>{ 1, 1, 1, 1, 0, 0 }),
                boost::test_tools::per_element());
-    // A fixed factor stays.
+    // A fixed factor stays constant.
     got = decode(code, whole_words(60, 0.75f), llr);
     BOOST_TEST(got.iterations == (std::vector<int>{ 1, 1, 60, 60, 60, 60 }),
                boost::test_tools::per_element());

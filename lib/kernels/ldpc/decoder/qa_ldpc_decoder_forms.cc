@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_codeword_of_a_punctured_code_comes_out_as_sent)
             auto p = whole_words(50);
             p.rule = rule;
             p.schedule = schedule;
-            p.early_stop = false; // which leaves parity bits in one check as they are
+            p.early_stop = false; // it leaves parity bits wrong
             const auto got = decode(code, p, llr);
             BOOST_TEST((got.bits == sent));
             BOOST_TEST(got.ok == std::vector<int>(50, 1),
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_crc_that_holds_at_once_stops_before_the_first_iteration)
     }
     check_equal(decode(code, p, llr),
                 { sent, std::vector<int>(20, 0), std::vector<int>(20, 1) });
-    // The parity bits have no say,
+    // Wrong parity bits do not matter,
     for (size_t word = 0; word < 20; ++word) {
         llr[word * code->n() + code->n() - 1 - word] *= -1;
     }
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_crc_that_holds_at_once_stops_before_the_first_iteration)
     BOOST_TEST(got.iterations == std::vector<int>(20, 0),
                boost::test_tools::per_element());
     BOOST_TEST(got.ok == std::vector<int>(20, 1), boost::test_tools::per_element());
-    // and a codeword without CRC is not good.
+    // but a codeword without the CRC fails.
     const auto others = random_codewords(code, 20, generator());
     for (size_t i = 0; i < llr.size(); ++i) {
         llr[i] = others[i] ? -2.0f : 2.0f;
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(arrays_that_do_not_fit_are_refused)
     BOOST_CHECK_THROW(
         decoder->run(view<const float>(in), { bits, counts, flags, few }, *q),
         std::invalid_argument);
-    // Another type than the one that was announced.
+    // Arrays of another type than the decoder's.
     array<int8_t> steps(*q, 14);
     array<float16> half(*q, 14);
     BOOST_CHECK_THROW(

@@ -15,8 +15,10 @@ namespace {
 //! The error of sum-product's messages that the header allows.
 constexpr double sum_product_error = 2e-6;
 
-ldpc_decoder::parameters
-of(rules rule, schedules schedule, int max_iterations = 20, bool early_stop = true)
+ldpc_decoder::parameters parameters_for(rules rule,
+                                        schedules schedule,
+                                        int max_iterations = 20,
+                                        bool early_stop = true)
 {
     auto p = whole_words(max_iterations);
     p.rule = rule;
@@ -63,9 +65,9 @@ double mean(const std::vector<int>& values)
 BOOST_AUTO_TEST_CASE(offset_min_sum_of_a_parity_check_is_what_the_formula_says)
 {
     const auto code = ldpc_code::from_rows(3, { { 0, 1, 2 } }, "parity");
-    auto p = of(rules::offset_min_sum, schedules::layered, 1, false);
+    auto p = parameters_for(rules::offset_min_sum, schedules::layered, 1, false);
     p.offset = 1.5f;
-    p.scale = 0.5f; // has no say
+    p.scale = 0.5f; // not used
     // r = -1.5, 0.5, -0.5; and 0 where the offset exceeds the minimum.
     BOOST_TEST(soft(code, p, { 2, -3, 4 }) == (std::vector<float>{ 0.5f, -2.5f, 3.5f }),
                boost::test_tools::per_element());
@@ -80,23 +82,23 @@ BOOST_AUTO_TEST_CASE(offset_min_sum_of_a_parity_check_is_what_the_formula_says)
 BOOST_AUTO_TEST_CASE(sum_product_of_a_parity_check_is_what_the_formula_says)
 {
     const auto code = ldpc_code::from_rows(3, { { 0, 1, 2 } }, "parity");
-    const auto p = of(rules::sum_product, schedules::layered, 1, false);
+    const auto p = parameters_for(rules::sum_product, schedules::layered, 1, false);
     const auto rule = [](double a, double b) {
         return static_cast<float>(2 * std::atanh(std::tanh(a / 2) * std::tanh(b / 2)));
     };
     BOOST_TEST(error(soft(code, p, { 2, -3, 4 }),
                      { 2 + rule(-3, 4), -3 + rule(2, 4), 4 + rule(2, -3) }) <
                sum_product_error);
-    // An erasure leaves the others as they are, and two leave all.
+    // An erasure leaves the other bits unchanged; two erasures leave all bits unchanged.
     BOOST_TEST(error(soft(code, p, { 0, -3, 4 }), { rule(-3, 4), -3, 4 }) <
                sum_product_error);
     BOOST_TEST(soft(code, p, { 0, not_a_number, 4 }) == (std::vector<float>{ 0, 0, 4 }),
                boost::test_tools::per_element());
-    // Of two bits each hears the other; a check of one bit says 0, with 1e4.
+    // A check of two bits exchanges their LLRs. A check of one bit says 0 with 1e4.
     const auto pairs = ldpc_code::from_rows(4, { { 0, 1 }, { 2 } }, "pair");
     BOOST_TEST(error(soft(pairs, p, { 5, -1, -3, 1 }), { 4, 4, 9997, 1 }) <
                sum_product_error);
-    // Large values keep their meaning: 200 and 300 say ln(e^200 + ...) = 200, not 1e4.
+    // Large values stay exact: 200 and 300 give ln(e^200 + ...) = 200, not 1e4.
     BOOST_TEST(error(soft(code, p, { 200, 300, 1 }), { 201, 301, 201 }) <
                sum_product_error);
     BOOST_TEST(error(soft(code, p, { infinity, 1e4f, 2 }), { 10002, 10002, 2 + 1e4f }) <
@@ -105,9 +107,9 @@ BOOST_AUTO_TEST_CASE(sum_product_of_a_parity_check_is_what_the_formula_says)
 
 BOOST_AUTO_TEST_CASE(with_flooding_all_checks_see_the_iteration_before)
 {
-    // As layers_follow_one_another..., but bit 2 hears bit 1 as received.
+    // As layers_follow_one_another..., but bit 2 gets bit 1 as received.
     const auto code = ldpc_code::from_rows(3, { { 0, 1 }, { 1, 2 } }, "repetition");
-    auto p = of(rules::normalized_min_sum, schedules::flooding, 1, false);
+    auto p = parameters_for(rules::normalized_min_sum, schedules::flooding, 1, false);
     p.scale = 1;
     BOOST_TEST(soft(code, p, { 5, -1, -1 }) == (std::vector<float>{ 4, 3, -2 }),
                boost::test_tools::per_element());
@@ -135,7 +137,7 @@ BOOST_AUTO_TEST_CASE(min_sum_backends_follow_the_formulas_exactly)
                 for (const bool early_stop : { true, false }) {
                     auto llr = noisy(code, 18, eb_n0);
                     put_special_values(llr, code->n());
-                    auto p = of(rule, schedule, 18, early_stop);
+                    auto p = parameters_for(rule, schedule, 18, early_stop);
                     p.offset = 0.3f;
                     BOOST_TEST_CONTEXT(code->name()
                                        << ", rule " << static_cast<int>(rule)
@@ -153,7 +155,7 @@ BOOST_AUTO_TEST_CASE(sum_product_is_within_its_error_of_the_product_of_tangents)
     for (const auto& code :
          { ldpc_code::wifi(648, "5/6"), punctured_code(), hamming() }) {
         for (const auto schedule : { schedules::layered, schedules::flooding }) {
-            auto p = of(rules::sum_product, schedule, 1, false);
+            auto p = parameters_for(rules::sum_product, schedule, 1, false);
             auto llr = noisy(code, 33, 3.0);
             for (size_t i = 0; i < llr.size(); i += 50) {
                 llr[i] = i % 100 ? 0 : 1e-4f;
@@ -174,8 +176,8 @@ BOOST_AUTO_TEST_CASE(sum_product_of_llrs_of_every_magnitude_is_as_the_reference)
     if (tested_backend() == backend::reference) {
         return;
     }
-    // An L near 0 may be what is left of a value and messages far greater: adding up to
-    // a dozen of them rounds by so much.
+    // An L near 0 may be the difference of far greater values. Adding up to a dozen of
+    // them rounds by this much.
     struct range {
         float greatest; // power of ten
         double rounding;
@@ -192,7 +194,7 @@ BOOST_AUTO_TEST_CASE(sum_product_of_llrs_of_every_magnitude_is_as_the_reference)
                 value = generator()() >> 31 ? value : -value;
             }
             for (const auto schedule : { schedules::layered, schedules::flooding }) {
-                auto p = of(rules::sum_product, schedule, 1, false);
+                auto p = parameters_for(rules::sum_product, schedule, 1, false);
                 BOOST_TEST(
                     error(soft(code, p, llr), soft(code, p, llr, backend::reference)) <
                     20 * sum_product_error + of_llrs.rounding);
@@ -214,7 +216,7 @@ BOOST_AUTO_TEST_CASE(sum_product_decides_as_the_reference)
     const size_t words = 100;
     const auto llr = noisy(code, words, 2.0);
     for (const auto schedule : { schedules::layered, schedules::flooding }) {
-        const auto p = of(rules::sum_product, schedule, 40);
+        const auto p = parameters_for(rules::sum_product, schedule, 40);
         const auto got = decode(code, p, llr);
         const auto expected = decode(code, p, llr, backend::reference);
         size_t different = 0; // at the edge of decoding float32 and double may part
@@ -232,8 +234,10 @@ BOOST_AUTO_TEST_CASE(flooding_takes_about_twice_the_iterations)
     const auto code = ldpc_code::wifi(1944, "1/2");
     const auto llr = noisy(code, tested_backend() == backend::reference ? 10 : 60, 2.0);
     for (const auto rule : { rules::normalized_min_sum, rules::sum_product }) {
-        const auto layered = decode(code, of(rule, schedules::layered, 100), llr);
-        const auto flooding = decode(code, of(rule, schedules::flooding, 100), llr);
+        const auto layered =
+            decode(code, parameters_for(rule, schedules::layered, 100), llr);
+        const auto flooding =
+            decode(code, parameters_for(rule, schedules::flooding, 100), llr);
         const double ratio = mean(flooding.iterations) / mean(layered.iterations);
         BOOST_TEST_MESSAGE("flooding / layered iterations: " << ratio);
         BOOST_TEST(ratio > 1.5);
@@ -266,7 +270,7 @@ BOOST_AUTO_TEST_CASE(cuda_gives_the_bits_and_iterations_of_the_cpu)
         for (const auto rule :
              { rules::normalized_min_sum, rules::offset_min_sum, rules::sum_product }) {
             for (const auto schedule : { schedules::layered, schedules::flooding }) {
-                auto p = of(rule, schedule, 20);
+                auto p = parameters_for(rule, schedule, 20);
                 BOOST_TEST_CONTEXT(code->name()
                                    << ", rule " << static_cast<int>(rule) << ", schedule "
                                    << static_cast<int>(schedule))

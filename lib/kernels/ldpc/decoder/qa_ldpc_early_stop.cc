@@ -4,7 +4,8 @@
 #include <numeric>
 #include <sstream>
 
-// When a word counts as decoded, in either arithmetic; and the steps of int8 by default.
+// Tests when a word counts as decoded, in either arithmetic, and the default steps of
+// int8.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -15,7 +16,7 @@ namespace {
 using arithmetics = ldpc_decoder::arithmetic;
 constexpr arithmetics each_arithmetic[] = { arithmetics::float32, arithmetics::int8 };
 
-//! The block rows of which every check tells; the others must not tell at all.
+//! The block rows whose checks all tell. The checks of other block rows must not tell.
 std::vector<int> telling_rows(const ldpc_code& code)
 {
     const int z = code.circulants().lifting_size;
@@ -72,7 +73,8 @@ decoded decode_in(arithmetics calculation,
     return { bits.to_host(), iterations.to_host(), ok.to_host(), values.to_host() };
 }
 
-//! int8 arithmetic on CUDA takes quasi-cyclic codes alone.
+//! Whether the tested backend decodes this code: int8 on CUDA takes only quasi-cyclic
+//! codes.
 bool can(arithmetics calculation, const ldpc_code& code)
 {
     return calculation == arithmetics::float32 || tested_backend() != backend::cuda ||
@@ -84,7 +86,7 @@ double mean(const std::vector<int>& values)
     return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
 }
 
-//! The words of random information, and that information.
+//! Random information bits and their codewords.
 struct sent_words {
     std::vector<uint8_t> info, words;
 
@@ -117,7 +119,8 @@ BOOST_AUTO_TEST_CASE(the_core_rows_of_5g_nr_tell)
         BOOST_TEST(all_tell(*ldpc_code::nr5g(1, z, 4, z + 1)));
         BOOST_TEST(all_tell(*ldpc_code::nr5g(2, z, 4)));
     }
-    // Where they are fewer than 32, wrong words would fulfil them too often.
+    // All checks tell if the telling rows would have fewer than 32 checks. Wrong words
+    // would pass so few checks too often.
     for (const int z : { 2, 3, 7 }) {
         BOOST_TEST(all_tell(*ldpc_code::nr5g(1, z, 46)));
         BOOST_TEST(all_tell(*ldpc_code::nr5g(2, z, 42)));
@@ -135,7 +138,7 @@ BOOST_AUTO_TEST_CASE(checks_of_shared_parity_bits_all_tell)
     BOOST_TEST(all_tell(*ldpc_code::wimax(576, "1/2")));
     BOOST_TEST(all_tell(*ldpc_code::ten_gbase_t()));
     BOOST_TEST(all_tell(*ldpc_code::regular()));
-    BOOST_TEST(all_tell(*hamming())); // no quasi-cyclic code, though each has its own bit
+    BOOST_TEST(all_tell(*hamming())); // each check has its own bit
 }
 
 BOOST_AUTO_TEST_CASE(every_information_bit_is_in_a_telling_check)
@@ -153,7 +156,8 @@ BOOST_AUTO_TEST_CASE(every_information_bit_is_in_a_telling_check)
                                        { 2, 3 },
                                        { 2, 4 } });
     BOOST_TEST((telling_rows(*row_1_alone) == (std::vector<int>{ 0, 1 })));
-    // Bits of column 1 are in checks with own bits alone; then errors there would stay.
+    // Here all checks of column 1 have bits of their own. If only row 0 told, errors in
+    // column 1 would stay.
     const auto unseen = code_of(3,
                                 5,
                                 { { 0, 0 },
@@ -200,8 +204,8 @@ BOOST_AUTO_TEST_CASE(a_word_stops_where_its_information_is_right)
                                        std::pair(ldpc_code::nr5g(2, 40, 42), 7.0) }) {
         const sent_words sent(code, words);
         auto llr = received_llrs(sent.words, code->rate(), eb_n0, generator());
-        // A strong error in a bit of one check alone: that bit does not become right
-        // soon.
+        // A strong error in a parity bit of degree 1, which decoding does not soon
+        // correct.
         const size_t n = code->n();
         for (size_t w = 0; w < words; ++w) {
             const size_t bit = w * n + n - 1 - 5 * w;
@@ -246,7 +250,7 @@ BOOST_AUTO_TEST_CASE(zeros_of_which_nothing_is_known_are_not_decoded)
                     p.max_iterations = 6;
                     p.early_stop = early_stop;
                     p.stop_crc = { width, width ? 0x1021u : 0u };
-                    // A good word between two of which nothing is known.
+                    // A good word between two words of erasures.
                     const auto sent =
                         random_codewords(code, { 16, 0x1021 }, 3, generator());
                     std::vector<float> llr(3 * n);
@@ -274,7 +278,7 @@ BOOST_AUTO_TEST_CASE(zeros_of_which_nothing_is_known_are_not_decoded)
 
 BOOST_AUTO_TEST_CASE(a_word_without_its_core_is_not_taken_for_zeros)
 {
-    // As a later redundancy version alone: nothing of the core, all of the extension.
+    // As a later redundancy version alone: erasures in the core, LLRs in the extension.
     const auto code = ldpc_code::nr5g(1, 16, 46);
     const sent_words sent(code, 20);
     auto llr = received_llrs(sent.words, code->rate(), 8.0, generator());
@@ -353,7 +357,7 @@ BOOST_AUTO_TEST_CASE(the_steps_of_int8_are_the_backends_own)
     const bool cuda = tested_backend() == backend::cuda;
     check_equal(with(0), with(cuda ? 12 : 6));
     BOOST_TEST((with(0).soft != with(cuda ? 6 : 12).soft));
-    // In units of the LLR, whatever the steps.
+    // Soft values are in units of the LLR, whatever the steps.
     const auto got = with(0);
     BOOST_TEST((got.bits == sent.info));
     const auto fine = with(5);

@@ -17,7 +17,7 @@ struct point {
     size_t frames;
 };
 
-//! Where in a codeword the bits stand that a decoder with these parameters puts out; all
+//! The codeword's indices of the bits that a decoder with these parameters puts out. All
 //! information bits must be transmitted.
 std::vector<int> places(const ldpc_code& code, const ldpc_decoder::parameters& p)
 {
@@ -69,7 +69,7 @@ size_t frame_errors(const ldpc_code::sptr& code,
     return errors;
 }
 
-//! Within a factor, and four standard deviations of the count.
+//! The error rate is within a factor, and four standard deviations, of the published one.
 void check(const ldpc_code::sptr& code,
            const ldpc_decoder::parameters& p,
            const point& published,
@@ -117,9 +117,9 @@ BOOST_AUTO_TEST_CASE(wifi_648_rate_5_6_has_the_published_frame_error_rate)
     }
 }
 
-// The same source: normalised min-sum of factor 0.75, 10 iterations; its schedule is not
-// stated, and a layered one converges in about half the iterations of a flooding one. So
-// the rate has an upper bound alone.
+// The same source: normalised min-sum of factor 0.75, 10 iterations. The source does not
+// state the schedule, and layered decoding takes about half the iterations of flooding.
+// The test therefore has an upper bound only.
 BOOST_AUTO_TEST_CASE(dvbs2_short_rate_8_9_is_no_worse_than_published)
 {
     const auto code = ldpc_code::dvbs2("short", "8/9");
@@ -157,8 +157,8 @@ BOOST_AUTO_TEST_CASE(ccsds_128_64_has_the_published_frame_error_rate_of_sum_prod
 }
 
 // Measured with AFF3CT 3.0.2: layered normalised min-sum of factor 0.75 in 16 bits, 50
-// iterations, over 32000 frames. Information bits count, as there; parity bits of checks
-// that do not tell whether decoding has succeeded may remain wrong.
+// iterations, over 32000 frames. Errors are counted in information bits, as in AFF3CT.
+// Parity bits of checks that do not tell may remain wrong.
 BOOST_AUTO_TEST_CASE(ar4ja_1024_rate_1_2_has_the_measured_frame_error_rate)
 {
     ldpc_decoder::parameters p;
@@ -200,9 +200,9 @@ BOOST_AUTO_TEST_CASE(sum_product_fails_less_often_than_min_sum)
     BOOST_TEST(scaled < plain);
 }
 
-// Where a frame in a thousand or less fails with a good factor, a bad one fails often:
-// .75 instead of .84 at DVB-S2's rate 1/2 fails two frames in three, at rate 1/4 all of
-// them.
+// At these points a good factor fails at most one frame in a thousand, and a bad factor
+// fails often. With .75 instead of .84, DVB-S2 fails two frames in three at rate 1/2, and
+// all frames at rate 1/4.
 BOOST_AUTO_TEST_CASE(each_code_has_a_factor_that_suits_it)
 {
     const struct {

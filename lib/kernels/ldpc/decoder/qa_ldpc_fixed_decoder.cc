@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(standard_codes_at_the_edge_of_what_they_correct)
 
 BOOST_AUTO_TEST_CASE(frames_too_long_for_shared_memory)
 {
-    // On a GPU, what a thread has to itself then lies in device memory, too.
+    // On a GPU a thread's own values then lie in device memory too.
     for (const char* rate : { "1/2", "1/4", "8/9" }) {
         const auto code = ldpc_code::dvbs2("normal", rate);
         auto p = fixed_point();
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(batches_of_every_odd_size)
 BOOST_AUTO_TEST_CASE(batches_that_leave_multiprocessors_idle)
 {
     const auto code = ldpc_code::nr5g(2, 64, 12);
-    for (const size_t words : { 1, 7, 200 }) { // a GPU has another program for few
+    for (const size_t words : { 1, 7, 200 }) { // few: another program
         check(code, fixed_point(), noisy(code, words, 1.8));
     }
 }
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(floats_in_other_units_come_to_the_same_steps)
         value *= 4;
     }
     same(run(0.25f, llr), expected, 4);
-    // What comes in steps is in steps.
+    // int8 LLRs are in steps already.
     const auto steps = in_steps(llr);
     same(run(0.25f, steps), run(1, steps), 1);
 }
@@ -334,7 +334,8 @@ BOOST_AUTO_TEST_CASE(a_crc_stops_in_place_of_the_parity_checks)
     BOOST_TEST(std::count(got.ok.begin(), got.ok.end(), 1) > 30);
 }
 
-// What decoding costs decides how many words are side by side; the result must not know.
+// The measured cost of decoding decides how many words are side by side. The result must
+// not depend on that number.
 BOOST_AUTO_TEST_CASE(words_side_by_side_on_the_cpu)
 {
     if (tested_backend() != backend::cpu) {
@@ -379,7 +380,7 @@ BOOST_AUTO_TEST_CASE(words_side_by_side_on_the_cpu)
     }
 }
 
-// Where L saturates, a word must not come undone as iterations go on.
+// If L saturates, further iterations must not spoil a decoded word.
 BOOST_AUTO_TEST_CASE(a_decoded_word_stays_decoded)
 {
     for (const auto& code : { ldpc_code::wifi(648, "1/2"),
@@ -402,7 +403,7 @@ BOOST_AUTO_TEST_CASE(a_decoded_word_stays_decoded)
 BOOST_AUTO_TEST_CASE(as_few_errors_as_in_float32)
 {
     if (tested_backend() == backend::reference) {
-        return; // what the others must match to the bit, and slow
+        return; // slow, and other tests hold the backends to its bits
     }
     struct point {
         ldpc_code::sptr code;

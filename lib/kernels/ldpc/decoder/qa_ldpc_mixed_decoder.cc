@@ -77,11 +77,11 @@ void check_against_each_alone(const std::vector<ldpc_code::sptr>& codes,
     for (size_t c = 0; c < codes.size(); ++c) {
         all.emplace_back(*q, codes[c], counts[c], p);
     }
-    // Backwards, since their order means nothing.
+    // The order of the parts means nothing, so take the codes backwards.
     for (int c = static_cast<int>(codes.size()) - 1; c >= 0; --c) {
         parts.push_back({ c, all[c].llr, all[c].out() });
     }
-    for (int turn = 0; turn < 2; ++turn) {
+    for (int round = 0; round < 2; ++round) {
         mixed->run(parts, *q);
         q->synchronize();
     }
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_as_a_whole)
     const ldpc_mixed_decoder::part good{ 0, one.llr, one.out() };
     const auto before = one.iterations.to_host();
     for (const int code_number : { -1, 2, 0, 1 }) {
-        // Unknown; twice; and with more bits than the code takes.
+        // An unknown code, one code twice, and more bits than the code takes.
         BOOST_CHECK_THROW(mixed->run({ good, { code_number, one.llr, one.out() } }, *q),
                           std::invalid_argument);
     }

@@ -405,7 +405,7 @@ BOOST_AUTO_TEST_CASE(codes_that_fit_no_block_are_refused)
     BOOST_TEST(ldpc_cuda_kernel::is_for(decoding, hopper));
 }
 
-BOOST_AUTO_TEST_CASE(the_machine_sees_races)
+BOOST_AUTO_TEST_CASE(the_machine_finds_races)
 {
     const std::string head = ".version 7.2\n";
     const auto run = [&](const std::string& text, unsigned threads = 32) {

@@ -140,8 +140,8 @@ BOOST_AUTO_TEST_CASE(an_inverse_times_its_matrix_is_the_identity)
     BOOST_TEST(!invert(ldpc_circulant_matrix()).has_value());
 }
 
-//! A decoder that receives these words without noise finds them, the information in them,
-//! and even parity everywhere, though it is told nothing of the bits not sent.
+//! A decoder without noise finds these words, their information, and even parity. The
+//! decoder gets nothing of the bits that are not sent.
 BOOST_AUTO_TEST_CASE(ar4ja_of_4096_and_16384_bits)
 {
     if (tested_backend() != backend::cpu) {
@@ -189,7 +189,8 @@ BOOST_AUTO_TEST_CASE(ar4ja_of_4096_and_16384_bits)
     }
 }
 
-//! The plan bit by bit, whose dense part comes from circulants, too: all checks are even.
+//! The plan by bits, whose dense part comes from circulants too, gives words with even
+//! checks.
 BOOST_AUTO_TEST_CASE(steps_of_bits_that_come_from_circulants)
 {
     if (tested_backend() != backend::cpu) {
@@ -209,16 +210,16 @@ BOOST_AUTO_TEST_CASE(steps_of_bits_that_come_from_circulants)
             }
             const ldpc_encoding_plan plan(*code);
             const auto info = random_bits(k);
-            std::vector<uint8_t> place(plan.slots);
+            std::vector<uint8_t> slots(plan.slots);
             for (int i = 0; i < k; ++i) {
-                place[plan.info[i]] = info[i];
+                slots[plan.info[i]] = info[i];
             }
             for (size_t s = 0; s < plan.target.size(); ++s) {
                 uint8_t sum = 0;
                 for (int i = plan.start[s]; i < plan.start[s + 1]; ++i) {
-                    sum ^= place[plan.source[i]];
+                    sum ^= slots[plan.source[i]];
                 }
-                place[plan.target[s]] = sum;
+                slots[plan.target[s]] = sum;
             }
             BOOST_TEST(plan.chain.empty());
             // The bits sent stand first, then those that are not.
@@ -227,7 +228,7 @@ BOOST_AUTO_TEST_CASE(steps_of_bits_that_come_from_circulants)
                 columns.end(), code->punctured().begin(), code->punctured().end());
             std::vector<uint8_t> word(code->variables());
             for (size_t i = 0; i < columns.size(); ++i) {
-                word[columns[i]] = place[i];
+                word[columns[i]] = slots[i];
             }
             for (int r = 0; r < code->checks(); ++r) {
                 uint8_t sum = 0;

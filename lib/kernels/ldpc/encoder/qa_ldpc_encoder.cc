@@ -54,8 +54,8 @@ std::vector<uint8_t> packed(const std::vector<uint8_t>& words, size_t bits, Fill
 int any_bit() { return generator()() >> 31; }
 int zero() { return 0; }
 
-//! Whether a transmitted word and its information belong to a word of the code: whether
-//! H c = 0 has a solution for the columns that neither of them tells.
+//! Whether a transmitted word and its information belong to a codeword: H c = 0 must have
+//! a solution for the columns that neither the word nor the information gives.
 bool belongs(const ldpc_code& code, const uint8_t* info, const uint8_t* word)
 {
     constexpr uint8_t unknown = 2;
@@ -74,10 +74,10 @@ bool belongs(const ldpc_code& code, const uint8_t* info, const uint8_t* word)
         bit = info[i];
     }
     // Equations: the unknown columns, then one column for the sum of the known ones.
-    std::vector<int> place(code.variables());
+    std::vector<int> index_of(code.variables());
     int unknowns = 0;
     for (int c = 0; c < code.variables(); ++c) {
-        place[c] = column[c] == unknown ? unknowns++ : 0;
+        index_of[c] = column[c] == unknown ? unknowns++ : 0;
     }
     bit_matrix equations(code.checks(), unknowns + 1);
     for (int r = 0; r < code.checks(); ++r) {
@@ -85,7 +85,7 @@ bool belongs(const ldpc_code& code, const uint8_t* info, const uint8_t* word)
         for (int e = code.row_start()[r]; e < code.row_start()[r + 1]; ++e) {
             const int c = code.columns()[e];
             if (column[c] == unknown) {
-                equations.set(r, place[c]);
+                equations.set(r, index_of[c]);
             } else {
                 sum ^= column[c];
             }
@@ -99,13 +99,12 @@ bool belongs(const ldpc_code& code, const uint8_t* info, const uint8_t* word)
            independent_rows(equations, unknowns).size();
 }
 
-//! Every word fulfils the checks and holds its information; what the reference says, the
-//! backend says, whatever stands in the bits that do not count, with packed bits and
-//! without.
+//! Every word fulfils the checks and holds its information, and the backend equals the
+//! reference. Bits are packed or not, and unused bits of a byte have any value.
 void encodes(const ldpc_code::sptr& code, const std::vector<size_t>& batches)
 {
     const auto reference = ldpc_encoder::make(code, backend::reference);
-    // Made once for all batches: what takes the time is to prepare a code.
+    // Encoders serve all batches, because making an encoder takes the time.
     struct form {
         bool packed_input, packed_output;
         std::unique_ptr<ldpc_encoder> encoder;
@@ -123,7 +122,7 @@ void encodes(const ldpc_code::sptr& code, const std::vector<size_t>& batches)
     auto host = queue::make(backend::reference);
     const size_t k = code->k();
     const size_t n = code->n();
-    constexpr size_t checked = 3; // words a batch, of those that equal the reference's
+    constexpr size_t checked = 3; // words of each batch whose checks are computed
     for (const size_t batch : batches) {
         const auto info = random_bits(batch * k);
         std::vector<uint8_t> expected(batch * n);
@@ -272,8 +271,8 @@ BOOST_AUTO_TEST_CASE(punctured_and_shortened_columns_are_not_sent)
 
 BOOST_AUTO_TEST_CASE(columns_shortened_and_punctured_anywhere)
 {
-    // Of a circulant code, where runs of bits begin and end within the blocks, and of one
-    // bit by bit.
+    // A circulant code, whose runs of bits begin and end within the blocks, and a code by
+    // bits.
     for (const int z : { 7, 130 }) {
         ldpc_code_description code;
         code.name = "shortened in front";
@@ -335,8 +334,8 @@ BOOST_AUTO_TEST_CASE(codes_of_other_standards)
 
 BOOST_AUTO_TEST_CASE(circulants_without_a_triangle)
 {
-    // Two and three circulants a block, rows that depend on one another: information ends
-    // up in the parity's blocks (as in CCSDS C2), and the inverse is dense.
+    // Blocks have two and three circulants, and rows depend on one another. Information
+    // then lies in the parity's blocks (as in CCSDS C2), and the inverse is dense.
     for (const int z : { 7, 31, 63, 127, 511 }) {
         ldpc_code_description code;
         code.name = "dense " + std::to_string(z);
@@ -370,7 +369,7 @@ BOOST_AUTO_TEST_CASE(codes_without_structure)
 
 BOOST_AUTO_TEST_CASE(codes_of_every_length)
 {
-    // Lengths around which a GPU's memories end.
+    // Lengths around the capacities of a GPU's memories.
     for (const int k : { 5, 4000, 20000, 50001, 150000 }) {
         encodes(staircase(k, 4 * k / 5), { 1, 37 });
     }
@@ -398,7 +397,7 @@ BOOST_AUTO_TEST_CASE(redundant_checks_do_no_harm)
 
 BOOST_AUTO_TEST_CASE(information_anywhere_in_the_word)
 {
-    // Parity bits in front: elimination from the right takes others, wherever they are.
+    // Parity bits in front: elimination from the right chooses other columns, anywhere.
     const auto code = ldpc_code::from_rows(
         9, { { 0, 1, 2 }, { 1, 3, 4 }, { 0, 5 }, { 2, 6 } }, "scattered");
     BOOST_TEST(code->k() == 5);
@@ -413,16 +412,16 @@ BOOST_AUTO_TEST_CASE(a_sum_of_words_is_the_word_of_the_sum)
         const auto encoder = ldpc_encoder::make(code, tested_backend());
         const auto a = random_bits(3 * code->k());
         const auto b = random_bits(3 * code->k());
-        auto both = a;
+        auto sum_of_info = a;
         for (size_t i = 0; i < a.size(); ++i) {
-            both[i] ^= b[i];
+            sum_of_info[i] ^= b[i];
         }
         auto sum = encode(*encoder, *code, a);
         const auto other = encode(*encoder, *code, b);
         for (size_t i = 0; i < sum.size(); ++i) {
             sum[i] ^= other[i];
         }
-        BOOST_TEST((sum == encode(*encoder, *code, both)));
+        BOOST_TEST((sum == encode(*encoder, *code, sum_of_info)));
     }
 }
 

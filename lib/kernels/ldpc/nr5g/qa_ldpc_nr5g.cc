@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(the_largest_lifting_sizes_have_no_cycles_of_four_but_one)
         BOOST_TEST(four_cycles(one->circulants()) == (z == 240 ? 1 : 0), one->name());
         BOOST_TEST(four_cycles(two->circulants()) == 0, two->name());
     }
-    // The count finds them where they must be.
+    // The count finds cycles in codes that have some.
     BOOST_TEST(four_cycles(ldpc_code::nr5g(1, 2, 46)->circulants()) > 100);
 }
 
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(the_factor_falls_with_the_number_of_rows)
     BOOST_TEST(ldpc_code::nr5g(2, 2, 42)->default_scale() == 0.67f);
 }
 
-BOOST_AUTO_TEST_CASE(refuses_what_the_standard_has_not)
+BOOST_AUTO_TEST_CASE(parameters_outside_of_the_standard_are_refused)
 {
     const auto refuses = [](int graph, int z, int rows, int fillers, const char* what) {
         BOOST_CHECK_EXCEPTION(ldpc_code::nr5g(graph, z, rows, fillers),
@@ -256,8 +256,8 @@ struct point {
     double most; //!< block error rate
 };
 
-//! The same noise in every run, so that the rate is a fact and no draw. A block fails
-//! where its information bits differ: parity bits of one check each settle later.
+//! The noise is the same in every run, so that the rate is too. A block fails if its
+//! information bits differ: parity bits of degree 1 become right later.
 double block_error_rate(const ldpc_code::sptr& code,
                         const ldpc_decoder::parameters& p,
                         double eb_n0,
@@ -304,7 +304,7 @@ void check(const point& at, ldpc_decoder::arithmetic calculation)
     const size_t blocks = slow ? std::max(20, 20000 / code->n()) : 1000;
     const double rate = block_error_rate(code, p, at.eb_n0, blocks);
     BOOST_TEST_MESSAGE(code->name() << ", " << at.eb_n0 << " dB: " << rate);
-    if (slow) { // too few for a rate: the same blocks as on the CPU, but one
+    if (slow) { // too few for a rate: at most one block differs from the CPU's
         const double on_cpu = block_error_rate(code, p, at.eb_n0, blocks, backend::cpu);
         BOOST_TEST(std::abs(rate - on_cpu) * blocks < 1.5,
                    code->name()

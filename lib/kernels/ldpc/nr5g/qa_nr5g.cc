@@ -9,8 +9,8 @@
 #include <limits>
 #include <numeric>
 
-// CRCs, segmentation and rate matching against 3GPP TS 38.212, taken step by step. None
-// of it depends on the backend.
+// CRCs, segmentation and rate matching against the steps of 3GPP TS 38.212. Nothing here
+// depends on the backend.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -64,8 +64,8 @@ const std::vector<standard_crc> crcs = {
     { "6", { 6, 5, 0 } },
 };
 
-//! Section 5.4.2 as it is written: which bit of a codeword without fillers each coded bit
-//! is.
+//! Section 5.4.2 as written: for each coded bit its index in the codeword without
+//! fillers.
 std::vector<int> selected(const rate_matcher::parameters& p, int coded)
 {
     const int z = p.lifting_size;
@@ -420,8 +420,7 @@ BOOST_AUTO_TEST_CASE(int8_saturates_and_nan_counts_as_nothing)
     BOOST_TEST(std::isinf(sum[0]));
 }
 
-//! A buffer as long as the bits that were sent is enough: the codeword of a code with few
-//! rows.
+//! A buffer as long as the bits sent is enough, because the code then has few rows.
 BOOST_AUTO_TEST_CASE(a_first_transmission_fits_the_code_that_it_reaches)
 {
     for (const auto& s : { segment(8456, 1), segment(500, 2), segment(24, 2) }) {
