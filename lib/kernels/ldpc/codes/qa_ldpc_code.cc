@@ -183,9 +183,9 @@ BOOST_AUTO_TEST_CASE(dvbs2_codes_are_those_of_the_standard)
 
 BOOST_AUTO_TEST_CASE(the_matrices_are_those_that_were_checked)
 {
-    // Fingerprints (64-bit FNV-1a) of the matrices as they were compared: 802.11's with
-    // two independent publications of the prototypes, DVB-S2's with the words of an
-    // independent encoder, each rate and frame.
+    // Fingerprints (64-bit FNV-1a) of matrices that were compared for each rate and
+    // frame. 802.11's were compared with two independent publications of the prototypes,
+    // DVB-S2's with the words of an independent encoder.
     uint64_t hash = 0;
     const auto add = [&](const std::vector<int>& items) {
         for (const int item : items) {

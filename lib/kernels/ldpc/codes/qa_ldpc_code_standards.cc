@@ -278,8 +278,8 @@ BOOST_AUTO_TEST_CASE(ten_gbase_t_is_the_code_of_the_standard)
     BOOST_TEST(girth(*code, 1) == 6);
     BOOST_TEST(code->layers().size() == 6u);
     encodes(code);
-    // In every one of the 6 groups of checks, the bits of value 0 meet at the offsets of
-    // a progression: b x = 0, x, a x ... a^4 x, x being 0 at one end and 1 at the other.
+    // In each of the 6 groups of checks, the bits of value 0 meet at the offsets b x = 0,
+    // x, a x ... a^4 x of a progression. x is 0 at one end and 1 at the other.
     const int group = 64;
     std::vector<int> met;
     for (int s = 0; s < 6; ++s) {

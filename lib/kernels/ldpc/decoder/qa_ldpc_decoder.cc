@@ -64,9 +64,9 @@ BOOST_AUTO_TEST_CASE(received_values_and_messages_are_bounded_by_1e4)
 BOOST_AUTO_TEST_CASE(
     without_a_fixed_factor_it_rises_and_comes_closer_to_1_every_15_iterations)
 {
-    // Each iteration L = llr + s * 1e4. For rate 2/3 and factor .75 s is .65 first, of 60
-    // iterations .674 in the second, .761 in the 13th, .882 from the 16th on, .942 from
-    // the 31st, .971 from the 46th; of 30 it rises faster.
+    // Each iteration L = llr + s * 1e4. For rate 2/3 and factor .75 s is .65 first. In 60
+    // iterations s is .674 in the second, .761 in the 13th, .882 from the 16th on, .942
+    // from the 31st, and .971 from the 46th. In 30 iterations s rises faster.
     const auto code = ldpc_code::from_rows(3, { { 0 } }, "forced");
     const std::vector<float> llr{ -6400, 1, 1, -6600, 1, 1, -7600, 1, 1,
                                   -8700, 1, 1, -9000, 1, 1, -9500, 1, 1 };
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(a_noiseless_word_needs_no_iteration)
     check_equal(decode(code, whole_words(), llr),
                 { sent, std::vector<int>(20, 0), std::vector<int>(20, 1) });
 
-    // All of 1000 iterations: messages that grow without bound would end in NaN.
+    // All 1000 iterations run: messages that grow without bound would end in NaN.
     auto p = whole_words(1000, 1.0f);
     p.early_stop = false;
     llr.resize(3 * code->n());

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-// Decoding in int8 arithmetic: every backend against the reference with that backend's
-// limits, which it must match in every bit, iteration and soft value.
+// Decoding in int8 arithmetic: every backend must match the reference with that backend's
+// limits in every bit, iteration and soft value.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;

@@ -182,8 +182,9 @@ ldpc_code::sptr staircase(int k, int m)
 }
 
 //! A quasi-cyclic code with 5G NR's structure: two punctured block columns of
-//! information, a core of four block rows whose sum gives its first parity block, then a
-//! degree-1 block column a row; the last `fillers` bits of the information are shortened.
+//! information, and a core of four block rows whose sum gives its first parity block.
+//! Each further row has a block column of degree 1. The last `fillers` bits of the
+//! information are shortened.
 ldpc_code::sptr code_like_5g(int z, int info_columns, int rows, int fillers)
 {
     ldpc_code_description code;

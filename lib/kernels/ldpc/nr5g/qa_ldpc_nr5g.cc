@@ -47,7 +47,7 @@ std::vector<int> column_weights(const ldpc_code& code)
 }
 
 //! How often two checks share two bits: circulants (a, b) of one block row and (c, d) of
-//! another, in the same two block columns, with the same difference of shifts.
+//! another are in the same two block columns, and their shifts differ by the same number.
 int four_cycles(const ldpc_circulants& blocks)
 {
     int cycles = 0;
