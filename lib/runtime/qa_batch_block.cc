@@ -19,8 +19,8 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-//! Frames of `items` ints: output 0 is the input, output 1 each frame's first int; a
-//! negative one marks it for dropping.
+//! Frames of `items` ints. Output 0 is the input, output 1 each frame's first int. A
+//! negative first int marks a frame for dropping.
 class mirror : public batch_block
 {
 public:
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(every_whole_frame_comes_out_once_and_in_order)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_whole_frame_at_the_end_is_left_out)
+BOOST_AUTO_TEST_CASE(a_part_of_a_frame_at_the_end_is_left_out)
 {
     chain c(counted(8 * 100 + 5), {}, 8, options(16));
     c.run();
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(buffers_before_and_after_are_large_enough_by_themselves)
     BOOST_TEST(c.whole->data() == items);
 }
 
-BOOST_AUTO_TEST_CASE(a_maximum_set_on_the_buffer_before_gives_way_to_what_a_frame_takes)
+BOOST_AUTO_TEST_CASE(a_buffer_before_holds_a_frame_whatever_maximum_is_set)
 {
     const auto items = counted(40000 * 9);
     chain c(items, {}, 40000, options(4));
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(a_packet_that_is_no_whole_number_of_frames_ends_the_flowgra
         c.run();
         BOOST_TEST(c.whole->data() == counted(40));
     }
-    // Even where not one frame of it ever comes.
+    // Even if not one whole frame comes.
     chain c(counted(3), { length_tag(0, 3) }, 4, options(16, true));
     c.run();
     BOOST_TEST(c.whole->data().empty());
@@ -295,13 +295,13 @@ BOOST_AUTO_TEST_CASE(every_frame_with_a_status_is_reported_where_zeros_need_not_
         chain c(items, {}, frame, options(300), drops);
         c.tested->tells_of_zeros = false;
         c.run();
-        std::vector<std::pair<int, uint64_t>> told;
+        std::vector<std::pair<int, uint64_t>> reported;
         for (const auto& one : c.tested->reported) {
             if (one.first > 0) {
-                told.push_back(one);
+                reported.push_back(one);
             }
         }
-        BOOST_TEST((told == expected));
+        BOOST_TEST((reported == expected));
         BOOST_TEST(c.tested->reported.size() < size_t(frames / 2));
     }
 }
@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(dropped_frames_leave_no_gap_and_take_their_tags_along)
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_starts_again_after_it_stopped)
+BOOST_AUTO_TEST_CASE(a_flowgraph_starts_again_after_it_stopped)
 {
     const auto items = counted(8 * 1000);
     chain c(items, { length_tag(0, 8 * 1000) }, 8, options(16, true));
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(it_starts_again_after_it_stopped)
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_can_be_stopped_at_any_moment)
+BOOST_AUTO_TEST_CASE(a_flowgraph_can_be_stopped_at_any_time)
 {
     for (int round = 0; round < 5; ++round) {
         auto source = gr::blocks::vector_source<int>::make(counted(8 * 1000), true);
@@ -378,8 +378,8 @@ BOOST_AUTO_TEST_CASE(it_can_be_stopped_at_any_moment)
 
 BOOST_AUTO_TEST_CASE(two_blocks_share_a_ring_and_a_third_follows)
 {
-    // One source's ring read by two of our blocks, and one of theirs written and read by
-    // two: each locked once.
+    // Two blocks read the source's ring, and a third reads one of their rings. Each ring
+    // is page-locked once.
     const auto items = counted(8 * 30011);
     auto source = gr::blocks::vector_source<int>::make(items);
     std::vector<std::shared_ptr<mirror>> blocks;
@@ -402,10 +402,11 @@ BOOST_AUTO_TEST_CASE(two_blocks_share_a_ring_and_a_third_follows)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_part_of_a_batch_waits_as_long_as_it_may_and_no_longer)
+BOOST_AUTO_TEST_CASE(a_part_of_a_batch_waits_for_max_latency_and_no_longer)
 {
-    // 2000 items a second in frames of 8, batches of 1000 frames: without max_latency a
-    // batch is what is there, with it batches gather for that long.
+    // 2000 items a second in frames of 8, and batches of 1000 frames. Without max_latency
+    // a batch takes the frames that have come. With max_latency batches gather for that
+    // time.
     const auto run = [](double latency) {
         auto how = options(1000);
         how.max_latency = latency;
@@ -429,9 +430,9 @@ BOOST_AUTO_TEST_CASE(a_part_of_a_batch_waits_as_long_as_it_may_and_no_longer)
     BOOST_TEST(gathered <= 8);
 }
 
-BOOST_AUTO_TEST_CASE(a_block_before_that_mostly_puts_nothing_out_is_not_held_back)
+BOOST_AUTO_TEST_CASE(a_block_before_with_few_outputs_is_not_held_back)
 {
-    // It has a frame for the one behind after several calls only.
+    // The block before puts one item out after several calls.
     constexpr int items = 4000000, each = 20000;
     auto how = options(1000);
     how.max_latency = 0.5;
@@ -481,7 +482,7 @@ BOOST_AUTO_TEST_CASE(parameters_out_of_range_are_refused)
 
 namespace {
 
-//! A block for items of any size, which never runs.
+//! Has items of any size, and never runs.
 class wide : public batch_block
 {
 public:
@@ -506,7 +507,7 @@ BOOST_AUTO_TEST_CASE(items_whose_ring_would_be_huge_are_refused_with_the_vlen_to
     for (const size_t bytes : { size_t{ 1 }, size_t{ 4 }, 64 * page, 256 * mib }) {
         BOOST_TEST(ring_problem(bytes, page) == "");
     }
-    // 4 · 150,183: of a page's twelve factors of 2 it has two.
+    // 600732 = 4 · 150,183 has two factors of 2, and a page has twelve.
     const auto problem = ring_problem(600732, page);
     for (const std::string part :
          { "600732 bytes", "587 MiB", "75092 complex", "150184 float" }) {

@@ -26,19 +26,19 @@ void copy_first(queue& q, int* to, const int* from, int items, int width, int ro
     copy_rows(q, to, bytes, from, items * sizeof(int), bytes, rows);
 }
 
-//! Frames of a kind: their ints, and how many of them a batch has at most.
+//! A kind of frames: ints of a frame, and the most frames of a batch.
 struct frame_kind {
     int items, max_batch;
 };
 
-//! What a job was given at once.
+//! One batch as a job got it.
 struct launch {
     std::vector<int> kinds, frames;
     int all_frames() const { return std::accumulate(frames.begin(), frames.end(), 0); }
 };
 
-//! Output 0 is the input, output 1 each frame's first int; its status words are its first
-//! two. A negative first one marks a frame for dropping.
+//! Output 0 is the input, output 1 each frame's first int. The status words are the
+//! frame's first two ints. A negative first int marks a frame for dropping.
 class mirror : public batch_block
 {
 public:
@@ -160,17 +160,18 @@ gr::tag_t new_tag(uint64_t item, const char* key, long value)
     return tag;
 }
 
-//! A stream of packets, and what becomes of it.
+//! A stream of packets, and the output that is expected.
 struct packet_stream {
     std::vector<int> items;
     std::vector<gr::tag_t> tags;
-    std::vector<int> kept, firsts;            //!< what comes out
+    std::vector<int> expected, firsts;        //!< the expected output
     std::vector<mirror::word> words;          //!< reported
-    std::vector<std::pair<int, int>> packets; //!< that come out: head, items
+    std::vector<std::pair<int, int>> packets; //!< packets put out: head, items
     std::vector<uint64_t> refused;
     int count = 0;
 
-    //! Frames of `length` ints; a kind that the block has not is refused.
+    //! Adds a packet of frames of `length` ints. The block refuses a kind that it does
+    //! not have.
     void add(int kind, int length, int frames, bool is_known, bool drops)
     {
         const auto head = items.size();
@@ -181,7 +182,7 @@ struct packet_stream {
         if (!is_known) {
             refused.push_back(length * frames);
         } else if (!drops) {
-            packets.emplace_back(kept.size(), length * frames);
+            packets.emplace_back(expected.size(), length * frames);
         }
         for (int f = 0; f < frames; ++f) {
             const auto begin = items.size();
@@ -195,12 +196,12 @@ struct packet_stream {
                 continue;
             }
             const bool stays = items[begin] > 0 || !drops;
-            words.push_back({ items[begin], items[begin + 1], kept.size() });
+            words.push_back({ items[begin], items[begin + 1], expected.size() });
             if (stays) {
                 if (drops) {
-                    packets.emplace_back(kept.size(), length);
+                    packets.emplace_back(expected.size(), length);
                 }
-                kept.insert(kept.end(), items.begin() + begin, items.end());
+                expected.insert(expected.end(), items.begin() + begin, items.end());
                 firsts.push_back(items[begin]);
             }
         }
@@ -268,10 +269,10 @@ struct chain {
         }
         return found;
     }
-    //! Whether everything came out that should, where it should.
+    //! Checks that all expected items and tags came out at their positions.
     void check(const packet_stream& packets) const
     {
-        BOOST_TEST((whole->data() == packets.kept));
+        BOOST_TEST((whole->data() == packets.expected));
         BOOST_TEST((firsts->data() == packets.firsts));
         BOOST_TEST((tags("packet_len") == packets.packets));
         const auto& last = *tested.back();
@@ -319,7 +320,7 @@ BOOST_AUTO_TEST_CASE(packets_of_every_kind_share_batches_and_come_out_in_order)
         BOOST_TEST(found.batches == c.tested[0]->launches.size());
         BOOST_TEST(found.frames == packets.words.size());
         BOOST_TEST(found.queue_depth == 0);
-        // The tag of a packet's last item, and what its first said of it.
+        // The tag on a packet's last item carries the packet's number.
         const auto numbers = c.tags("number"), ends = c.tags("last");
         BOOST_REQUIRE(numbers.size() == packets.packets.size());
         BOOST_REQUIRE(ends.size() == packets.packets.size());
@@ -343,9 +344,9 @@ BOOST_AUTO_TEST_CASE(kinds_by_turns_fill_batches_though_no_packet_does)
     BOOST_TEST(c.tested[0]->launches.size() < 4000 / 10);
 }
 
-BOOST_AUTO_TEST_CASE(no_batch_is_larger_than_its_buffers_and_each_kind_s_own_limit)
+BOOST_AUTO_TEST_CASE(no_batch_exceeds_its_buffers_or_the_limits_of_its_kinds)
 {
-    // 60, 64 and 21 ints, one of which the others' limits would let pass.
+    // 60, 64 and 21 ints a batch. One kind's limit would admit more of another kind.
     const std::vector<frame_kind> kinds{ { 3, 20 }, { 16, 4 }, { 7, 3 } };
     for (const bool own_memory : { false, true }) {
         const auto packets = any_packets(kinds, 1000);
@@ -377,7 +378,7 @@ BOOST_AUTO_TEST_CASE(batches_of_one_frame_are_of_one_kind)
     BOOST_TEST(c.tested[0]->launches.size() == packets.words.size());
 }
 
-BOOST_AUTO_TEST_CASE(refused_packets_among_the_others_are_told_of_and_left_out)
+BOOST_AUTO_TEST_CASE(refused_packets_are_reported_and_left_out)
 {
     for (const bool own_memory : { false, true }) {
         const auto packets = any_packets(three_kinds, 1500, true);
@@ -405,7 +406,7 @@ BOOST_AUTO_TEST_CASE(two_blocks_in_a_row_both_mix_and_start_again)
     for (const bool own_memory : { false, true }) {
         const auto packets = any_packets(three_kinds, 1000);
         chain c(packets, three_kinds, own_memory, false, 2);
-        for (int turn = 0; turn < 2; ++turn) {
+        for (int round = 0; round < 2; ++round) {
             c.top->run();
             c.check(packets);
             BOOST_TEST(c.mixed() > 0);
@@ -419,28 +420,28 @@ BOOST_AUTO_TEST_CASE(two_blocks_in_a_row_both_mix_and_start_again)
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_can_be_stopped_at_any_moment_and_what_came_is_in_order)
+BOOST_AUTO_TEST_CASE(a_flowgraph_stopped_at_any_time_has_put_out_frames_in_order)
 {
     const auto packets = any_packets(three_kinds, 20000);
-    for (int turn = 0; turn < 20; ++turn) {
-        chain c(packets, three_kinds, turn % 2);
+    for (int round = 0; round < 20; ++round) {
+        chain c(packets, three_kinds, round % 2);
         c.top->start();
         std::this_thread::sleep_for(std::chrono::microseconds(any_of(0, 20000)));
         c.top->stop();
         c.top->wait();
         const auto came = c.whole->data();
-        BOOST_REQUIRE(came.size() <= packets.kept.size());
-        BOOST_TEST(std::equal(came.begin(), came.end(), packets.kept.begin()));
+        BOOST_REQUIRE(came.size() <= packets.expected.size());
+        BOOST_TEST(std::equal(came.begin(), came.end(), packets.expected.begin()));
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_came_before_a_batch_that_failed_stays_whole)
+BOOST_AUTO_TEST_CASE(frames_before_a_failed_batch_stay_whole)
 {
     const auto packets = any_packets(three_kinds, 2000);
     chain c(packets, three_kinds, true);
     c.tested[0]->fails_at = 5;
     c.top->run();
-    // Batches under way beside it are lost, none in part.
+    // Batches under way beside the failed one are lost as a whole.
     std::set<size_t> whole{ 0 };
     for (size_t i = 0, frames = 0; i < 4; ++i) {
         frames += c.tested[0]->launches.at(i).all_frames();

@@ -90,7 +90,7 @@ gr::tag_t tag_at(uint64_t item, const std::string& name, long value)
     return tag;
 }
 
-//! Whether it ends by itself in time; stopped if not.
+//! Whether the flowgraph ends by itself in time. Stops the flowgraph if not.
 bool ends(const gr::top_block_sptr& top, std::chrono::milliseconds limit = 20s)
 {
     top->start();
@@ -108,7 +108,7 @@ bool ends(const gr::top_block_sptr& top, std::chrono::milliseconds limit = 20s)
 BOOST_AUTO_TEST_CASE(
     a_flowgraph_ends_if_its_streams_come_at_another_ratio_than_frames_take_them)
 {
-    // Four items of the first for each of the second, though frames take other numbers.
+    // Input 0 gets four items for each item of input 1, but frames take other numbers.
     for (const int wanted : { 1, 3, 4, 5, 16 }) {
         BOOST_TEST_CONTEXT("a frame takes " << wanted)
         {
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(a_stream_of_another_source_is_waited_for_however_long_it_ta
 {
     auto top = gr::make_top_block("slow");
     auto fast = gr::blocks::null_source::make(sizeof(int));
-    // A source that gives nothing for a second, four times as long as a misfit takes.
+    // Puts nothing out for a second, four times as long as finding a misfit takes.
     class late : public gr::block
     {
     public:
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_frame_that_begins_amid_the_blocks_own_ends_the_flowgraph)
 BOOST_AUTO_TEST_CASE(the_last_outputs_need_not_be_connected)
 {
     for (const std::string key : { "", "packet_len" }) {
-        for (const bool both : { false, true }) {
+        for (const bool reads_both : { false, true }) {
             auto top = gr::make_top_block("unread");
             auto first = gr::blocks::vector_source<int>::make(
                 counted(3000), false, 1, { tag_at(0, "packet_len", 3000) });
@@ -211,10 +211,10 @@ BOOST_AUTO_TEST_CASE(the_last_outputs_need_not_be_connected)
             top->connect(first, 0, tested, 0);
             top->connect(second, 0, tested, 1);
             top->connect(tested, 0, sink, 0);
-            if (both) {
+            if (reads_both) {
                 top->connect(tested, 1, other, 0);
             }
-            for (int round = 0; round < 2; ++round) { // it starts again, too
+            for (int round = 0; round < 2; ++round) { // the flowgraph starts again too
                 first->rewind();
                 second->rewind();
                 sink->reset();

@@ -16,23 +16,23 @@
 #include <numeric>
 #include <thread>
 
-// When batches are submitted, how large they are, and what is asked of a queue meanwhile.
+// Tests when batches are submitted, how large they are, and which calls a queue gets.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
 
 namespace {
 
-//! Counts what it is asked, and is busy for as long as a test wants.
-class watched_queue : public forwarding_queue
+//! Counts the calls that a block makes, and is busy for as long as a test wants.
+class recording_queue : public forwarding_queue
 {
 public:
     struct calls {
         std::atomic<int> copies_in{ 0 }, copies_out{ 0 }, waits_while_busy{ 0 };
     };
     using is_busy = std::function<bool(int)>;
-    explicit watched_queue(calls& made) : d_made(made) {}
-    //! It works on this batch of a block, which may have been lent it.
+    explicit recording_queue(calls& made) : d_made(made) {}
+    //! The queue now works on this batch of a block. Another block may own the queue.
     void works_on(const is_busy& of_block, int number)
     {
         const std::lock_guard<std::mutex> guard(d_mutex);
@@ -91,15 +91,15 @@ private:
     std::map<const is_busy*, int> d_numbers;
 };
 
-//! Passes ints on, one a frame, in a memory of its own on the CPU too.
+//! Passes ints on, one a frame. On the CPU too the block has a memory of its own.
 class paced : public batch_block
 {
 public:
     struct launch {
         int frames;
-        int waiting;   //!< frames that the scheduler had offered and no batch had yet
-        int under_way; //!< batches before it
-        int call;      //!< of general_work
+        int waiting;   //!< frames offered by the scheduler, and in no batch yet
+        int under_way; //!< batches submitted before and not done
+        int call;      //!< which call of general_work
     };
 
     explicit paced(int max_batch)
@@ -127,7 +127,7 @@ public:
     void wait_for_room_for_an_hour() { d_room_patience = std::chrono::hours(1); }
 
     std::vector<launch> launches;
-    watched_queue::calls asked;
+    recording_queue::calls queue_calls;
     std::atomic<int> batches{ 0 }, frames{ 0 }, calls{ 0 }, offered{ 0 };
     //! Whether batch `number`, from 1, is still under way.
     std::function<bool(int number)> busy = [](int) { return false; };
@@ -143,7 +143,7 @@ private:
         {
             copy_ints(q, work.out[0], work.in[0], work.frames);
             copy_ints(q, work.status, work.in[0], work.frames);
-            d_owner.launched(work.frames, dynamic_cast<watched_queue&>(q));
+            d_owner.launched(work.frames, dynamic_cast<recording_queue&>(q));
         }
 
     private:
@@ -159,20 +159,20 @@ private:
     }
     bool has_own_memory() const override { return true; }
     bool needs_own_thread() const override { return own_thread; }
-    bool is_done(queue& line, const batch_end& end) const override
+    bool is_done(queue& q, const batch_end& end) const override
     {
-        return !dynamic_cast<watched_queue&>(line).busy(busy) &&
-               batch_block::is_done(line, end);
+        return !dynamic_cast<recording_queue&>(q).busy(busy) &&
+               batch_block::is_done(q, end);
     }
     std::unique_ptr<queue> make_queue() override
     {
-        return std::make_unique<watched_queue>(asked);
+        return std::make_unique<recording_queue>(queue_calls);
     }
     std::unique_ptr<batch_job> make_job(queue&) override
     {
         return std::make_unique<job>(*this);
     }
-    void launched(int count, watched_queue& q)
+    void launched(int count, recording_queue& q)
     {
         while_submitting();
         const auto before = batches - static_cast<int>(statistics().batches);
@@ -196,7 +196,7 @@ std::vector<int> counted(int n)
     return items;
 }
 
-//! Whether it comes true, in time that suffices on any machine.
+//! Whether the condition becomes true within a time that suffices on any machine.
 template <typename Condition>
 bool comes(const Condition& condition)
 {
@@ -207,8 +207,7 @@ bool comes(const Condition& condition)
     return condition();
 }
 
-//! A sink that reads only where so many items are there; the scheduler knows nothing of
-//! it.
+//! Reads only if at least `least` items are there.
 class greedy_sink : public gr::block
 {
 public:
@@ -236,7 +235,7 @@ private:
     const int d_least;
 };
 
-//! Counts up to `total` in pieces of so many, each once the block behind is ready for it.
+//! Counts up to `total`, `piece` items at a time, each time when `ready` says so.
 class piece_source : public gr::sync_block
 {
 public:
@@ -318,9 +317,10 @@ BOOST_AUTO_TEST_CASE(a_batch_is_not_cut_to_the_room_that_slow_readers_leave)
     }
 }
 
-BOOST_AUTO_TEST_CASE(a_reader_that_takes_more_than_there_is_gets_it)
+BOOST_AUTO_TEST_CASE(a_batch_is_cut_for_a_reader_that_needs_a_nearly_full_ring)
 {
-    // Of a ring of five batches it wants all but half a batch, so that one must be cut.
+    // The sink needs a ring of five batches filled but for half a batch. So one batch
+    // must be cut.
     const auto items = counted(40000 * 6);
     const auto block = new_paced(8192);
     const auto sink = gnuradio::make_block_sptr<greedy_sink>(9 * 8192 / 2);
@@ -339,7 +339,8 @@ BOOST_AUTO_TEST_CASE(a_row_sleeps_while_the_batch_of_its_first_block_is_under_wa
     BOOST_TEST(first->calls < 50);
 }
 
-BOOST_AUTO_TEST_CASE(what_comes_meanwhile_is_submitted_before_the_oldest_batch_is_done)
+BOOST_AUTO_TEST_CASE(
+    frames_that_come_meanwhile_are_submitted_before_the_oldest_batch_is_done)
 {
     const int total = 16 * 500;
     const auto block = new_paced(16);
@@ -353,7 +354,7 @@ BOOST_AUTO_TEST_CASE(what_comes_meanwhile_is_submitted_before_the_oldest_batch_i
     run_chain(source, { block }, sink);
     BOOST_TEST(sink->data() == counted(total));
     BOOST_TEST(block->batches == total / 16);
-    BOOST_TEST(block->asked.waits_while_busy == 0);
+    BOOST_TEST(block->queue_calls.waits_while_busy == 0);
 }
 
 BOOST_AUTO_TEST_CASE(small_pieces_gather_while_two_batches_are_under_way)
@@ -383,11 +384,12 @@ BOOST_AUTO_TEST_CASE(between_blocks_on_a_device_a_batch_costs_one_copy_of_its_st
     auto sink = int_sink::make();
     run_chain(counted(64 * 300), row, sink);
     BOOST_TEST(sink->data() == counted(64 * 300));
-    // Of all, since a block lends its queue to the one behind.
+    // Count the copies of all queues, because a block may use the queue of the block
+    // before.
     int copies_in = 0, copies_out = 0;
     for (const auto& block : row) {
-        copies_in += block->asked.copies_in;
-        copies_out += block->asked.copies_out;
+        copies_in += block->queue_calls.copies_in;
+        copies_out += block->queue_calls.copies_out;
     }
     BOOST_TEST(copies_in == row[0]->batches);
     BOOST_TEST(copies_out == row[0]->batches + row[1]->batches + 2 * row[2]->batches);
@@ -395,25 +397,25 @@ BOOST_AUTO_TEST_CASE(between_blocks_on_a_device_a_batch_costs_one_copy_of_its_st
 
 BOOST_AUTO_TEST_CASE(the_end_of_a_batch_brings_its_status_words)
 {
-    const auto line = queue::make(tested_backend());
+    const auto q = queue::make(tested_backend());
     constexpr int most = 40000;
-    batch_end end(*line, most);
+    batch_end end(*q, most);
     BOOST_TEST(end.done());
-    // A few are copied; of many a GPU brings none where all are 0.
+    // A few status words are always copied. Of many words a GPU copies none if all are 0.
     for (const int count : { 0, 1, 3, 1024, 4096, 4097, 4102, 20481, most }) {
-        const bool brought = count > 4096 && line->where() == backend::cuda;
+        const bool brought = count > 4096 && q->where() == backend::cuda;
         for (const int at :
-             { -1, 0, count / 2, count - 1 }) { // of the word that is not 0
+             { -1, 0, count / 2, count - 1 }) { // index of the word that is not 0
             std::vector<int> words(count);
             const bool any = at >= 0 && at < count;
             if (any) {
                 words[at] = count + 1;
             }
-            array<int> status(*line, view<const int>(words.data(), words.size()));
+            array<int> status(*q, view<const int>(words.data(), words.size()));
             for (const bool zeros_too : { false, true }) {
                 std::fill_n(end.words(), most, -7);
-                end.submit(*line, status.data(), count, zeros_too);
-                line->synchronize();
+                end.submit(*q, status.data(), count, zeros_too);
+                q->synchronize();
                 BOOST_TEST(end.done());
                 const bool come = any || zeros_too || !brought;
                 BOOST_TEST((count == 0 || end.any_words() == come));
@@ -431,8 +433,8 @@ BOOST_AUTO_TEST_CASE(readers_wait_for_the_queues_that_write_what_they_read_and_n
     const auto a = make(), b = make(), c = make();
     device_edge edge(make(), sizeof(int), 100);
     array<char> room(*a, 100 * sizeof(int));
-    const auto write = [&](queue& line, uint64_t first, size_t items) {
-        edge.written(line, first, items, edge.place(first, items, room.data()));
+    const auto write = [&](queue& q, uint64_t first, size_t items) {
+        edge.written(q, first, items, edge.place(first, items, room.data()));
     };
     using queues = std::vector<const queue*>;
     BOOST_TEST((edge.writing(0, 100) == queues{}));
@@ -442,17 +444,17 @@ BOOST_AUTO_TEST_CASE(readers_wait_for_the_queues_that_write_what_they_read_and_n
     BOOST_TEST((edge.writing(0, 10) == queues{ a.get() }));
     BOOST_TEST((edge.writing(9, 2) == queues{ a.get(), b.get() }));
     BOOST_TEST((edge.writing(0, 30) == queues{ a.get(), b.get(), c.get() }));
-    write(*a, 30, 10); // so what it wrote before is done
+    write(*a, 30, 10); // so earlier writes of `a` are done
     BOOST_TEST((edge.writing(0, 10) == queues{}));
     BOOST_TEST((edge.writing(5, 10) == queues{ b.get() }));
     BOOST_TEST((edge.writing(29, 100) == queues{ a.get(), c.get() }));
     BOOST_TEST((edge.writing(40, 100) == queues{}));
     edge.begin();
     BOOST_TEST((edge.writing(0, 100) == queues{}));
-    // On a lent queue what was written before may not be done.
-    const auto write_lent = [&](queue& line, uint64_t first, size_t items) {
-        const auto* place = edge.place(first, items, room.data());
-        edge.written(line, first, items, place, true, first % 40 == 0);
+    // On a queue that blocks share, earlier writes may not be done.
+    const auto write_lent = [&](queue& q, uint64_t first, size_t items) {
+        const auto* at = edge.place(first, items, room.data());
+        edge.written(q, first, items, at, true, first % 40 == 0);
     };
     write_lent(*a, 0, 10);
     write_lent(*b, 10, 10);
@@ -465,8 +467,7 @@ BOOST_AUTO_TEST_CASE(readers_wait_for_the_queues_that_write_what_they_read_and_n
 BOOST_AUTO_TEST_CASE(readers_side_by_side_wake_up_while_the_block_before_submits)
 {
     const auto first = new_paced(16), one = new_paced(16), other = new_paced(16);
-    // It submits nothing until both readers' threads have been at work, which get items
-    // only then.
+    // The first block submits nothing until both readers' threads have run.
     bool woken = true;
     first->while_submitting = [&, one = one.get(), other = other.get()] {
         woken = woken && comes([&] { return one->calls && other->calls; });
@@ -526,9 +527,9 @@ BOOST_AUTO_TEST_CASE(a_batch_that_is_long_under_way_holds_up_no_block_before)
     }
 }
 
-BOOST_AUTO_TEST_CASE(where_memory_does_not_suffice_the_error_says_of_what)
+BOOST_AUTO_TEST_CASE(an_error_names_what_memory_does_not_suffice_for)
 {
-    constexpr int most = watched_queue::most_memory / sizeof(int);
+    constexpr int most = recording_queue::most_memory / sizeof(int);
     BOOST_CHECK_NO_THROW(new_paced(most));
     BOOST_CHECK_EXCEPTION(
         new_paced(most + 1), std::bad_alloc, [](const std::bad_alloc& problem) {
@@ -537,7 +538,7 @@ BOOST_AUTO_TEST_CASE(where_memory_does_not_suffice_the_error_says_of_what)
                    text.find(std::to_string(most + 1)) != text.npos &&
                    text.find("max_batch") != text.npos;
         });
-    // And while it runs.
+    // The same while the flowgraph runs.
     const auto block = new_paced(64);
     block->while_submitting = [raw = block.get()] {
         if (raw->batches == 3) {

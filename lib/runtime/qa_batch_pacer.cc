@@ -17,10 +17,10 @@ batch_pacer::moment at(std::chrono::nanoseconds time)
     return batch_pacer::moment{} + 1h + time;
 }
 
-//! A question that must not be asked here: the answer costs a lock.
-int not_asked()
+//! The pacer must not call this function here, because the answer costs a lock.
+int never_needed()
 {
-    BOOST_ERROR("asked although the answer does not matter");
+    BOOST_ERROR("called although the answer does not matter");
     return 0;
 }
 
@@ -43,16 +43,16 @@ BOOST_AUTO_TEST_CASE(a_partial_batch_waits_for_max_latency_and_no_longer)
 {
     batch_pacer pacer(0.010);
     BOOST_TEST(pacer.holds_back(3, 8, false, at(0ms)));
-    const auto wait = pacer.next_wait(false, false, is(3), not_asked);
+    const auto wait = pacer.next_wait(false, false, is(3), never_needed);
     BOOST_TEST((wait.what == awaited::input));
     BOOST_TEST((wait.end == at(10ms)));
-    BOOST_TEST(pacer.holds_back(5, 8, false, at(9ms))); // since the first of them came
-    BOOST_TEST((pacer.next_wait(false, false, is(5), not_asked).end == at(10ms)));
+    BOOST_TEST(pacer.holds_back(5, 8, false, at(9ms))); // since the first frame came
+    BOOST_TEST((pacer.next_wait(false, false, is(5), never_needed).end == at(10ms)));
     BOOST_TEST(!pacer.holds_back(5, 8, false, at(10ms)));
 
-    pacer.submitted(); // those that come then wait anew
+    pacer.submitted(); // later frames wait anew
     BOOST_TEST(pacer.holds_back(1, 8, false, at(11ms)));
-    BOOST_TEST((pacer.next_wait(false, false, is(1), not_asked).end == at(21ms)));
+    BOOST_TEST((pacer.next_wait(false, false, is(1), never_needed).end == at(21ms)));
 }
 
 BOOST_AUTO_TEST_CASE(a_full_batch_or_the_last_one_does_not_wait)
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(frames_that_came_meanwhile_end_the_wait_for_more)
     batch_pacer pacer(0.010);
     BOOST_TEST(pacer.holds_back(3, 8, false, at(0ms)));
     BOOST_TEST(
-        (pacer.next_wait(false, false, is(4), not_asked).what == awaited::nothing));
+        (pacer.next_wait(false, false, is(4), never_needed).what == awaited::nothing));
 }
 
 BOOST_AUTO_TEST_CASE(less_than_half_a_batch_waits_for_one_of_two_under_way)
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(a_batch_is_not_cut_to_the_room_of_a_nearly_full_ring)
     BOOST_TEST(pacer.fitting(8, any_ring, 5, 0) == 0);
     BOOST_TEST(pacer.fitting(8, any_ring, 9, 0) == 8);
     BOOST_TEST(!pacer.is_short_of_room());
-    // A ring that never has room for a batch: a third of it is enough.
+    // If the ring never has room for a batch, a third of the ring is enough.
     BOOST_TEST(pacer.fitting(8, 5, 5, 0) == 5);
 }
 
@@ -100,7 +100,8 @@ BOOST_AUTO_TEST_CASE(after_a_wait_in_vain_one_batch_is_cut_to_any_room)
     batch_pacer pacer;
     BOOST_TEST(pacer.fitting(8, any_ring, 5, 0) == 0);
     pacer.pause(8);
-    BOOST_TEST((pacer.next_wait(false, false, not_asked, is(5)).what == awaited::room));
+    BOOST_TEST(
+        (pacer.next_wait(false, false, never_needed, is(5)).what == awaited::room));
     pacer.waited_for_room(false);
     BOOST_TEST(pacer.fitting(8, any_ring, 5, 1) == 0); // a batch under way makes room
     BOOST_TEST(pacer.fitting(8, any_ring, 5, 0) == 5);
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(room_that_came_before_the_wait_is_not_waited_for)
     BOOST_TEST(pacer.fitting(8, any_ring, 5, 0) == 0);
     pacer.pause(8);
     BOOST_TEST(
-        (pacer.next_wait(false, false, not_asked, is(6)).what == awaited::nothing));
+        (pacer.next_wait(false, false, never_needed, is(6)).what == awaited::nothing));
     BOOST_TEST(pacer.fitting(8, any_ring, 6, 1) == 0);
     pacer.pause(8);
     BOOST_TEST((pacer.next_wait(true, false, is(8), is(7)).what == awaited::nothing));
@@ -126,20 +127,22 @@ BOOST_AUTO_TEST_CASE(room_that_came_before_the_wait_is_not_waited_for)
 BOOST_AUTO_TEST_CASE(a_batch_under_way_is_waited_for_unless_frames_have_come)
 {
     batch_pacer pacer;
-    BOOST_TEST((pacer.next_wait(true, false, not_asked, not_asked).what ==
+    BOOST_TEST((pacer.next_wait(true, false, never_needed, never_needed).what ==
                 awaited::nothing)); // no pause was begun
     pacer.pause(2);
-    BOOST_TEST((pacer.next_wait(true, false, is(3), not_asked).what == awaited::nothing));
+    BOOST_TEST(
+        (pacer.next_wait(true, false, is(3), never_needed).what == awaited::nothing));
     pacer.pause(2);
-    BOOST_TEST((pacer.next_wait(true, false, is(2), not_asked).what == awaited::batch));
+    BOOST_TEST(
+        (pacer.next_wait(true, false, is(2), never_needed).what == awaited::batch));
     pacer.pause(2); // after an error nothing more is submitted
     BOOST_TEST(
-        (pacer.next_wait(true, true, not_asked, not_asked).what == awaited::batch));
+        (pacer.next_wait(true, true, never_needed, never_needed).what == awaited::batch));
     pacer.pause(2); // a pause is for one call
-    BOOST_TEST(
-        (pacer.next_wait(false, false, not_asked, not_asked).what == awaited::nothing));
-    BOOST_TEST(
-        (pacer.next_wait(true, false, not_asked, not_asked).what == awaited::nothing));
+    BOOST_TEST((pacer.next_wait(false, false, never_needed, never_needed).what ==
+                awaited::nothing));
+    BOOST_TEST((pacer.next_wait(true, false, never_needed, never_needed).what ==
+                awaited::nothing));
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_sleeps_a_sixteenth_of_what_a_long_batch_has_taken)

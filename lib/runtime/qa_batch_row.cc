@@ -14,8 +14,8 @@
 #include <numeric>
 #include <thread>
 
-// Blocks in a row: whose thread works for them, and that nothing stands still whoever
-// does.
+// Tests which thread works for blocks in a row, and that no thread makes the row stand
+// still.
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
@@ -25,7 +25,7 @@ namespace {
 using clock_type = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-//! Knows until when the last batch of each block on it takes.
+//! Knows when the last batch of each block on this queue ends.
 class slow_queue : public forwarding_queue
 {
 public:
@@ -52,8 +52,8 @@ int any_of(std::mt19937& engine, int least, int most)
     return std::uniform_int_distribution<int>(least, most)(engine);
 }
 
-//! Passes ints on, in a memory of its own on the CPU too. A third of its batches take a
-//! while, longer than what is asked of them.
+//! Passes ints on. On the CPU too the block has a memory of its own. A third of its
+//! batches take up to 200 us longer than their copies.
 class relay : public batch_block
 {
 public:
@@ -74,15 +74,15 @@ public:
 
     void wait_for_room_for_an_hour() { d_room_patience = std::chrono::hours(1); }
 
-    //! Who submitted a batch, and how many items had been submitted before.
+    //! The thread that submitted a batch, and the number of items submitted before.
     struct submission {
         std::thread::id thread;
         size_t before;
     };
     std::vector<submission> submitted;
-    //! Whether the thread that works for block `by` submitted any of the batches that
-    //! begin within items `from` to `to`.
-    bool is_ever_led(const relay& by, size_t from, size_t to) const
+    //! Whether the thread of block `by` submitted any batch that begins within items
+    //! `from` to `to`.
+    bool ever_submitted(const relay& by, size_t from, size_t to) const
     {
         return std::any_of(submitted.begin(), submitted.end(), [&](const auto& one) {
             return one.before >= from && one.before < to &&
@@ -119,10 +119,9 @@ private:
         return made;
     }
     bool has_own_memory() const override { return true; }
-    bool is_done(queue& line, const batch_end& end) const override
+    bool is_done(queue& q, const batch_end& end) const override
     {
-        return dynamic_cast<slow_queue&>(line).is_done(this) &&
-               batch_block::is_done(line, end);
+        return dynamic_cast<slow_queue&>(q).is_done(this) && batch_block::is_done(q, end);
     }
     std::unique_ptr<queue> make_queue() override
     {
@@ -139,7 +138,7 @@ private:
     std::mt19937 d_engine;
 };
 
-//! Looks whether what comes counts up from 0, and now and then takes a while.
+//! Checks that items count up from 0. A slow sink sleeps now and then.
 class counting_sink : public gr::sync_block
 {
 public:
@@ -188,7 +187,7 @@ private:
     }
 };
 
-//! Counts up in bursts of so many items, each when the one before has come to the sink.
+//! Counts up in bursts. Each burst waits until the sink has the burst before.
 class burst_source : public gr::sync_block
 {
 public:
@@ -248,7 +247,7 @@ connect(gr::block_sptr before, const std::vector<relay_sptr>& row, gr::block_spt
     return top;
 }
 
-//! Runs bursts through a row of blocks, and looks whether all of them come.
+//! Runs bursts through a row of blocks, and checks that all of them arrive.
 void run_bursts(const std::vector<int>& bursts,
                 const std::vector<relay_sptr>& row,
                 bool has_slow_sink)
@@ -281,22 +280,24 @@ BOOST_AUTO_TEST_CASE(
         }
         run_bursts(bursts, row, false);
         for (const int i : { 1, 2 }) {
-            // Its own thread may be awake by chance, so not each batch is led.
-            BOOST_TEST(row[i]->is_ever_led(*row[0], 0, first_large));
-            BOOST_TEST(!row[i]->is_ever_led(*row[0], first_large, after));
-            BOOST_TEST(row[i]->is_ever_led(*row[0], after, end) == (lasts.count() == 0));
+            // The block's own thread may be awake by chance, so the first block submits
+            // most batches, not all.
+            BOOST_TEST(row[i]->ever_submitted(*row[0], 0, first_large));
+            BOOST_TEST(!row[i]->ever_submitted(*row[0], first_large, after));
+            BOOST_TEST(row[i]->ever_submitted(*row[0], after, end) ==
+                       (lasts.count() == 0));
         }
-        BOOST_TEST(!row[2]->is_ever_led(*row[1], first_large, after));
+        BOOST_TEST(!row[2]->ever_submitted(*row[1], first_large, after));
     }
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_lost_and_nothing_stands_still_whoever_works)
 {
     auto& engine = generator();
-    for (int turn = 0; turn < 48; ++turn) {
-        // One thread works for all, and the others only for want of room; or now it, now
-        // they.
-        const int small_bytes = turn % 3 ? 1 << any_of(engine, 8, 13) : 1 << 30;
+    for (int round = 0; round < 48; ++round) {
+        // In a third of the rounds one thread works for all blocks unless room lacks. In
+        // the others threads alternate.
+        const int small_bytes = round % 3 ? 1 << any_of(engine, 8, 13) : 1 << 30;
         const microseconds lasts(any_of(engine, 0, 2) ? any_of(engine, 0, 3000) : 0);
         std::vector<relay_sptr> row;
         for (int count = any_of(engine, 2, 4); count > 0; --count) {
@@ -310,7 +311,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_lost_and_nothing_stands_still_whoever_works)
             constexpr std::array<int, 3> most{ 8, 512, 3072 };
             bursts.push_back(8 * any_of(engine, 1, most[any_of(engine, 0, 2)]));
         }
-        run_bursts(bursts, row, turn % 8 != 0);
+        run_bursts(bursts, row, round % 8 != 0);
     }
 }
 
@@ -352,7 +353,7 @@ BOOST_AUTO_TEST_CASE(a_row_that_was_stopped_for_want_of_room_starts_again)
         row.push_back(new_relay(1, 256, 1 << 30, microseconds(0)));
     }
     auto quickest = clock_type::duration::max();
-    for (int turn = 0; turn < 5; ++turn) {
+    for (int round = 0; round < 5; ++round) {
         const auto none = gnuradio::make_block_sptr<counting_sink>(false);
         const auto source =
             gnuradio::make_block_sptr<burst_source>(std::vector<int>{ 1 << 20 }, none);
@@ -366,13 +367,14 @@ BOOST_AUTO_TEST_CASE(a_row_that_was_stopped_for_want_of_room_starts_again)
         run_bursts({ 256, 256, 512 }, row, false);
         quickest = std::min(quickest, clock_type::now() - begin);
     }
-    // After as long as that GNU Radio wakes up a block that nobody has.
+    // GNU Radio wakes a sleeping block after 250 ms, so a quicker round needed no time
+    // limit.
     BOOST_TEST((quickest < std::chrono::milliseconds(250)));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_at_full_rate_passes_through_threads_of_their_own)
 {
-    for (int turn = 0; turn < 4; ++turn) {
+    for (int round = 0; round < 4; ++round) {
         std::vector<relay_sptr> row;
         for (int i = 0; i < 3; ++i) {
             row.push_back(new_relay(1, 32768, 4096, microseconds(100000)));

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_refused_with_its_number)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_is_copied_in_comes_out_again)
+BOOST_AUTO_TEST_CASE(bytes_copied_in_are_copied_out_unchanged)
 {
     auto q = queue::make(tested_backend());
     for (const size_t n : { 1, 31, 32, 33, 100003 }) {
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(what_is_copied_in_comes_out_again)
     BOOST_TEST(q->idle());
 }
 
-BOOST_AUTO_TEST_CASE(a_queue_on_anothers_stream_works_in_its_order_and_leaves_it_whole)
+BOOST_AUTO_TEST_CASE(a_queue_attached_to_a_stream_keeps_its_order_and_never_destroys_it)
 {
     BOOST_CHECK_THROW(queue::attach(nullptr, 4711), backend_unavailable);
     if (tested_backend() != backend::cuda) {
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(parts_cover_every_item_once)
 {
     for (const size_t n : { 0, 1, 15, 16, 17, 1000 }) {
         std::vector<std::atomic<int>> visits(n);
-        std::atomic<int> unaligned = 0; // BOOST_TEST is for one thread
+        std::atomic<int> unaligned = 0; // BOOST_TEST works in one thread only
         for_each_part(n, 16, [&](size_t first, size_t last) {
             unaligned += first % 16 != 0;
             for (; first < last; ++first) {
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(under_an_interruption_parts_cover_every_item_once_too)
     }
 }
 
-BOOST_AUTO_TEST_CASE(an_interruption_ends_a_long_run_soon_and_no_later_one)
+BOOST_AUTO_TEST_CASE(an_interruption_ends_its_own_long_run_soon)
 {
     using clock = std::chrono::steady_clock;
     using milliseconds = std::chrono::milliseconds;

@@ -23,20 +23,21 @@ receiver::parameters with_data_beside_pilots(int blocks = 5)
     return receiver_of(nr_dmrs_pilots(d), 3, 6, { 2 }, "qpsk", small_code());
 }
 
-//! Receivers that differ in everything that decides where things stand.
+//! Receivers that differ in all parameters that decide about layouts.
 std::vector<std::pair<const char*, receiver::parameters>> receivers()
 {
     const auto code = small_code();
-    nr_dmrs both;
-    both.ports = 4;
-    both.resource_blocks = 6;
-    both.symbols = { 2, 7 };
+    nr_dmrs two_symbols;
+    two_symbols.ports = 4;
+    two_symbols.resource_blocks = 6;
+    two_symbols.symbols = { 2, 7 };
     std::vector<std::pair<const char*, receiver::parameters>> all{
         { "block",
           receiver_of(block_pilots(4, 3, 31), 4, 9, { 0, 1, 7, 8 }, "qam16", code) },
         { "comb", receiver_of(comb_pilots(1, 2, 63), 2, 5, { 4 }, "wifi_qam64", code) },
         { "HT-LTF", receiver_of(ht_ltf_pilots(2), 2, 9, { 0, 1 }, "wifi_qpsk", code) },
-        { "DM-RS", receiver_of(nr_dmrs_pilots(both), 5, 10, { 2, 7 }, "qam64", code) },
+        { "DM-RS",
+          receiver_of(nr_dmrs_pilots(two_symbols), 5, 10, { 2, 7 }, "qam64", code) },
         { "data beside pilots", with_data_beside_pilots() },
         { "no data beside pilots", with_data_beside_pilots() },
         { "one tone",
@@ -59,7 +60,7 @@ std::vector<std::pair<const char*, receiver::parameters>> receivers()
     return all;
 }
 
-//! What is put out of these information bits.
+//! The receiver's output for these information bits.
 std::vector<uint8_t> put_out(const receiver::parameters& p,
                              const std::vector<uint8_t>& info)
 {
@@ -104,7 +105,7 @@ size_t words_of(const receiver::parameters& p) { return receiver::slot_of(p).wor
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(what_was_sent_comes_out)
+BOOST_AUTO_TEST_CASE(bits_sent_are_received)
 {
     for (auto& [name, p] : receivers()) {
         BOOST_TEST_CONTEXT(name)
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(what_was_sent_comes_out)
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_gives_what_its_kernels_give_one_by_one_bit_for_bit)
+BOOST_AUTO_TEST_CASE(a_receiver_gives_the_bits_of_its_kernels_one_by_one)
 {
     size_t failed = 0, words = 0;
     for (const auto& [name, p] : receivers()) {
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(it_gives_what_its_kernels_give_one_by_one_bit_for_bit)
                 const auto sent = send(p, words_of(p), slots, 0.05, generator());
                 const auto one_by_one = receive_unfused(p, sent.received);
                 check_same(receive(p, sent.received), one_by_one);
-                // What is not asked for changes nothing of the rest.
+                // Without the intermediate results the other outputs are the same.
                 const auto alone = receive(p, sent.received, tested_backend(), false);
                 BOOST_TEST(same_bits(alone.bits, one_by_one.bits));
                 BOOST_TEST(same_bits(alone.ok, one_by_one.ok));
@@ -138,12 +139,12 @@ BOOST_AUTO_TEST_CASE(it_gives_what_its_kernels_give_one_by_one_bit_for_bit)
             }
         }
     }
-    // So its error rate is theirs, which this noise makes a rate to speak of.
+    // Some words fail in this noise, and some do not, so that error rates are equal too.
     BOOST_TEST(failed > 0u);
     BOOST_TEST(failed < words);
 }
 
-BOOST_AUTO_TEST_CASE(more_slots_than_go_through_together_come_out_alike)
+BOOST_AUTO_TEST_CASE(slots_of_several_passes_come_out_alike)
 {
     auto p = with_data_beside_pilots(20);
     p.symbols = 9;
@@ -151,7 +152,7 @@ BOOST_AUTO_TEST_CASE(more_slots_than_go_through_together_come_out_alike)
         p.decoding.llr = type;
         const auto sent = send(p, words_of(p), 37, 0.05, generator());
         const auto plan = receiver::make(p, tested_backend());
-        if (tested_backend() != backend::cuda) { // where all go together
+        if (tested_backend() != backend::cuda) { // CUDA takes all slots in one pass
             BOOST_TEST(plan->workspace_bytes(37) < 30 * plan->workspace_bytes(1));
         }
         check_same(receive(p, sent.received), receive_unfused(p, sent.received));
@@ -175,18 +176,18 @@ BOOST_AUTO_TEST_CASE(every_backend_gives_the_references_results)
                 BOOST_TEST(std::abs(got.n0[i] - wanted.n0[i]) < 1e-3f * wanted.n0[i]);
             }
             for (size_t i = 0; i < wanted.x.size(); ++i) {
-                // A layer in a fade has the rounding of all that is taken out of it.
+                // A faded layer has the rounding of all other layers that are subtracted.
                 const float scale = std::sqrt(wanted.noise[i] / 1e-3f) + 1;
                 BOOST_TEST(std::abs(got.x[i] - wanted.x[i]) < 1e-4f * scale * scale);
                 BOOST_TEST(std::abs(got.noise[i] - wanted.noise[i]) <
                            1e-2f * wanted.noise[i]);
             }
-            std::vector<float> ours(got.llr.size() / 4), theirs(ours.size());
-            std::memcpy(ours.data(), got.llr.data(), got.llr.size());
-            std::memcpy(theirs.data(), wanted.llr.data(), wanted.llr.size());
-            for (size_t i = 0; i < ours.size(); ++i) {
-                BOOST_TEST(std::abs(ours[i] - theirs[i]) <
-                           0.1f + 0.02f * std::abs(theirs[i]));
+            std::vector<float> found(got.llr.size() / 4), expected(found.size());
+            std::memcpy(found.data(), got.llr.data(), got.llr.size());
+            std::memcpy(expected.data(), wanted.llr.data(), wanted.llr.size());
+            for (size_t i = 0; i < found.size(); ++i) {
+                BOOST_TEST(std::abs(found[i] - expected[i]) <
+                           0.1f + 0.02f * std::abs(expected[i]));
             }
             for (size_t word = 0; word < wanted.ok.size(); ++word) {
                 if (wanted.ok[word] && got.ok[word]) {
@@ -236,7 +237,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_harms_no_other)
                 BOOST_TEST((got.llr[i] & 0x7F) == 0);
             }
 
-            // One sample of the first symbol with nothing but data, in the third slot.
+            // Spoils one sample of the first symbol without pilots, in the third slot.
             int symbol = 0;
             while (std::count(p.pilot_symbols.begin(), p.pilot_symbols.end(), symbol)) {
                 ++symbol;
@@ -257,10 +258,11 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_not_finite_harms_no_other)
     }
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_are_repeated_see_what_lies_there_then)
+BOOST_AUTO_TEST_CASE(repeated_calls_read_the_present_input)
 {
-    // On CUDA they are recorded and launched as graphs: the first, second, third call of
-    // the same memory, other numbers of slots in between, more kinds than are kept.
+    // CUDA records calls and launches them as graphs. Make the first, second and third
+    // call with the same memory, other numbers of slots in between, and more kinds of
+    // calls than graphs are kept.
     auto p = with_data_beside_pilots(3);
     p.decoding.llr = number::int8;
     p.symbols = 8;
@@ -318,7 +320,7 @@ BOOST_AUTO_TEST_CASE(estimates_at_several_times_follow_a_channel_that_turns)
     BOOST_TEST(receive(p, sent.received).failed() == 0u);
     p.pilots.times.clear();
     const auto still = receive(p, sent.received);
-    // Of each slot at least the first word, 32 degrees from the mean of the pilots.
+    // In each slot at least the first word fails, 32 degrees from the mean of the pilots.
     BOOST_TEST(still.failed() >= 4u);
 }
 

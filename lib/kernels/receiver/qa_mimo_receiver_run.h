@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// One call of a receiver with every output poisoned first, and the same by its kernels
-// one by one. Included once, by a test program.
+// Runs a receiver with all outputs poisoned first, or its kernels one by one. Include it
+// once, in a test program.
 
 #include "kernels/common/testing.h"
 #include "kernels/receiver/mimo_receiver_testing.h"
@@ -70,7 +70,7 @@ struct receiver_arrays {
     array<unsigned char> llr, workspace;
 };
 
-//! \param all  whether the intermediate results are asked for
+//! \param all  whether to request the intermediate results
 inline received_slots receive(const receiver::parameters& p,
                               const std::vector<complex64>& received,
                               backend where = tested_backend(),
@@ -93,7 +93,7 @@ inline received_slots receive(const receiver::parameters& p,
     return to.to_host();
 }
 
-//! The same by the kernels one after the other, the slots' places picked on the host.
+//! Runs the kernels one after the other. The host picks the data's samples of the slots.
 inline received_slots receive_unfused(const receiver::parameters& p,
                                       const std::vector<complex64>& received,
                                       backend where = tested_backend())
@@ -106,7 +106,7 @@ inline received_slots receive_unfused(const receiver::parameters& p,
               tones = p.pilots.tones;
 
     std::vector<complex64> pilots, data;
-    std::vector<size_t> places; // of data, in the grid of symbols that have any
+    std::vector<size_t> data_at; // of data, in the grid of symbols that have any
     size_t rows = 0;
     for (size_t slot = 0; slot < slots; ++slot) {
         for (int symbol = 0; symbol < p.symbols; ++symbol) {
@@ -119,7 +119,7 @@ inline received_slots receive_unfused(const receiver::parameters& p,
                 has_pilots = has_pilots || pilot || silent;
                 has_data = has_data || !pilot;
                 if (!pilot) {
-                    places.push_back(rows * tones + tone);
+                    data_at.push_back(rows * tones + tone);
                 }
             }
             if (has_pilots) {
@@ -154,10 +154,10 @@ inline received_slots receive_unfused(const receiver::parameters& p,
         ->run(data_there, h, n0, grid_x, grid_noise, usable, *q);
     const auto all_x = grid_x.to_host();
     const auto all_noise = grid_noise.to_host();
-    for (const size_t place : places) {
+    for (const size_t at : data_at) {
         for (int t = 0; t < nt; ++t) {
-            out.x.push_back(all_x[place * nt + t]);
-            out.noise.push_back(all_noise[place * nt + t]);
+            out.x.push_back(all_x[at * nt + t]);
+            out.noise.push_back(all_noise[at * nt + t]);
         }
     }
 

@@ -25,8 +25,8 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-//! Counts the pieces of memory that blocks hold: what is free on a GPU is other
-//! processes' business too.
+//! Counts the pieces of memory that blocks hold. A GPU's free memory would depend on
+//! other processes.
 class counting_queue : public forwarding_queue
 {
 public:
@@ -46,8 +46,8 @@ public:
 };
 
 /*!
- * Frames of ints, passed on unchanged. On the CPU it too works in a memory of its own, so
- * that streams between two of these pass GNU Radio's rings by, as they do on a GPU.
+ * Passes frames of ints on unchanged. On the CPU the block has a memory of its own too.
+ * Streams between two relays therefore bypass GNU Radio's rings, as on a GPU.
  */
 class relay : public batch_block
 {
@@ -121,7 +121,7 @@ relay_sptr new_relay(int items, int max_batch, bool packets = false, bool drops 
     return gnuradio::make_block_sptr<relay>(items, options(max_batch, packets), drops);
 }
 
-//! No zeros, so that it is seen where they have been.
+//! 1, 2 ... n: no zeros, so that items differ from fresh memory.
 std::vector<int> counted(int n)
 {
     std::vector<int> items(n);
@@ -146,7 +146,7 @@ bool host_ring_is_used(const relay_sptr& block)
     return std::any_of(items, items + ring->bufsize(), [](int i) { return i != 0; });
 }
 
-//! What this process holds of the system.
+//! The system's resources that this process holds.
 struct holdings {
     long threads = 0, files = 0, mappings = 0;
     double resident = 0; //!< MiB
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(items_pass_in_order_and_the_rings_between_stay_untouched)
     }
 }
 
-BOOST_AUTO_TEST_CASE(every_frame_is_reported_once_and_in_order_also_where_nobody_waited)
+BOOST_AUTO_TEST_CASE(every_frame_is_reported_once_and_in_order_even_if_no_thread_waits)
 {
     const std::vector<relay_sptr> relays{ new_relay(8, 16), new_relay(4, 5) };
     chain c(counted(8 * 5003), relays);
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(one_output_feeds_blocks_on_the_device_and_on_the_host)
     top->connect(slow, 0, sinks[1], 0);
     top->run();
     BOOST_TEST(!host_ring_is_used(first));
-    // The same with a reader on the host besides.
+    // The same with another reader on the host.
     for (const auto& sink : sinks) {
         sink->reset();
     }
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(an_output_on_the_host_feeds_blocks_on_the_device_and_on_the
         const auto first = new_relay(1, batch), second = new_relay(1, batch);
         top->connect(source, 0, first, 0);
         top->connect(first, 0, second, 0);
-        ends_in_sink(second); // which feeds two of them
+        ends_in_sink(second); // two sinks read `second`
         ends_in_sink(second);
     }
     top->run();
@@ -327,8 +327,8 @@ BOOST_AUTO_TEST_CASE(an_output_on_the_host_feeds_blocks_on_the_device_and_on_the
 
 BOOST_AUTO_TEST_CASE(sixty_packets_of_every_size_come_out_whole)
 {
-    // Some of these hang on GNU Radio's single-mapped buffers, whose default size is
-    // 16384 items.
+    // Some of these lengths would hang in GNU Radio's single-mapped buffers of 16384
+    // items.
     for (const int length : { 1000, 5000, 8000, 9000, 12000, 16000 }) {
         std::vector<gr::tag_t> tags;
         for (int packet = 0; packet < 60; ++packet) {
@@ -413,7 +413,7 @@ BOOST_AUTO_TEST_CASE(
     }
 }
 
-BOOST_AUTO_TEST_CASE(it_starts_again_and_again_and_can_be_stopped_at_any_moment)
+BOOST_AUTO_TEST_CASE(flowgraphs_start_again_after_a_stop_at_any_time)
 {
     for (int round = 0; round < 4; ++round) {
         auto source = gr::blocks::vector_source<int>::make(counted(8000), true);
@@ -465,8 +465,8 @@ BOOST_AUTO_TEST_CASE(a_flowgraph_is_rewired_while_it_runs)
     }
     top->stop();
     top->wait();
-    // GNU Radio drops the items that are under way when the wiring changes; no other is
-    // lost or wrong.
+    // GNU Radio drops the items under way when the wiring changes. All other items
+    // arrive.
     const auto data = sink->data();
     BOOST_TEST(data.size() > 0u);
     int jumps = 0;
@@ -497,8 +497,7 @@ BOOST_AUTO_TEST_CASE(flowgraphs_come_and_go_and_leave_nothing_behind)
             return queue::make(backend::cpu);
         });
     }
-    // A tenth of what one leftover a flowgraph would come to; a ring of GNU Radio's alone
-    // has 64 KiB.
+    // The limit is a tenth of one leftover a flowgraph. One ring of GNU Radio has 64 KiB.
     const auto now = holdings::now();
     constexpr int some = (rounds - settling) / 10;
     BOOST_TEST(now.threads - settled.threads < some);

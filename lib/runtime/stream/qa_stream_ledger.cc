@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(reserved_frames_wait_no_more_and_take_room_until_they_are_d
     BOOST_TEST(ledger.frames_published() == 2);
     BOOST_TEST(ledger.in_under_way(0) == 3);
     BOOST_TEST(ledger.out_under_way(0) == 2);
-    BOOST_TEST(ledger.frames_waiting(0, { 6, 2 }) == 1); // of which 3 and 1 under way
+    BOOST_TEST(ledger.frames_waiting(0, { 6, 2 }) == 1); // 3 and 1 are under way
 }
 
 BOOST_AUTO_TEST_CASE(only_connected_outputs_limit_the_frames)
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_refused_packet_takes_items_of_input_0_alone)
     BOOST_TEST(ledger.in_under_way(0) == 30);
 }
 
-//! Any mixture of kinds: whatever is reserved comes to its end, and nothing is left.
+//! With any mixture of kinds all reserved items are published or consumed in the end.
 BOOST_AUTO_TEST_CASE(every_reserved_item_is_published_and_consumed)
 {
     std::mt19937 engine(1);

@@ -61,9 +61,9 @@ void check(const std::vector<gr::tag_t>& found,
 
 } // namespace
 
-// Two readers at different places, one with a delay, that see every tag as it was
-// written, however often its place in memory has held others, and whoever deletes them;
-// also those behind what they have read, as far as GNU Radio keeps them.
+// Two readers at different positions, one with a delay, see every tag as written. The
+// writer reuses a tag's memory, and either reader may delete tags. Readers also see tags
+// that they have passed, as far as GNU Radio keeps them.
 BOOST_AUTO_TEST_CASE(readers_see_every_tag_as_it_was_written)
 {
     constexpr unsigned delay = 700;
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(readers_see_every_tag_as_it_was_written)
     };
     std::vector<gr::tag_t> found;
     uint64_t seen = 0;
-    for (int turn = 0; turn < 2000; ++turn) {
+    for (int round = 0; round < 2000; ++round) {
         int room = 0;
         {
             const gr::thread::scoped_lock guard(*ring->mutex());
@@ -86,8 +86,8 @@ BOOST_AUTO_TEST_CASE(readers_see_every_tag_as_it_was_written)
         }
         const int items = any_of(0, room);
         const auto first = readers[0]->nitems_read() + readers[0]->items_available();
-        // Dense at times; at others none for several rings.
-        for (int left = turn % 300 < 200 ? items / 8 : 0; left > 0; --left) {
+        // Sometimes tags are dense, and sometimes several rings have none.
+        for (int left = round % 300 < 200 ? items / 8 : 0; left > 0; --left) {
             const auto tag = any_tag(first + any_of(0, items - 1));
             writer.add(tag);
             written.emplace(tag.offset, tag);
@@ -130,7 +130,8 @@ BOOST_AUTO_TEST_CASE(readers_see_every_tag_as_it_was_written)
     BOOST_TEST(seen > 100000);
 }
 
-// What has been passed is used again: nothing piles up, in the ring or in the writer.
+// The memory of passed tags is used again, so that tags gather neither in the ring nor in
+// the writer.
 BOOST_AUTO_TEST_CASE(tags_take_no_more_memory_than_the_rings_hold)
 {
     const auto ring = gr::make_buffer(4096, sizeof(float), 1, 1, nullptr, nullptr);
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(tags_take_no_more_memory_than_the_rings_hold)
     tag_writer writer;
     const auto value = pmt::make_u8vector(1, 0);
     long most = 0;
-    for (int turn = 0; turn < 1000; ++turn) {
+    for (int round = 0; round < 1000; ++round) {
         for (int i = 0; i < 1000; ++i) {
             auto tag = any_tag(reader->nitems_read() + i);
             tag.value = value;

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_named)
 
 BOOST_AUTO_TEST_CASE(more_cells_than_memory_says_how_many_fit)
 {
-    // 343 million cells count, but their matrices in double are 156 GB.
+    // 343 million cells have numbers enough, but their matrices in double take 156 GB.
     if (double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE)) < 140e9) {
         names(
             [] {
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(places_outside_are_named_with_the_ranges)
     names([&] { grid.system<float>(); }, { "source 1", "conductor" });
 }
 
-BOOST_AUTO_TEST_CASE(materials_overlap_only_where_replacing_was_asked_for)
+BOOST_AUTO_TEST_CASE(materials_overlap_only_if_replace_is_set)
 {
     auto grid = cube();
     grid.add_box({ 1, 1, 1 }, { 4, 4, 4 }, filled(2));
@@ -257,8 +257,8 @@ BOOST_AUTO_TEST_CASE(edges_take_the_mean_of_the_cells_around_them)
     magnet.mu_r = 4;
     const double dt = grid.time_step();
     auto s = grid.system<double>();
-    // ez at x = 2: a quarter of the area has the material's neighbour's cell of width 1
-    // d.
+    // The area around ez at x = 2 has four quarters. One quarter lies in the material, in
+    // a cell of width 1 d.
     const double eps = (1 * 1 + 3 * 5) / 4.0, sigma = 0.2 * 3 / 4;
     const double below = physics::eps0 * eps + dt * sigma / 2;
     const auto element = grid.element("ez", { 2, 2, 2 });
@@ -352,14 +352,15 @@ BOOST_AUTO_TEST_CASE(a_port_between_two_lines_divides_the_voltage)
         for (size_t n = 0; n < 600; ++n) {
             given.push_back(volts((double(n) + 0.5) * dt));
         }
-        const double f = 8e9, line = physics::impedance / 2;
+        const double f = 8e9, impedance = physics::impedance / 2;
         const auto v = std::abs(spectrum(column(seen, 3, port.probe), f, dt)),
                    i = std::abs(spectrum(column(seen, 3, current), f, dt)),
                    far = std::abs(spectrum(column(seen, 3, 2), f, dt)),
                    vs = std::abs(spectrum(given, f, dt));
-        BOOST_TEST(v / vs == line / (line + resistance),
+        BOOST_TEST(v / vs == impedance / (impedance + resistance),
                    boost::test_tools::tolerance(0.02));
-        BOOST_TEST(i / vs == 1 / (line + resistance), boost::test_tools::tolerance(0.03));
+        BOOST_TEST(i / vs == 1 / (impedance + resistance),
+                   boost::test_tools::tolerance(0.03));
         BOOST_TEST(far == v, boost::test_tools::tolerance(0.005));
     }
 }
@@ -381,7 +382,7 @@ BOOST_AUTO_TEST_CASE(hard_sources_set_their_fields)
 
 BOOST_AUTO_TEST_CASE(soft_sources_add_to_their_fields)
 {
-    // The same fields a step on, with an excitation and without.
+    // One step from the same fields, with an excitation and without.
     fdtd_grid grid({ { 50 }, { { d } } });
     grid.add_source("ez", { 25 }, fdtd_source_kind::soft);
     grid.add_source("hy", { 10 }, fdtd_source_kind::soft);
@@ -427,10 +428,12 @@ BOOST_AUTO_TEST_CASE(memories_of_layers_and_materials_follow_the_fields)
     const auto s = grid.system<float>();
     s.validate();
     BOOST_TEST(s.updates.size() == 4u);
-    // psi of ey and ez along x: 2 nodes a layer; of ex and ey along z: 2, those of 4
-    // planes across x in a line of 8, so 3 such planes instead of 10. 12 edges of water.
+    // psi of ey and ez along x: 2 nodes a layer, so 4 planes. psi of ex and ey along z: 2
+    // nodes. A line of 8 holds the nodes of 4 planes across x, so that 10 planes take 3.
+    // Water has 12 edges.
     BOOST_TEST(s.updates[1].matrix.rows == 2 * 4 * 72 + 2 * 3 * 72 + 12);
-    // 3 halves a layer: 2 planes in a line.
+    // h has 3 half nodes a layer. A line holds those of 2 planes, so that 10 planes take
+    // 5.
     BOOST_TEST(s.updates[3].matrix.rows == 2 * 6 * 72 + 2 * 5 * 72);
     BOOST_TEST(s.size == 6 * 720 + s.updates[1].matrix.rows + s.updates[3].matrix.rows);
 }

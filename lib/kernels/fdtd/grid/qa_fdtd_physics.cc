@@ -20,8 +20,8 @@ constexpr double tolerance = std::is_same_v<T, float> ? 1e-5 : 1e-9;
 
 using vector3 = std::array<double, 3>;
 
-//! sin(pi f dt) = c dt sqrt(sum [sin(k_i d_i / 2) / d_i]^2): what a wave of wave numbers
-//! k has on a uniform Yee grid.
+//! The frequency f of a wave of wave numbers k on a uniform Yee grid: sin(pi f dt) = c dt
+//! sqrt(sum [sin(k_i d_i / 2) / d_i]^2).
 double discrete_frequency(const vector3& k, const vector3& d, double dt)
 {
     double sum = 0;
@@ -32,7 +32,7 @@ double discrete_frequency(const vector3& k, const vector3& d, double dt)
 }
 
 //! The frequency of a sinusoid by its phase: x[n + m] + x[n - m] = 2 cos(2 pi f m dt)
-//! x[n] for m = 1, and then for greater m, each of which makes the last estimate finer.
+//! x[n]. m = 1 gives a first estimate, and each greater m a finer one.
 template <typename T>
 double measured_frequency(const std::vector<T>& x, double dt)
 {
@@ -48,7 +48,8 @@ double measured_frequency(const std::vector<T>& x, double dt)
             angle = turned;
             continue;
         }
-        // turned is +-(m angle) up to whole turns; take the nearest to what is known.
+        // turned is +-(m angle) up to whole turns; take the angle nearest to the
+        // estimate.
         // Near 0 and pi the arc cosine is blunt.
         if (turned < 0.3 || turned > pi - 0.3) {
             continue;
@@ -73,7 +74,7 @@ vector3 across(const vector3& k, const vector3& d)
     return { y * any[2] - z * any[1], z * any[0] - x * any[2], x * any[1] - y * any[0] };
 }
 
-//! Sets E to shape(component, place), where it is not in a conductor for ever, and steps.
+//! Sets E to shape(component, place) outside of conductors, and steps.
 template <typename T, typename Shape>
 double frequency_of(const fdtd_grid& grid,
                     const fdtd_system<T>& system,
@@ -124,7 +125,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cavity_resonates_where_the_discrete_equations_sa
         for (int a = 0; a < 3; ++a) {
             k[a] = mode[a] * pi / (cells[a] * d[a]);
         }
-        // Where a number is 0 the field goes along that axis.
+        // If a wave number is 0, the field points along that axis.
         auto amplitude = across(k, d);
         int along = 0;
         for (int a = 0; a < 3; ++a) {
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waves_at_any_angle_have_the_grids_dispersion,
     const auto check = [&](const std::vector<int64_t>& cells,
                            const std::string& mode,
                            const std::string& probe,
-                           const std::array<int, 3>& turns,
+                           const std::array<int, 3>& waves,
                            const vector3& amplitude) {
         fdtd_grid::parameters p;
         p.cells = cells;
@@ -173,7 +174,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waves_at_any_angle_have_the_grids_dispersion,
         for (size_t a = 0; a < cells.size(); ++a) {
             p.spacing.push_back({ d[a] });
             p.boundary.push_back(repeating);
-            k[a] = 2 * pi * turns[a] / (double(cells[a]) * d[a]);
+            k[a] = 2 * pi * waves[a] / (double(cells[a]) * d[a]);
         }
         fdtd_grid grid(p);
         grid.add_probe(probe, { 1, 0, 0 });
@@ -183,23 +184,23 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waves_at_any_angle_have_the_grids_dispersion,
                        std::cos(k[0] * at[0] + k[1] * at[1] + k[2] * at[2] + 0.4);
             });
         const double truth = discrete_frequency(k, d, grid.time_step());
-        BOOST_TEST_CONTEXT(cells.size() << " dimensions, " << mode << ", turns "
-                                        << turns[0] << turns[1] << turns[2])
+        BOOST_TEST_CONTEXT(cells.size() << " dimensions, " << mode << ", waves "
+                                        << waves[0] << waves[1] << waves[2])
         {
             BOOST_TEST(std::abs(f / truth - 1) < tolerance<T>);
         }
     };
-    for (const int turns : { 1, 3, 9 }) {
-        check({ 23 }, "tm", "ez", { turns, 0, 0 }, { 0, 0, 1 });
+    for (const int waves : { 1, 3, 9 }) {
+        check({ 23 }, "tm", "ez", { waves, 0, 0 }, { 0, 0, 1 });
     }
-    for (const auto& turns : std::vector<std::array<int, 3>>{
+    for (const auto& waves : std::vector<std::array<int, 3>>{
              { 1, 0, 0 }, { 2, 1, 0 }, { 3, 3, 0 }, { 1, 4, 0 }, { 0, 2, 0 } }) {
-        check({ 20, 23 }, "tm", "ez", turns, { 0, 0, 1 });
-        const double x = std::sin(pi * turns[0] / 20) / d[0],
-                     y = std::sin(pi * turns[1] / 23) / d[1];
-        check({ 20, 23 }, "te", turns[1] ? "ex" : "ey", turns, { y, -x, 0 });
+        check({ 20, 23 }, "tm", "ez", waves, { 0, 0, 1 });
+        const double x = std::sin(pi * waves[0] / 20) / d[0],
+                     y = std::sin(pi * waves[1] / 23) / d[1];
+        check({ 20, 23 }, "te", waves[1] ? "ex" : "ey", waves, { y, -x, 0 });
     }
-    for (const auto& turns : std::vector<std::array<int, 3>>{ { 1, 0, 0 },
+    for (const auto& waves : std::vector<std::array<int, 3>>{ { 1, 0, 0 },
                                                               { 2, 2, 0 },
                                                               { 1, 1, 1 },
                                                               { 3, 1, 2 },
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waves_at_any_angle_have_the_grids_dispersion,
         vector3 k;
         const std::array<int64_t, 3> cells{ 12, 15, 13 };
         for (int a = 0; a < 3; ++a) {
-            k[a] = 2 * pi * turns[a] / (double(cells[a]) * d[a]);
+            k[a] = 2 * pi * waves[a] / (double(cells[a]) * d[a]);
         }
         const auto amplitude = across(k, d);
         const int largest = int(std::max_element(amplitude.begin(),
@@ -217,14 +218,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(waves_at_any_angle_have_the_grids_dispersion,
                                                      return std::abs(a) < std::abs(b);
                                                  }) -
                                 amplitude.begin());
-        check({ 12, 15, 13 }, "tm", std::string("e") + "xyz"[largest], turns, amplitude);
+        check({ 12, 15, 13 }, "tm", std::string("e") + "xyz"[largest], waves, amplitude);
     }
 }
 
 BOOST_AUTO_TEST_CASE(a_wall_of_symmetry_halves_a_cavity)
 {
-    // A mode with E along z and a maximum in the middle plane, of 20 cells' width or of
-    // 10 and a magnetic wall, at either end.
+    // A mode with E along z has its maximum in the middle plane of 20 cells. 10 cells
+    // with a magnetic wall at either end have the same mode.
     const double d = 1e-3;
     const auto frequency = [&](std::vector<int64_t> cells,
                                std::array<fdtd_boundary, 2> across,
@@ -312,7 +313,7 @@ BOOST_AUTO_TEST_CASE(a_conductive_filling_lets_a_mode_decay_as_theory_says)
     for (size_t n = 0; n < seen.size(); ++n) {
         undone.push_back(seen[n] * std::exp(rate * double(n) * dt));
     }
-    // What is left is a sinusoid of constant amplitude: x[n]^2 - x[n-1] x[n+1] is.
+    // The undamped rest is a sinusoid, whose x[n]^2 - x[n-1] x[n+1] is constant.
     const auto size = [&](size_t n) {
         return undone[n] * undone[n] - undone[n - 1] * undone[n + 1];
     };

@@ -13,10 +13,9 @@ namespace {
 
 constexpr double d = 1e-3;
 
-//! What comes back from the absorbing end of a guide that is 16 cells wide, relative to
-//! what goes in, in the guide's mode: two plane waves at an angle whose sine is the
-//! cut-off over f. Mode 0 goes straight ahead, between faces that are each other's
-//! neighbours.
+//! The amplitude that the absorbing end of a guide reflects, relative to the incident
+//! one. The guide is 16 cells wide. Its mode is two plane waves at an angle whose sine is
+//! the cut-off over f. Mode 0 runs straight ahead between periodic faces.
 template <typename T>
 double reflection(int mode, double f, fdtd_absorber absorber = {})
 {
@@ -48,7 +47,7 @@ double reflection(int mode, double f, fdtd_absorber absorber = {})
         simulation<T> sim(grid.template system<T>());
         return std::make_pair(sim.run(steps, excitation), grid.time_step());
     };
-    // The long guide's far end is not heard from within the steps.
+    // No reflection from the long guide's far end arrives within the steps.
     const auto [alone, dt] = seen(40 + int64_t(steps));
     auto difference = seen(60).first;
     for (size_t n = 0; n < steps; ++n) {
@@ -86,8 +85,8 @@ BOOST_AUTO_TEST_CASE(float_absorbs_as_well)
 
 BOOST_AUTO_TEST_CASE(thin_or_weak_layers_reflect_what_they_must)
 {
-    // exp(-2 sigma_max thickness 377 / (order + 1)), a little less because of the time
-    // step: the measure sees it.
+    // Theory says exp(-2 sigma_max thickness 377 / (order + 1)). The time step makes the
+    // reflection a little less. This test shows that the measurement finds weak layers.
     fdtd_absorber weak;
     weak.sigma = 0.2;
     weak.alpha = 0;
@@ -144,10 +143,10 @@ BOOST_AUTO_TEST_CASE(a_dielectric_slab_reflects_and_transmits_by_fresnel)
     for (size_t i = 0; i < frequencies.size(); ++i) {
         const double k = 2 * pi * frequencies[i] / physics::c, n = 2, length = 10e-3;
         const double r = (1 - n) / (1 + n);
-        const auto turn = std::polar(1.0, -2 * k * n * length);
-        const auto reflected = r * (1.0 - turn) / (1.0 - r * r * turn);
+        const auto round_trip = std::polar(1.0, -2 * k * n * length);
+        const auto reflected = r * (1.0 - round_trip) / (1.0 - r * r * round_trip);
         const auto transmitted =
-            (1 - r * r) * std::polar(1.0, -k * n * length) / (1.0 - r * r * turn);
+            (1 - r * r) * std::polar(1.0, -k * n * length) / (1.0 - r * r * round_trip);
         BOOST_TEST(std::abs(std::abs(seen[i].reflected) - std::abs(reflected)) < 0.01);
         BOOST_TEST(std::abs(std::abs(seen[i].transmitted) / std::abs(transmitted) - 1) <
                    0.01);
@@ -177,7 +176,7 @@ BOOST_AUTO_TEST_CASE(half_spaces_reflect_as_their_permittivity_says)
             }
         }
     };
-    fdtd_material water; // its numbers at 25 degrees, scaled down to be coarse enough
+    fdtd_material water; // at 25 degrees, scaled down to suit coarse cells
     water.eps_r = 1.8;
     water.poles = { { 6, 8.3e-12 }, { 1.5, 40e-12 } };
     check(water);
@@ -242,7 +241,7 @@ BOOST_AUTO_TEST_CASE(a_short_dipole_radiates_as_hertz_says)
 
 BOOST_AUTO_TEST_CASE(two_ports_are_reciprocal)
 {
-    // Whatever stands between: graded cells, a brick with loss and memory, a wire,
+    // Between the ports stand graded cells, a brick with loss and memory, a wire, and
     // layers.
     const auto far_voltage = [&](bool swapped) {
         const std::vector<double> x{ 1e-3,   1e-3,   1e-3,   1e-3,   0.9e-3, 0.8e-3,

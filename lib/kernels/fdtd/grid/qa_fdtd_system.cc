@@ -15,7 +15,7 @@ struct matrices {
     sparse_matrix<T> rh, re;
 };
 
-//! RH and RE of a grid, without each other's columns, times a factor.
+//! RH and RE of a grid times a factor, each with the other field's columns alone.
 template <typename T>
 matrices<T> pair_of(const fdtd_grid::parameters& p, double factor = 1)
 {
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(graded_and_filled_grids_are_adjoint_and_just_stable_at_cour
     BOOST_TEST(found.eigenvalue.real() > 3.99);
 }
 
-BOOST_AUTO_TEST_CASE(a_pair_beyond_the_limit_is_told_the_largest_factor)
+BOOST_AUTO_TEST_CASE(a_pair_beyond_the_limit_is_refused_with_the_largest_factor)
 {
     const auto sound = pair_of<double>(box);
     const double largest = fdtd_stability_of(sound.rh, sound.re).largest_factor();
@@ -224,7 +224,8 @@ BOOST_AUTO_TEST_CASE(a_pair_beyond_the_limit_is_told_the_largest_factor)
     std::ostringstream factor;
     factor << largest / 1.25;
     BOOST_TEST(contains(why, factor.str() + " times this one"));
-    // It is the truth: a little less stays bounded, a little more grows.
+    // That factor is right: with a little less fields stay bounded, with a little more
+    // they grow.
     const auto last = [&](double f) {
         auto pair = pair_of<double>(box, f);
         fdtd_system<double> system;
@@ -263,12 +264,13 @@ BOOST_AUTO_TEST_CASE(pairs_that_no_step_saves_are_named)
 
     // A rotation's eigenvalues are i and -i.
     const sparse_matrix<double> one{ 2, 2, { 0, 1, 2 }, { 0, 1 }, { 1, 1 } };
-    const sparse_matrix<double> turn{ 2, 2, { 0, 1, 2 }, { 1, 0 }, { 1, -1 } };
-    const auto found = fdtd_stability_of(one, turn);
+    const sparse_matrix<double> rotation{ 2, 2, { 0, 1, 2 }, { 1, 0 }, { 1, -1 } };
+    const auto found = fdtd_stability_of(one, rotation);
     BOOST_TEST(!found.adjoint);
     BOOST_TEST(std::abs(found.eigenvalue.imag()) == 1,
                boost::test_tools::tolerance(1e-9));
-    BOOST_TEST(contains(message_of([&] { fdtd_from_matrices(one, turn); }), "complex"));
+    BOOST_TEST(
+        contains(message_of([&] { fdtd_from_matrices(one, rotation); }), "complex"));
 }
 
 BOOST_AUTO_TEST_CASE(pairs_that_are_not_adjoint_but_stable_pass)
@@ -282,7 +284,7 @@ BOOST_AUTO_TEST_CASE(pairs_that_are_not_adjoint_but_stable_pass)
     BOOST_TEST(found.eigenvalue.real() == 2, boost::test_tools::tolerance(1e-6));
 }
 
-BOOST_AUTO_TEST_CASE(empty_and_unfit_pairs)
+BOOST_AUTO_TEST_CASE(empty_pairs_step_and_unfit_pairs_are_refused)
 {
     const sparse_matrix<float> none, zero{ 2, 3, { 0, 0, 0 }, {}, {} },
         other{ 3, 2, { 0, 0, 0, 0 }, {}, {} };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// Matrices for the tests of the sparse product, and what it must give.
+// Matrices for the tests of the sparse product, and the products that are expected.
 
 #include "kernels/common/testing.h"
 #include "kernels/fdtd/sparse/row_patterns.h"
@@ -54,7 +54,7 @@ class entries
 {
 public:
     entries(int64_t rows, int64_t columns) : d_rows(rows), d_columns(columns) {}
-    //! Nothing, outside the matrix.
+    //! Adds nothing outside of the matrix.
     void add(int64_t row, int64_t column, T value)
     {
         if (row >= 0 && row < d_rows && column >= 0 && column < d_columns) {
@@ -151,7 +151,7 @@ T fused_product(T a, T x, T sum)
     }
 }
 
-//! What the header promises: a chain of fused multiply-adds, columns ascending.
+//! The header's promise: a chain of fused multiply-adds, columns ascending.
 template <typename T>
 std::vector<T>
 chained(const sparse_matrix<T>& a, const std::vector<T>& x, std::vector<T> y)
@@ -182,7 +182,8 @@ magnitudes(const sparse_matrix<T>& a, const std::vector<T>& x, const std::vector
     return sum;
 }
 
-//! Multiplies on a backend; y begins as given, or poisoned where it is not read.
+//! Multiplies on a backend. y begins as given, or poisoned if the product does not read
+//! y.
 template <typename T>
 std::vector<T> multiply(const sparse_matrix<T>& a,
                         const typename sparse_product<T>::parameters& p,

@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(triplets_in_any_order_become_rows, T, number_types
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(duplicates_add_up_in_their_order, T, number_types)
 {
-    // In any other order the small one would be lost.
+    // Any other order would lose the small value.
     const T large(std::numeric_limits<float>::max()), small(1);
     const auto a = from_triplets<T>(
         2, 3, { 1, 0, 1, 1 }, { 2, 0, 2, 2 }, { large, T(5), -large, small });
@@ -257,7 +257,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(patterns_are_what_rows_have_in_common, T, number_t
         indices row, column;
         std::vector<T> value;
         for (int64_t r = 0; r < rows; ++r) {
-            // A few kinds of rows, in runs and alone; some lack what leaves the matrix.
+            // Rows of a few patterns, in runs and alone. Entries beyond the matrix are
+            // left out.
             const auto kind = below(4) ? (r / 16) % 3 : below(6);
             for (int64_t e = 0; e < kind; ++e) {
                 const auto c = r + e * e - kind;
@@ -289,14 +290,14 @@ BOOST_AUTO_TEST_CASE(minus_zero_is_another_value_than_zero)
 BOOST_AUTO_TEST_CASE(more_patterns_than_numbers_leave_explicit_rows)
 {
     const int64_t rows = 3 * 70000;
-    indices place(rows);
+    indices diagonal(rows);
     std::vector<float> value(rows);
     for (int64_t r = 0; r < rows; ++r) {
-        place[r] = r;
+        diagonal[r] = r;
         // The later 35,000 of the 70,000 values stand in two rows each.
         value[r] = float(r < 140000 ? r % 70000 : r % 35000 + 35000);
     }
-    const auto a = from_triplets<float>(rows, rows, place, place, value);
+    const auto a = from_triplets<float>(rows, rows, diagonal, diagonal, value);
     const auto found = row_patterns<float>::find(a, 1);
     BOOST_TEST(found.size() == 65535u);
     BOOST_TEST(found.value[0] == 35000.0f);

@@ -79,7 +79,8 @@ void check(const sparse_matrix<T>& a,
     }
 }
 
-//! In all formats; in diagonals only where told, as it may have too many.
+//! Checks all formats. The diagonal format only if `diagonals`: a matrix may have too
+//! many.
 template <typename T>
 void check_all(const sparse_matrix<T>& a, bool diagonals, size_t batch = 1)
 {
@@ -112,7 +113,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_rows_that_a_warp_takes_several_chunks,
                               T,
                               number_types)
 {
-    // Of consecutive rows, and of rows here and there; the last of a group is not full.
+    // Groups of consecutive rows and of scattered rows. The last chunk of a group is not
+    // full.
     const int64_t rows = 300001;
     for (const int holes : { 0, 10 }) {
         check<T>(banded<T>(rows, rows, { -400, -1, 0, 1 }, holes),
@@ -124,7 +126,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(so_many_rows_that_a_warp_takes_several_chunks,
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(one_long_row, T, number_types)
 {
-    // A row that is no tile's, and those around the limits that make rows long.
+    // One row longer than any tile, and rows around the lengths that count as long.
     check_all<T>(with_long_rows<T>(500, 60000, 1, 60000), false);
     check_all<T>(with_long_rows<T>(50, 40000, 7, 1500), false, 2);
     for (const int64_t count : { 127, 128, 129, 1023, 1024, 1025 }) {
@@ -154,8 +156,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(rows_that_repeat, T, number_types)
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(neighbours_with_as_many_entries_anywhere, T, number_types)
 {
-    // A vector's rows at once on the CPU: runs of every length, entries side by side in
-    // some places of a row and anywhere in the others.
+    // The CPU takes a vector of rows at once. Runs have every length. Their entries are
+    // side by side at some positions of a row and scattered at the others.
     for (const int64_t run : { 3, 4, 7, 8, 9, 12, 100 }) {
         const int64_t rows = 6 * run, columns = 400;
         entries<T> out(rows, columns);
@@ -194,7 +196,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(matrices_without_entries_rows_or_columns, T, numbe
     check_all<T>(one.matrix(), true, 4);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_has_no_entry_for_has_no_part_in_y, T, number_types)
+BOOST_AUTO_TEST_CASE_TEMPLATE(elements_of_x_without_an_entry_have_no_part_in_y,
+                              T,
+                              number_types)
 {
     using real = real_of<T>;
     const real inf = std::numeric_limits<real>::infinity();
@@ -203,8 +207,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_has_no_entry_for_has_no_part_in_y, T, numbe
                            banded<T>(200, 200, { -1, 0, 1 }),
                            repeating<T>(200, 230, 60) }) {
         auto x = normals<T>(a.columns);
-        for (const int64_t place : { 0, 1, 50, 51, 130, 189 }) {
-            x[place] = T(place % 2 ? nan : place % 3 ? inf : -inf);
+        for (const int64_t i : { 0, 1, 50, 51, 130, 189 }) {
+            x[i] = T(i % 2 ? nan : i % 3 ? inf : -inf);
         }
         for (const auto format : all_formats) {
             for (const int block : { 2, 5, 8 }) {
@@ -216,7 +220,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_a_has_no_entry_for_has_no_part_in_y, T, numbe
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(zeros_keep_their_signs, T, number_types)
 {
-    // 0 * x that a format adds beside A's entries would turn a -0 into a 0.
+    // If a format adds 0 * x beside A's entries, -0 becomes 0.
     entries<T> some(70, 70);
     for (int64_t i = 0; i < 70; i += 3) {
         some.add(i, i, T(1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the tests of grids and steppers share.
+// Shared by the tests of grids and steppers.
 
 #include "kernels/common/testing.h"
 #include "kernels/fdtd/grid/axis.h"
@@ -45,8 +45,8 @@ public:
     fdtd_stepper<T>& stepper() { return *d_stepper; }
     int64_t status() const { return d_status; }
 
-    //! (steps, probes), of an excitation (steps, sources) or of so many steps without
-    //! one.
+    //! (steps, probes): the probes for an excitation (steps, sources), or for steps
+    //! without one.
     std::vector<T> run(size_t steps, std::vector<T> excitation = {})
     {
         excitation.resize(steps * d_stepper->sources());
@@ -123,7 +123,7 @@ std::complex<double> spectrum(const std::vector<T>& x, double f, double time_ste
     return sum * time_step;
 }
 
-//! A pulse around `centre` hertz, about as wide in frequency as that.
+//! A pulse around `centre` hertz, whose bandwidth is about `centre` too.
 inline std::function<double(double)> pulse(double centre, double width = 0.4)
 {
     const double spread = 1 / (2 * physics::pi * width * centre);

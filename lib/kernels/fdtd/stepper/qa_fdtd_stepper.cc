@@ -21,8 +21,8 @@ const std::vector<sparse_format> formats{ sparse_format::crs,
                                           sparse_format::dictionary,
                                           sparse_format::diagonal };
 
-//! The same bits, but for the reference, which is in double precision, and for a CPU that
-//! rounds products.
+//! The same bits. The reference computes in double precision, and some CPUs round
+//! products: these two are compared with a tolerance.
 template <typename T>
 void check_same(const std::vector<T>& found, const std::vector<T>& expected)
 {
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(grids_step_as_written, T, number_types)
 BOOST_AUTO_TEST_CASE_TEMPLATE(grids_beyond_the_caches_step_as_written, T, number_types)
 {
     if (tested_backend() != backend::cuda) {
-        return; // the others have no other way for them
+        return; // other backends step large systems as small ones
     }
     for (const auto boundary : { fdtd_boundary::pec, fdtd_boundary::cpml }) {
         // More than 4096 rows for every block that a GPU holds at once.
@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_every_size_step_large_systems_as_written,
     if (tested_backend() != backend::cuda) {
         return;
     }
-    // 8192 rows are what systems of tens of millions have, whose blocks have many tiles
-    // each, as few blocks do here.
+    // Systems of tens of millions of rows have tiles of 8192 rows, and many tiles a
+    // block. Here few blocks take many tiles each.
     for (const auto boundary : { fdtd_boundary::pec, fdtd_boundary::cpml }) {
         const auto system = grid_system<T>({ 41, 43, 97 }, { boundary, boundary });
         const size_t steps = 5;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_every_size_step_large_systems_as_written,
 }
 #endif
 
-BOOST_AUTO_TEST_CASE(what_a_device_has_no_memory_for_says_how_much_of_it_fits)
+BOOST_AUTO_TEST_CASE(a_system_larger_than_the_device_says_how_much_fits)
 {
     const auto text = fdtd_stepper_memory_error(
         size_t(9) << 30, size_t(6) << 30, (size_t(8) << 30) + 5);
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(after_a_reset_all_is_as_at_the_start)
 
 namespace {
 
-//! One element that grows by 2^64 a step and a probe, and another that nobody looks at.
+//! One element grows by 2^64 a step and has a probe. Another grows without a probe.
 fdtd_system<float> growing(bool probed)
 {
     const std::vector<int64_t> zero{ 0 };
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(planes_are_gathered)
     BOOST_CHECK_THROW(tested.stepper().set(-1, values, q), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(systems_without_rows_sources_or_probes_are_none_of_a_problem)
+BOOST_AUTO_TEST_CASE(systems_without_rows_sources_or_probes_step)
 {
     for (const auto format : formats) {
         fdtd_system<float> empty;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// What the CUDA kernel's blocks do, each by a thread of this machine: the tables, the
-// lanes' way through them, and how blocks wait for each other.
+// Emulates the CUDA kernel: each block is a thread of this machine. Tests the tables, how
+// lanes walk through them, and how blocks wait for each other.
 #define BOOST_TEST_MODULE fdtd_stepper_lanes
 #include "kernels/fdtd/stepper/large.h"
 #include "kernels/fdtd/stepper/qa_fdtd_stepper_systems.h"
@@ -24,7 +24,7 @@ struct emulated {
     const fdtd_plan<T>& plan;
     fdtd_tables<T, fdtd_pointer> tables;
     int blocks;
-    fdtd_neighbours neighbours; //!< none: all wait for all
+    fdtd_neighbours neighbours; //!< empty: each block waits for all
     std::vector<std::atomic<unsigned>> flags;
     std::atomic<unsigned> counter{ 0 };
 
@@ -97,7 +97,7 @@ struct emulated {
         }
     }
 
-    //! Large systems' way.
+    //! Steps as the kernel for large systems does.
     template <fdtd_large_rows Rows>
     void run_large_block(int block, size_t steps, fdtd_step<T> step)
     {
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_of_lanes_step_random_systems_as_written,
                               number_types)
 {
     if (tested_backend() != backend::cpu) {
-        return; // once is enough
+        return; // independent of the backend
     }
     for (const auto format : { sparse_format::crs,
                                sparse_format::subdivided_crs,
@@ -263,8 +263,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(blocks_of_lanes_step_grids_as_written, T, number_t
     }
 }
 
-//! Two updates whose rows repeat after 70: a run, and short ones, some without entries,
-//! others with up to `most`.
+//! Two updates whose rows repeat after 70. The 70 rows are one long run and short runs of
+//! 0 to `most` entries a row.
 template <typename T>
 fdtd_system<T> repeating_system(int64_t most)
 {
@@ -305,7 +305,7 @@ fdtd_system<T> repeating_system(int64_t most)
     return system;
 }
 
-//! Of the rows with entries, the share in pieces that have their entries in common.
+//! The share of the rows with entries that lie in pieces with common entries.
 template <typename T>
 double shared_rows(const fdtd_system<T>& system, int32_t tile_rows)
 {
@@ -334,7 +334,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(short_runs_that_repeat_share_their_entries, T, num
     for (const int64_t most : { 3, 6, 9 }) {
         const auto system = repeating_system<T>(most);
         check(system, sparse_format::dictionary, 3);
-        // 39 of 70 rows, 6 of them empty but in between, less the ends of the state.
+        // 39 of 70 rows share, fewer at the ends of the state. 6 of the 39 are empty rows
+        // between others.
         BOOST_TEST(shared_rows(system, 4096) > 0.5);
         BOOST_TEST(shared_rows(system, 96) > 0.5);
     }
@@ -356,7 +357,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(layers_along_the_last_axis_share_their_entries,
     const auto system = grid.template system<T>();
     check(system, sparse_format::dictionary, 4);
     check(system, sparse_format::subdivided_crs, 4);
-    // Layers take 10 of 21 planes of 4 components; as many psi.
+    // Layers cover 10 of 21 planes of 4 components, and of psi as much.
     BOOST_TEST(shared_rows(system, 4096) > 0.4);
 }
 

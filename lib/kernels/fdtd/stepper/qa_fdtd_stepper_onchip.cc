@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The CUDA kernel for small systems, its threads led through their phases one at a time
-// in orders that a GPU would hardly find, and the proof of its tables.
+// Emulates the CUDA kernel for small systems. Its threads run one at a time, in orders
+// that a GPU would hardly find. Tests the proof of its tables too.
 #define BOOST_TEST_MODULE fdtd_stepper_onchip
 #include "kernels/fdtd/stepper/onchip_lane.h"
 #include "kernels/fdtd/stepper/partition.h"
@@ -22,7 +22,7 @@ constexpr fdtd_onchip_limits room(int phases)
     return { 4096, rows, imports, phases, 1 << 20 };
 }
 
-//! What is published. Reading checks that no stamp is from a later phase.
+//! The words that blocks publish. Reading checks that no stamp is from a later phase.
 struct outside_words {
     std::vector<uint64_t>* words;
     uint32_t wanted;
@@ -45,14 +45,14 @@ struct outside_words {
 //! Which threads go first.
 enum class order { random, one_block_late, one_block_early, one_thread_late };
 
-//! Blocks of threads that go on one at a time.
+//! Runs blocks of threads, one thread at a time.
 template <typename T, int Phases>
 class machine
 {
 public:
     machine(const fdtd_onchip_plan<T>& plan, uint32_t base, order how)
         : d_plan(plan), d_how(how), d_base(base), d_blocks(size_t(plan.blocks)),
-          // From calls before: stamps up to this one's base, and any values.
+          // Words of earlier calls have stamps up to this call's base, and any values.
           d_words(size_t(plan.words) * 2, uint64_t(base) << 32 | 0x7fc00001)
     {
         const auto& t = plan.tables;
@@ -95,7 +95,7 @@ public:
                     moved = true;
                 }
             }
-            // Those that were left out, when nobody else can.
+            // If no other thread can move, move the late or left-out ones.
             if (!moved) {
                 if (d_how == order::one_block_late) {
                     moved = go_on(favoured, step, -1);
@@ -126,7 +126,8 @@ private:
         std::vector<T> local, drives;
     };
 
-    //! Each thread but `late` by a stage, in any order. False if none could.
+    //! Moves each thread but `late` by a stage, in any order. False if no thread could
+    //! move.
     bool go_on(int b, const fdtd_step<T>& step, int late)
     {
         auto& here = d_blocks[b];
@@ -306,7 +307,7 @@ void check(const fdtd_system<T>& system, unsigned steps, int blocks)
     }
 }
 
-//! A pair [RH], [RE] where who reads whom is chance, some read much and many nothing.
+//! A pair [RH], [RE] with random columns: some rows are long, and many are empty.
 template <typename T>
 fdtd_system<T> hostile_pair(int64_t size)
 {
@@ -322,7 +323,7 @@ fdtd_system<T> hostile_pair(int64_t size)
         for (int64_t i = 0; i < count; ++i) {
             for (auto entries = any_of(3) ? any_of(7) : 0; entries > 0; --entries) {
                 row.push_back(i);
-                // One side mostly reads what lies near, as a grid does.
+                // Rows mostly read elements nearby, as a grid's rows do.
                 column.push_back(other +
                                  (far ? any_of(others) : (i + any_of(8)) % others));
                 values.push_back(T(0.1) * T(any_of(9) - 4));
@@ -408,8 +409,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(any_systems_step_as_written_in_any_order, T, numbe
 
 namespace {
 
-//! Memory that only the second field reads, and that fades by itself: who changes it
-//! would never wait for those who read it.
+//! The first field fades by itself, and only the second field reads it. Writers of the
+//! first field have no data to wait for from its readers.
 fdtd_system<float> one_way(int64_t size)
 {
     fdtd_system<float> system;
@@ -443,7 +444,7 @@ BOOST_AUTO_TEST_CASE(without_words_for_waiting_values_are_lost_and_the_proof_kno
     check(system, 6, 2);
     auto plan = plan_for(system, 2);
     int waits = 0;
-    for (auto& part : plan.tables.parts) { // they stand last
+    for (auto& part : plan.tables.parts) { // the waits stand last
         while (part.imports_end > part.imports &&
                plan.tables.imports[size_t(part.imports_end) - 1].element < 0) {
             --part.imports_end;
@@ -453,7 +454,7 @@ BOOST_AUTO_TEST_CASE(without_words_for_waiting_values_are_lost_and_the_proof_kno
     BOOST_TEST(waits == 1);
     BOOST_TEST(!plan.proved());
     bool lost = false;
-    for (int i = 0; i < 64 && !lost; ++i) { // half of them have the reader late
+    for (int i = 0; i < 64 && !lost; ++i) { // the reader is late in half of them
         auto state = gaussian<float>(size_t(system.size));
         lost = !run_machine(plan,
                             0,
@@ -477,19 +478,19 @@ BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_not_proved)
     const auto row = [&](int phase, int number) {
         return size_t(good.tables.parts[size_t(phase) * 5].rows + number);
     };
-    auto bad = good; // waits for what the other phase publishes
+    auto bad = good; // waits for a word that the other phase publishes
     bad.tables.imports[first(0)].word = good.tables.imports[first(1)].word;
     BOOST_TEST(!bad.proved());
     bad = good; // two rows of one element
     bad.tables.rows[row(1, 1)].own = good.tables.rows[row(1, 0)].own;
     BOOST_TEST(!bad.proved());
-    bad = good; // reads what another row changes
+    bad = good; // reads an element that another row changes
     bad.tables.rows[row(0, 0)].index[0] = good.tables.rows[row(0, 1)].own;
     BOOST_TEST(!bad.proved());
-    bad = good; // reads what is taken for the next phase
+    bad = good; // reads an element that is imported for the next phase
     bad.tables.rows[row(0, 0)].index[0] = uint16_t(good.tables.parts[5].place);
     BOOST_TEST(!bad.proved());
-    bad = good; // a word of two blocks
+    bad = good; // one word that two blocks write
     auto& rows_of_all = bad.tables.rows;
     const auto end = size_t(bad.tables.parts[0].rows_end);
     const auto published =
@@ -504,7 +505,7 @@ BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_not_proved)
     BOOST_TEST(!bad.proved());
 }
 
-BOOST_AUTO_TEST_CASE(what_does_not_fit_is_left_to_others)
+BOOST_AUTO_TEST_CASE(systems_that_do_not_fit_have_no_plan)
 {
     if (tested_backend() != backend::cpu) {
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// Random systems, and the steppers' arithmetic written out, in the precision itself.
+// Random systems, and the steppers' arithmetic written out in the type under test.
 
 #include "kernels/fdtd/stepper/qa_fdtd_run.h"
 #include <gnuradio/cudaphy/kernels/fdtd_grid.h>
@@ -14,8 +14,8 @@ inline int64_t any_of(int64_t count)
 }
 
 /*!
- * Updates that overlap each other or don't, whose rows come in runs of one pattern, in
- * patterns that change from row to row, with values of their own, empty, and long ones.
+ * Updates that overlap each other, or do not. Rows come in runs of one pattern, or change
+ * pattern from row to row. Other rows have their own values, are empty, or are long.
  */
 template <typename T>
 fdtd_system<T> random_system(int64_t size, size_t updates)
@@ -72,7 +72,8 @@ fdtd_system<T> random_system(int64_t size, size_t updates)
                                               view<const int64_t>(column),
                                               view<const T>(values)) });
     }
-    // Sources and probes also where nothing changes, or another update does; some twice.
+    // Sources and probes stand also at elements that no update, or another one, changes.
+    // Some stand twice.
     for (int i = 0; i < 12; ++i) {
         const int64_t element = i % 4 == 3 ? system.sources.back().element : any_of(size);
         system.sources.push_back(

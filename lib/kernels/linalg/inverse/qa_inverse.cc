@@ -167,8 +167,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(hilbert_matrices_have_a_small_residual, T, number_
 }
 
 // J. H. Wilkinson's worst case: with partial pivoting the last column doubles in every
-// step, which does no harm while all elements are powers of two. With elements a little
-// off, only full pivoting keeps the residual small.
+// step. Powers of two make that exact. With other elements only full pivoting keeps the
+// residual small.
 BOOST_AUTO_TEST_CASE_TEMPLATE(wilkinsons_matrices_grow_without_harm, T, number_types)
 {
     std::uniform_real_distribution<double> little(0.95, 1.0);
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_of_any_scale_has_the_scaled_inverse_bit_f
 // Full pivoting reports rows or columns that are smaller than eps times the largest one,
 // and inverts a matrix nearby. In float, if a whole matrix is tiny, that matrix differs
 // by the least pivot of xGETC2, the smallest normal number / eps. Partial pivoting
-// reports nothing. But it chooses rows only by their scales, which is as bad as no
+// reports nothing, but then chooses rows only by their scales. That is as bad as no
 // pivoting: one matrix of a thousand has a ratio above 30.
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_or_columns_far_apart_are_no_obstacle, T, number_types)
 {

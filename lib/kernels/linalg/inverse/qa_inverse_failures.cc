@@ -6,8 +6,8 @@
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
 
-// Singular and nearly singular matrices, numbers that are not finite, and parameters and
-// views that must be refused.
+// Singular matrices, nearly singular matrices, numbers that are not finite, and refused
+// parameters and views.
 
 namespace {
 
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_inverse_beyond_its_type_is_reported_as_not_fini
         for (const auto pivot : { pivoting::partial, pivoting::none }) {
             check_failed(measure<T>({ n, pivot }, a), 0, -1, n);
         }
-        // Full pivoting takes a larger pivot, so that no inverse is.
+        // Full pivoting takes a larger pivot, so that no inverse is beyond the type.
         const auto full = measure<T>({ n, pivoting::full }, a);
         check_status(full, 0, n, n);
         BOOST_TEST(all_finite(full.x.data(), n * n));

@@ -144,8 +144,8 @@ std::vector<T> shuffled(int n, const std::vector<T>& a)
     return out;
 }
 
-//! Puts a NaN or an infinity somewhere into every fourth matrix, and into some of these
-//! a first column of zeros besides.
+//! Puts a NaN or an infinity into every fourth matrix. Some of these matrices get a first
+//! column of zeros too.
 template <typename T>
 void spoil_every_fourth(int n, std::vector<T>& a)
 {
@@ -303,9 +303,9 @@ private:
         }
     }
 
-    //! A random unitary (orthogonal) matrix, evenly spread, times A: reflections in
-    //! random directions of n, n - 1 ... 1 dimensions (G. W. Stewart, 1980), and turned
-    //! axes.
+    //! A random unitary (orthogonal) matrix of the Haar measure times A. The matrix is a
+    //! product of reflections in random directions of n, n - 1 ... 1 dimensions (G. W.
+    //! Stewart, 1980) and of random phases.
     numbers turned(numbers a) const
     {
         for (int k = 0; k < n; ++k) {

@@ -28,7 +28,7 @@ size_t batch_of(int n, bool fast = !is_reference)
 
 how measured(bool in_place = false) { return { tested_backend(), in_place, true }; }
 
-//! Good matrices, among them some that are singular, nearly so, or not finite.
+//! Matrices, some of which are singular, nearly singular, or not finite.
 template <typename T>
 std::vector<T> mixed_matrices(pivoting pivot, size_t batch, int n)
 {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(determinant_and_rcond_equal_the_reference, T, numb
             for (size_t item = 0; item < result.status.size(); ++item) {
                 const real_of<T> rcond = expected.rcond[item];
                 const T determinant = expected.determinant[item];
-                // What an error of 8 N eps in A makes of them.
+                // The errors that 8 N eps in A causes.
                 const auto error = 8 * n * eps<T> / rcond;
                 BOOST_REQUIRE(std::isnormal(std::abs(determinant)));
                 BOOST_TEST(std::abs(result.rcond[item] - rcond) <= error * rcond);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(determinant_and_rcond_equal_the_reference, T, numb
     }
 }
 
-// Two diagonals of ones, the first of them 2 and turned, and the rows in any order.
+// Two diagonals of ones, the first element 2 and rotated, and the rows in any order.
 BOOST_AUTO_TEST_CASE_TEMPLATE(determinants_of_integers_are_exact, T, number_types)
 {
     for (const int n : { 1, 2, 3, 4, 5, 6, 8 }) {
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(fewer_results_or_in_place_or_interleaved_changes_n
     }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(determinant_and_rcond_may_be_asked_for_one_by_one,
+BOOST_AUTO_TEST_CASE_TEMPLATE(determinant_and_rcond_may_be_requested_separately,
                               T,
                               number_types)
 {
@@ -370,7 +370,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(cuda_and_cpu_give_the_same_bits, T, number_types)
         const size_t batch = std::clamp(100000 / (n * n), 40, 1000);
         for (const auto pivot : pivotings) {
             auto a = mixed_matrices<T>(pivot, batch, n);
-            // A third of them full of equal moduli and zeros, some wide apart.
+            // A third of the matrices have equal moduli and zeros, or moduli far apart.
             for (size_t e = 0; e < a.size() / 3; ++e) {
                 a[e] = generator()() % 3 ? random_quarter_turn<T>() : T(0);
             }

@@ -104,14 +104,14 @@ std::vector<T> interleave(int n, const std::vector<T>& a)
 template <typename T>
 inverted<T> from_item(int n, const inverted<T>& all, size_t first)
 {
-    const auto rest = [first](const auto& of, size_t each) {
-        return std::decay_t<decltype(of)>(of.begin() + std::min(of.size(), first * each),
-                                          of.end());
+    const auto tail = [first](const auto& values, size_t each) {
+        return std::decay_t<decltype(values)>(
+            values.begin() + std::min(values.size(), first * each), values.end());
     };
-    return { rest(all.x, size_t(n) * n),
-             rest(all.status, 1),
-             rest(all.determinant, 1),
-             rest(all.rcond, 1) };
+    return { tail(all.x, size_t(n) * n),
+             tail(all.status, 1),
+             tail(all.determinant, 1),
+             tail(all.rcond, 1) };
 }
 
 } // namespace gr::cudaphy::testing

@@ -52,9 +52,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(triangles_of_every_order_have_a_small_residual,
     }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(gaussian_triangles_of_huge_condition_have_one_too,
-                              T,
-                              number_types)
+BOOST_AUTO_TEST_CASE_TEMPLATE(
+    gaussian_triangles_of_huge_condition_have_a_small_residual_too, T, number_types)
 {
     for (const int n : orders<T>()) {
         for (const auto& p : variants<T>(n)) {
@@ -176,19 +175,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_and_inf_in_one_triangle_leave_the_others_alone
             auto bad = good;
             std::vector<bool> spoiled(batch);
             for (size_t item = 0; item < batch; ++item) {
-                const int place = generator()() % (n * n);
-                // Outside the triangle the element must not matter.
-                spoiled[item] = item % 4 == 0 && is_read<T>(p, place);
+                const int at = generator()() % (n * n);
+                // Elements outside of the triangle must not matter.
+                spoiled[item] = item % 4 == 0 && is_read<T>(p, at);
                 if (item % 4 == 0) {
                     const auto value = item % 3 == 0 ? nan : item % 3 == 1 ? inf : -inf;
-                    auto& element = bad[item * n * n + place];
+                    auto& element = bad[item * n * n + at];
                     if constexpr (!is_complex<T>) {
                         element = value;
                     } else {
                         element = item % 8 ? T(1, value) : T(value, 1);
                     }
                     // An element that is not finite counts before a zero.
-                    if (spoiled[item] && place != 0) {
+                    if (spoiled[item] && at != 0) {
                         bad[item * n * n] = T(0);
                     }
                 }

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(triangles_above_32_have_a_small_residual, T, numbe
     }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(triangles_up_to_1024_have_one_too, T, number_types)
+BOOST_AUTO_TEST_CASE_TEMPLATE(triangles_up_to_1024_have_a_small_residual, T, number_types)
 {
     for (const int n : { 511, 513, 769, 1023, 1024 }) {
         for (const auto& p : shapes<T>(n)) {
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_large_inverse_may_take_the_place_of_its_triangle
     }
 }
 
-BOOST_AUTO_TEST_CASE(columns_may_be_asked_for_above_32_too)
+BOOST_AUTO_TEST_CASE(the_algorithm_columns_serves_orders_above_32_too)
 {
     parameters<float> p{ 50 };
     const auto a = triangles<float>(p, 4);

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(mmse_serves_more_layers_than_antennas)
 
 BOOST_AUTO_TEST_CASE(correlated_channels_of_any_scale_agree_with_the_textbook)
 {
-    // More antennas than layers, or chance alone would make some channel singular.
+    // With as many antennas as layers, some channels would be singular by chance.
     for (const int n : { 2, 4, 7, 13 }) {
         for (const auto method : { zf, mmse }) {
             for (const float apart : { 1e-1f, 1e-2f, 1e-3f }) {
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(vectors_of_one_matrix_are_those_of_many_equal_ones)
                 const parameters p{ nr, nt, mmse, true, symbols, tones };
                 const auto b = random_batch(p, groups, 0.05f, one_n0);
                 const auto out = run(p, b);
-                // Each vector twice where a matrix serves several, so that it goes the
-                // same way here.
+                // If a matrix serves several vectors, repeat each vector, so that the
+                // same kernel runs.
                 const int repeat = symbols > 1 ? 2 : 1;
                 batch flat;
                 const int elements = nr * nt;
@@ -316,11 +316,11 @@ BOOST_AUTO_TEST_CASE(zero_forcing_erases_what_has_no_full_rank)
                 auto* h = &b.h[m * n * n];
                 const auto factor = gaussian<complex64>(1)[0];
                 for (int r = 0; r < n; ++r) {
-                    if (m % 4 == 0) { // all of it
+                    if (m % 4 == 0) { // the whole channel
                         std::fill_n(h + r * n, n, complex64(0));
                     } else if (m % 4 == 1) { // the last layer a multiple of the first
                         h[r * n + n - 1] = factor * h[r * n];
-                    } else if (m % 4 == 2) { // one layer not there
+                    } else if (m % 4 == 2) { // one layer missing
                         h[r * n + 1] = 0;
                     }
                 }
@@ -372,9 +372,10 @@ BOOST_AUTO_TEST_CASE(mmse_stays_finite_whatever_the_rank_and_the_noise)
     }
 }
 
-BOOST_AUTO_TEST_CASE(mmse_does_not_trust_layers_that_floats_cannot_tell_apart)
+BOOST_AUTO_TEST_CASE(mmse_does_not_trust_layers_that_are_equal_in_single_precision)
 {
-    // Layer n - 1 is layer 0 again, so that half of each is the other's, whatever N0.
+    // Layer n - 1 repeats layer 0, so that half of each estimate is the other layer, at
+    // any N0.
     for (const float n0 : { 1e-38f, 1e-20f, 1e-12f }) {
         for (const int n : { 2, 4, 6 }) {
             const parameters p{ n, n, mmse };
@@ -391,7 +392,7 @@ BOOST_AUTO_TEST_CASE(mmse_does_not_trust_layers_that_floats_cannot_tell_apart)
     }
 }
 
-//! Many vectors over a few channels; calls check(sent, x, noise) for each layer's series.
+//! Sends many vectors over a few channels. Calls check(sent, x, noise) for each layer.
 template <typename Check>
 void observe(const parameters& p, float n0, const Check& check)
 {
@@ -450,7 +451,8 @@ BOOST_AUTO_TEST_CASE(the_gpu_gives_the_bits_of_the_cpu)
     for (const auto method : { zf, mmse, detector::max_ratio }) {
         for (int nr = 1; nr <= 16; ++nr) {
             for (int nt = 1; nt <= nr; ++nt) {
-                // A GPU projects where the CPU forms weights, or the other way.
+                // With other numbers of symbols one backend projects and the other forms
+                // weights.
                 const bool projects = nr > 4 && nr <= 8 && method != detector::max_ratio;
                 const int symbols = nr > 8 ? 3 : projects ? 1 : 1 + nt % 2;
                 const parameters p{ nr, nt, method, true, symbols, 1 + nt % 4 };

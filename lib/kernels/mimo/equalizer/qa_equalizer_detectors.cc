@@ -235,8 +235,8 @@ BOOST_AUTO_TEST_CASE(irc_sees_through_an_interferer_that_mmse_does_not)
         return sum;
     };
     const auto with = run(p, b);
-    const double told = (with.noise[0] + with.noise[1]) / 2;
-    BOOST_TEST(std::abs(decibels(error_of(with) / told)) < 0.3);
+    const double reported = (with.noise[0] + with.noise[1]) / 2;
+    BOOST_TEST(std::abs(decibels(error_of(with) / reported)) < 0.3);
     auto white = b;
     white.covariance.clear();
     const auto without = run({ nr, nt, mmse, true, symbols }, white);
@@ -346,7 +346,7 @@ BOOST_AUTO_TEST_CASE(max_ratio_erases_a_layer_that_is_not_there_and_no_other)
     }
 }
 
-BOOST_AUTO_TEST_CASE(the_way_of_the_inverse_agrees_where_channels_are_good)
+BOOST_AUTO_TEST_CASE(the_inverse_route_agrees_on_good_channels)
 {
     for (const auto& [nr, nt] : { std::pair{ 1, 1 }, { 3, 2 }, { 8, 4 }, { 16, 8 } }) {
         for (const auto method : { zf, mmse }) {
@@ -372,7 +372,7 @@ BOOST_AUTO_TEST_CASE(the_way_of_the_inverse_agrees_where_channels_are_good)
                       std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(the_way_of_the_inverse_erases_what_it_can_not_invert)
+BOOST_AUTO_TEST_CASE(the_inverse_route_erases_channels_without_an_inverse)
 {
     for (const auto method : { zf, mmse }) {
         const parameters p{ 3, 3, method, true, 1, 1, equalizer_route::inverse };
@@ -415,7 +415,7 @@ BOOST_AUTO_TEST_CASE(one_channel_serves_all_groups)
     }
 }
 
-// Signal to interference and noise, measured on what comes out, against theory in double
+// The ratio of signal to interference and noise at the output, against theory in double
 // precision: 1 / (1 - b) - 1 for MMSE.
 BOOST_AUTO_TEST_CASE(the_signal_to_noise_ratio_at_the_output_is_that_of_theory)
 {
@@ -439,15 +439,15 @@ BOOST_AUTO_TEST_CASE(the_signal_to_noise_ratio_at_the_output_is_that_of_theory)
                 }
                 const double signal = std::norm(gain / double(p.symbols));
                 const double sinr = signal / (power / p.symbols - signal);
-                const double told = 1 / out.noise[size_t(g) * p.symbols * 2 + t];
-                BOOST_TEST(std::abs(decibels(sinr / told)) < 0.1);
+                const double reported = 1 / out.noise[size_t(g) * p.symbols * 2 + t];
+                BOOST_TEST(std::abs(decibels(sinr / reported)) < 0.1);
             }
         }
     }
 }
 
-// LLRs are what they say: among bits of LLR about L, one in 1 + e^L is wrong. The bias of
-// MMSE moves 16-QAM's points inwards, and LLRs of biased layers do not hold.
+// LLRs are honest if of bits with LLRs about L one in 1 + e^L is wrong. MMSE's bias moves
+// 16-QAM's points inwards, so that LLRs of biased layers are wrong.
 BOOST_AUTO_TEST_CASE(llrs_of_unbiased_layers_are_honest_and_of_biased_ones_are_not)
 {
     const auto points = constellation::make("qam16");
@@ -478,19 +478,19 @@ BOOST_AUTO_TEST_CASE(llrs_of_unbiased_layers_are_honest_and_of_biased_ones_are_n
         soft_demapper::make({ points, false, 0 }, tested_backend())
             ->run(x, noise, llr, *q);
         const auto host = llr.to_host();
-        double told[4] = {}, seen[4] = {};
+        double reported[4] = {}, seen[4] = {};
         for (size_t i = 0; i < host.size(); ++i) {
             const int bit = labels[i / 4] >> (3 - i % 4) & 1;
             const double certainty = std::abs(host[i]);
             const int bin = int(certainty);
             if (bin < 4) {
-                told[bin] += 1 / (1 + std::exp(certainty));
+                reported[bin] += 1 / (1 + std::exp(certainty));
                 seen[bin] += (host[i] < 0) != (bit == 1);
             }
         }
         double worst = 0;
         for (int bin = 0; bin < 4; ++bin) {
-            worst = std::max(worst, std::abs(std::log(seen[bin] / told[bin])));
+            worst = std::max(worst, std::abs(std::log(seen[bin] / reported[bin])));
         }
         return worst;
     };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the equalizer's tests compare with: the formulas of the public header, by
-// Gauss-Jordan elimination in double precision, and how far from them rounding may lead.
+// The oracle of the equalizer's tests: the public header's formulas by Gauss-Jordan
+// elimination in double precision, with bounds of rounding errors.
 
 #include "kernels/common/testing.h"
 #include "kernels/mimo/equalizer/makers.h"
@@ -52,8 +52,8 @@ inline void send(const equalizer::parameters& p, size_t groups, batch& b)
     }
 }
 
-//! Runs on `where`, with every view `off` elements from the alignment of its array, as
-//! ring buffers are.
+//! Runs on `where`. Every view begins `off` elements into its array, unaligned as ring
+//! buffers are.
 inline result run(const equalizer::parameters& p,
                   const batch& b,
                   backend where = tested_backend(),
@@ -152,9 +152,9 @@ double norm_of(const Vector& values)
 
 /*!
  * Compares a result with the textbook. The tolerance follows the perturbation theory of
- * least squares (Golub and Van Loan, section 5.3.6): an H known to eps moves layer i by
- * eps |H| (|W_i| |x| + |A^-1_i| |residual|), A = H^H H + N0 I, the residual that of H
- * with sqrt(N0) I below it; applying a rounded W adds eps |W| |y|.
+ * least squares (Golub and Van Loan, section 5.3.6). An error of eps in H moves layer i
+ * by eps |H| (|W_i| |x| + |A^-1_i| |residual|). A is H^H H + N0 I, and the residual is
+ * that of H with sqrt(N0) I below it. A rounded W adds eps |W| |y|.
  */
 inline void compare(const equalizer::parameters& p, const batch& b, const result& got)
 {
@@ -201,7 +201,7 @@ inline void compare(const equalizer::parameters& p, const batch& b, const result
             w_norm += inverse[i][i].real();
         }
         w_norm = std::sqrt(w_norm);
-        // W applied to a vector, and the error that it may have, both before unbiasing.
+        // W applied to a vector, and the error allowed in it, before unbiasing.
         const auto apply = [&](const auto& y, std::vector<double>& allowed) {
             std::vector<std::complex<double>> x(nt), residual(nr + nt);
             for (size_t i = 0; i < nt; ++i) {

@@ -51,7 +51,7 @@ std::vector<complex64> linear_channels(const parameters& p, size_t batch)
     return h;
 }
 
-//! What is received over channels h in noise of variance n0.
+//! The samples received over channels h in noise of variance n0.
 std::vector<complex64>
 receive(const parameters& p, size_t batch, const std::vector<complex64>& h, float n0)
 {
@@ -72,7 +72,7 @@ receive(const parameters& p, size_t batch, const std::vector<complex64>& h, floa
     return y;
 }
 
-//! Runs on `where`, with every view off the alignment of its array, as ring buffers are.
+//! Runs on `where`. Every view begins unaligned in its array, as ring buffers are.
 result run(const parameters& p,
            const std::vector<complex64>& received,
            backend where = tested_backend())
@@ -127,7 +127,7 @@ void compare(const parameters& p, const std::vector<complex64>& received)
     }
     BOOST_TEST(worst <= allowed);
     for (size_t i = 0; i < got.n0.size(); ++i) {
-        // Beside the sum's own rounding, that of the estimates, a weak noise itself.
+        // The estimates' rounding is a weak noise, and adds to the sum's own rounding.
         BOOST_TEST(std::abs(got.n0[i] - expected.n0[i]) <=
                    1e-4 * expected.n0[i] + allowed * allowed);
     }

@@ -29,7 +29,7 @@ void compare(const parameters& p, const std::vector<complex64>& received)
     }
 }
 
-//! Mean square error on tone k (of all where k < 0) over slots of random channels.
+//! Mean square error on tone k (k < 0: all tones) over slots of random channels.
 double measured_error(const parameters& p, double n0, int slots, int k = -1)
 {
     std::vector<complex64> received;
@@ -97,7 +97,7 @@ std::vector<parameters> various()
         all.push_back(timed);
         timed.doppler = 0.01;
         all.push_back(timed);
-        // Pilots of one's own, without any order: all layers belong together.
+        // Pilots without any order: all layers belong to one group.
         parameters own{ 2, 3, 20, gaussian<complex64>(12) };
         own.method = method;
         own.tone_numbers.resize(20);
@@ -177,9 +177,9 @@ BOOST_AUTO_TEST_CASE(least_squares_has_the_error_of_theory)
     BOOST_TEST(std::abs(db(measured_error(p, 0.5, 40) / (0.5 / 8))) < 0.3);
     p = with(ht_ltf_pilots(4), 4, pilot_method::least_squares);
     BOOST_TEST(std::abs(db(measured_error(p, 0.5, 60) / (0.5 / 4))) < 0.3);
-    // A comb of every other tone and energy 2: halves on a pilot; on the tone between,
-    // the mean of two pilots; a tone beyond the end is 3/2 of the last and -1/2 of the
-    // one before.
+    // A comb of every other tone and energy 2. A pilot's tone has half the noise. The
+    // tone between has the mean of two pilots, and a tone beyond the end 3/2 of the last
+    // pilot and -1/2 of the pilot before.
     p = with(comb_pilots(1, 2, 40), 8, pilot_method::least_squares);
     p.delay_spread = 0;
     const double n0 = 0.1;
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(mmse_has_the_least_error_that_there_is)
         const double n0 = std::pow(10, -snr_db / 10);
         const double least = least_error(p, n0, tone);
         double all = 0;
-        // Of layer 0 alone: the others lie elsewhere on the comb.
+        // Layer 0 alone: other layers have other tones of the comb.
         std::vector<complex64> received;
         std::vector<channel> channels;
         const int slots = 400;
@@ -261,11 +261,10 @@ BOOST_AUTO_TEST_CASE(the_noise_variance_is_unbiased)
         p.snr_db = 20;
         const int slots = 40000 / (p.tones * p.receive_antennas) + 60;
         std::vector<complex64> received;
-        auto still = p; // in all times alike
+        auto still = p; // constant over times
         still.doppler = 0;
         for (int i = 0; i < slots; ++i) {
-            // By least squares a channel must be locally linear, or be seen several
-            // times.
+            // Least squares needs a locally linear channel, or several pilots of it.
             if (p.method == pilot_method::least_squares) {
                 still.delay_spread = 0.0005;
             }
@@ -293,7 +292,7 @@ BOOST_AUTO_TEST_CASE(over_time_mmse_follows_a_channel_that_turns_and_lines_do_le
     p.doppler = 0.05; // 0.15 turns from pilots to pilots
     const double by_mmse = measured_error(p, n0, 60);
     auto lines = p;
-    // The same channels, interpolated by lines: measured with doppler 0 in the estimator.
+    // The same channels by an estimator with doppler 0, which interpolates by lines.
     std::vector<complex64> received;
     std::vector<channel> channels;
     for (int i = 0; i < 60; ++i) {
@@ -360,8 +359,8 @@ BOOST_AUTO_TEST_CASE(errors_as_noise_adds_what_unit_noise_puts_into_the_estimate
         if (items_of(p) > 600) {
             continue;
         }
-        // A slot for each received pilot, that is 1 where all others are 0: what is made
-        // of them are the estimator's weights.
+        // One slot for each received pilot, which is 1 while all others are 0. The
+        // estimates of these slots are the estimator's weights.
         const size_t slots = items_of(p);
         std::vector<complex64> units(slots * slots);
         for (size_t i = 0; i < slots; ++i) {
@@ -377,10 +376,10 @@ BOOST_AUTO_TEST_CASE(errors_as_noise_adds_what_unit_noise_puts_into_the_estimate
         receive(p, random_channel(p), 0.3, received);
         auto with_errors = p;
         with_errors.errors_as_noise = true;
-        const auto plain = run(p, received), told = run(with_errors, received);
-        BOOST_TEST((plain.h == told.h));
+        const auto plain = run(p, received), with_error = run(with_errors, received);
+        BOOST_TEST((plain.h == with_error.h));
         for (size_t u = 0; u < plain.n0.size(); ++u) {
-            const double factor = double(told.n0[u]) / plain.n0[u];
+            const double factor = double(with_error.n0[u]) / plain.n0[u];
             BOOST_TEST(std::abs(factor / (1 + energy / estimates) - 1) < 1e-5);
         }
     }

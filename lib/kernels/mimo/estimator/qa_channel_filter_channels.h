@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// What the tests of the channel estimator over tones and times share: channels, what is
-// received over them, and the least error that theory has. Included once, by a test
-// program.
+// Shared by the tests of the channel estimator over tones and times: channels, samples
+// received over them, and the least error in theory. Include it once, in a test program.
 
 #include "kernels/common/testing.h"
 #include <cmath>
@@ -45,7 +44,7 @@ inline size_t items_of(const parameters& p)
     return size_t(symbols_of(p)) * p.tones * p.receive_antennas;
 }
 
-//! Appends what is received of one slot. Where all layers are silent lies something else.
+//! Appends one received slot. Where no layer sends a pilot, the sample is NaN.
 inline void
 receive(const parameters& p, const channel& h, double n0, std::vector<complex64>& y)
 {
@@ -85,9 +84,9 @@ inline result run(const parameters& p,
     return { h.to_host(), n0.to_host(), status.to_host() };
 }
 
-//! A channel whose correlation over tones and times is exactly the one assumed: many
-//! paths whose delays have an exponential distribution, and Doppler shifts that of
-//! Clarke.
+//! A channel with exactly the assumed correlation over tones and times. It has many
+//! paths, with exponentially distributed delays and Clarke's distribution of Doppler
+//! shifts.
 inline channel random_channel(const parameters& p)
 {
     const int paths = 40;
@@ -101,27 +100,27 @@ inline channel random_channel(const parameters& p)
     std::vector<complex> over_tones(normal.size() * p.tones);
     std::vector<double> shifts;
     for (size_t i = 0; i < normal.size(); ++i) {
-        const double turn = -2 * M_PI * (p.first_delay + delay(generator()));
-        const complex a_tone = std::polar(1.0, turn);
+        const double phase = -2 * M_PI * (p.first_delay + delay(generator()));
+        const complex a_tone = std::polar(1.0, phase);
         complex path = 0;
         for (int k = 0; k < p.tones; ++k) {
             const bool next = k % 64 != 0 && number(p, k) == number(p, k - 1) + 1;
             path =
                 next ? path * a_tone
-                     : scale * complex(normal[i]) * std::polar(1.0, turn * number(p, k));
+                     : scale * complex(normal[i]) * std::polar(1.0, phase * number(p, k));
             over_tones[(i / paths * p.tones + k) * paths + i % paths] = path;
         }
         shifts.push_back(p.doppler * std::cos(angle(generator())));
     }
-    return [=, layers = p.layers, tones = p.tones, turns = p.doppler != 0](
+    return [=, layers = p.layers, tones = p.tones, fades = p.doppler != 0](
                double time, int k, int r, int t) {
-        const size_t place = r * layers + t;
-        const complex* path = &over_tones[(place * tones + k) * paths];
-        const double* shift = &shifts[place * paths];
+        const size_t antenna_and_layer = r * layers + t;
+        const complex* path = &over_tones[(antenna_and_layer * tones + k) * paths];
+        const double* shift = &shifts[antenna_and_layer * paths];
         complex sum = 0;
         for (int i = 0; i < paths; ++i) {
             sum +=
-                turns ? path[i] * std::polar(1.0, 2 * M_PI * shift[i] * time) : path[i];
+                fades ? path[i] * std::polar(1.0, 2 * M_PI * shift[i] * time) : path[i];
         }
         return sum;
     };
@@ -135,9 +134,9 @@ inline channel gaussian_channel(const parameters& p)
     std::vector<std::vector<complex>> l(n, std::vector<complex>(n));
     for (int j = 0; j < n; ++j) {
         for (int i = j; i < n; ++i) {
-            const double turn = 2 * M_PI * (number(p, i) - number(p, j));
-            complex sum = std::polar(1.0, -turn * p.first_delay) /
-                              complex(1, turn * p.delay_spread) +
+            const double phase = 2 * M_PI * (number(p, i) - number(p, j));
+            complex sum = std::polar(1.0, -phase * p.first_delay) /
+                              complex(1, phase * p.delay_spread) +
                           (i == j ? 1e-9 : 0);
             for (int k = 0; k < j; ++k) {
                 sum -= l[i][k] * std::conj(l[j][k]);
@@ -188,13 +187,14 @@ std::vector<complex> solve(std::vector<std::vector<complex>> a, std::vector<comp
     return b;
 }
 
-//! The least mean square error that any linear estimator of layer 0 on tone k can have
-//! from all pilots as they are received: 1 - r C^-1 r^H (Kay, vol. 1, ch. 12).
+//! The least mean square error of any linear estimator of layer 0 on tone k from all
+//! received pilots: 1 - r C^-1 r^H (Kay, vol. 1, ch. 12).
 inline double least_error(const parameters& p, double n0, int k)
 {
     const auto rho = [&](int a, int b) {
-        const double turn = 2 * M_PI * (number(p, a) - number(p, b));
-        return std::polar(1.0, -turn * p.first_delay) / complex(1, turn * p.delay_spread);
+        const double phase = 2 * M_PI * (number(p, a) - number(p, b));
+        return std::polar(1.0, -phase * p.first_delay) /
+               complex(1, phase * p.delay_spread);
     };
     std::vector<std::vector<complex>> c;
     std::vector<complex> r;

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(the_dm_rs_ports_have_the_codes_of_the_standards_table)
             }
         }
     }
-    // Of a list, each layer has its port's.
+    // With a list of ports, each layer has the pilots of its port.
     auto some = d;
     some.port_numbers = { 6, 1, 4 };
     const auto listed = nr_dmrs_pilots(some);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(the_dm_rs_ports_have_the_codes_of_the_standards_table)
             }
         }
     }
-    // A block further up takes the sequence from where it stands.
+    // Resource blocks further up use later parts of the sequence.
     auto part = d;
     part.resource_blocks = 1;
     part.first_block = 2;
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(the_dm_rs_ports_have_the_codes_of_the_standards_table)
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_a_dm_rs_can_not_be_is_refused)
+BOOST_AUTO_TEST_CASE(impossible_dm_rs_are_refused)
 {
     const auto refused = [](auto change) {
         nr_dmrs d;
