@@ -17,6 +17,7 @@ from qa_support import (
     packet_tags,
     tag,
 )
+from qa_support.words import received
 
 NAN, INF = float("nan"), float("inf")
 WIFI = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
@@ -37,15 +38,6 @@ def decoder(code, **options):
 
 def fulfils_checks(code, words):
     return ~((code.parity_check().astype(int) @ words.T) % 2).any(axis=0)
-
-
-def received(words, n0=0.0, seed=2):
-    """LLRs of BPSK over noise of variance n0 (both dimensions), positive for 0."""
-    x = 1.0 - 2.0 * words
-    if n0 == 0:
-        return (4 * x).astype("float32")
-    noise = np.random.default_rng(seed).standard_normal(words.shape) * np.sqrt(n0 / 2)
-    return (4 / n0 * (x + noise)).astype("float32")
 
 
 class LdpcCase(FlowgraphCase):
@@ -95,11 +87,11 @@ class qa_ldpc_encoder(LdpcCase):
                     getattr(dtv, "C" + rate.replace("/", "_")),
                     dtv.MOD_OTHER,
                 )
-                theirs = self.through(peer, [info.ravel()], [("uint8", 0)])[0].data
-                self.assertEqual(theirs.size, frames * code.n)
-                theirs = theirs.reshape(frames, code.n)
-                self.assertTrue(fulfils_checks(code, theirs).all())
-                np.testing.assert_array_equal(self.codewords(code, info), theirs)
+                expected = self.through(peer, [info.ravel()], [("uint8", 0)])[0].data
+                self.assertEqual(expected.size, frames * code.n)
+                expected = expected.reshape(frames, code.n)
+                self.assertTrue(fulfils_checks(code, expected).all())
+                np.testing.assert_array_equal(self.codewords(code, info), expected)
 
     def test_packets_are_counted_in_bits_of_codewords(self):
         lengths = [1, 3, 1, 40, 2]
@@ -140,7 +132,7 @@ class qa_ldpc_encoder(LdpcCase):
             got = self.through(block, [received(words).ravel()], [("uint8", 0)])[0]
             np.testing.assert_array_equal(got.data, info.ravel())
 
-    def test_refuses_what_is_no_code(self):
+    def test_objects_that_are_no_code_are_refused(self):
         for make in (encoder, decoder):
             with self.assertRaises((ValueError, TypeError)):
                 make(None)
@@ -240,7 +232,7 @@ class qa_ldpc_decoder(LdpcCase):
         self.assertEqual(len(sink.data), 0)
         self.assertEqual((block.frames(), block.frame_errors()), (500, 500))
 
-    def test_positive_may_mean_one(self):
+    def test_positive_llrs_may_mean_one(self):
         llr = received(self.words, n0=0.5)
         sink, _ = self.decode(-llr, llr_positive=1)
         np.testing.assert_array_equal(sink.data, self.info.ravel())
@@ -340,7 +332,8 @@ class qa_ldpc_decoder(LdpcCase):
             decode,
             sink.block,
         )
-        # As long as the stream: GNU Radio's adder leaves the last items behind an endless one.
+        # The noise is as long as the stream: with endless noise GNU Radio's adder leaves
+        # the last items out.
         noise = np.random.default_rng(5).standard_normal(sum(lengths) * code.n)
         noise = Source((noise * np.sqrt(n0 / 2)).astype("float32"))
         top.connect(noise.block, (add, 1))

@@ -20,17 +20,17 @@ def llrs(n0, words=400, shift=0, code=WIFI, seed=3):
     return (4 / n0 * (1 - 2.0 * sent + noise)).astype(np.float32)
 
 
-@unittest.skipIf(BACKEND == "cuda", "LLRs on a GPU are not looked at")
+@unittest.skipIf(BACKEND == "cuda", "the block does not look at LLRs on a GPU")
 class qa_ldpc_boundary_hint(FlowgraphCase):
     def hints(self, llr, code=WIFI, **options):
-        """The number of warnings of a decoder of these LLRs."""
+        """The number of warnings of a decoder with these LLRs."""
         options = {"max_batch": 16, "backend": BACKEND, **options}
         with captured_log() as log:
             block = cudaphy.ldpc_decoder(code, **options)
             self.through(block, [llr], [("uint8", 0)])
         return log.text.count(HINT)
 
-    def test_words_that_begin_elsewhere_are_told_once(self):
+    def test_words_that_begin_elsewhere_give_one_warning(self):
         for shift in (7, 100, 300):
             self.assertEqual(self.hints(llrs(0.1, 1000, shift)), 1)
         for dtype, scale in (("int8", 12), ("float16", 1)):
@@ -41,23 +41,23 @@ class qa_ldpc_boundary_hint(FlowgraphCase):
         natural = llrs(0.1, 400, 3)
         self.assertEqual(self.hints(natural * 100, llr_scale=0.01), 1)
 
-    def test_a_slip_in_the_middle_is_told(self):
+    def test_a_slip_in_the_middle_gives_a_warning(self):
         good, bad = llrs(0.1, 300), llrs(0.1, 300, 11)
         self.assertEqual(self.hints(np.concatenate((good, bad))), 1)
 
-    def test_a_wrong_sign_is_told(self):
+    def test_a_wrong_sign_gives_a_warning(self):
         self.assertEqual(self.hints(-llrs(0.1)), 1)
 
-    def test_noise_and_working_links_are_not(self):
+    def test_noise_and_working_links_give_no_warning(self):
         for n0 in (0.1, 0.45, 0.6, 0.8, 1.5, 10.0, 1000.0):  # from all right to all wrong
             self.assertEqual(self.hints(llrs(n0)), 0, n0)
         self.assertEqual(self.hints(np.zeros(400 * WIFI.n, np.float32)), 0)
         self.assertEqual(self.hints(np.full(400 * WIFI.n, np.nan, np.float32)), 0)
 
-    def test_few_words_are_not_enough(self):
+    def test_few_words_give_no_warning(self):
         self.assertEqual(self.hints(llrs(0.1, 90, 5)), 0)
 
-    def test_behind_channel_model(self):
+    def test_words_behind_channel_model_give_a_warning(self):
         """A beginner's flowgraph: its filter delays, and every word fails without noise."""
         code = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
         for channel, wanted in ((None, 0), (channels.channel_model(0.0), 1)):

@@ -182,7 +182,7 @@ class qa_ldpc_code_objects(unittest.TestCase):
             code = cudaphy.ldpc_code.from_parity_check(h)
             self.assertEqual(pickle.dumps(h), before, kind)
             np.testing.assert_array_equal(code.parity_check().toarray(), dense % 2)
-        # Two entries in one place, in no order.
+        # Unsorted entries, two of them at one position.
         h = scipy.sparse.csr_matrix((np.ones(5, int), [2, 0, 0, 1, 0], [0, 3, 5]), (2, 3))
         before = h.indices.copy(), h.data.copy()
         code = cudaphy.ldpc_code.from_parity_check(h)

@@ -81,7 +81,7 @@ def compared(name, frames, seed):
 
 
 def frames_of(name, seconds):
-    """The number of frames whose comparison takes that long on two cores of 2023."""
+    """The number of frames whose comparison takes `seconds` on two cores of 2023."""
     return max(32, int(seconds * 4e6 / code_of(name).n))
 
 
@@ -89,7 +89,7 @@ class qa_ldpc_default_factors(unittest.TestCase):
     def check(self, name, frames, seed):
         for arithmetic, default, fixed in compared(name, frames, seed):
             with self.subTest(code=name, arithmetic=arithmetic):
-                # Both counts are random, and they share their noise.
+                # Both counts are random, with the same noise.
                 self.assertLessEqual(default, fixed + 3 * max(fixed, 4) ** 0.5)
                 # At the point a tenth to three tenths of the frames fail.
                 self.assertLess(fixed, 0.4 * frames + 4 * frames**0.5)
@@ -100,7 +100,7 @@ class qa_ldpc_default_factors(unittest.TestCase):
         seed = int(os.environ.get("CUDAPHY_TEST_SEED", time.time_ns() % 1000000))
         print(f"CUDAPHY_TEST_SEED={seed}")
         names = list(np.random.default_rng(seed).permutation(list(POINTS)))
-        # First the codes for which a factor that rises with the iterations was once worse.
+        # First the codes for which a rising factor was once worse.
         names.sort(key=lambda name: "tc k=" not in name and "ar4ja k=4096" not in name)
         ends = time.monotonic() + 32
         for name in names:

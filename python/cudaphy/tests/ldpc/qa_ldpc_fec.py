@@ -11,6 +11,7 @@ import pmt
 from gnuradio import blocks, cudaphy, fec, gr
 from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source, captured_log, main
 from qa_support import packet_tags
+from qa_support.words import random_words, received as positive_for_0
 
 ALISTS = Path(gr.prefix()) / "share/gnuradio/fec/ldpc"
 WIFI = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
@@ -25,15 +26,9 @@ def decoder(code, **options):
     return cudaphy.ldpc_decoder_def.make(code, **{"backend": BACKEND, **options})
 
 
-def made(code, count, seed=1):
-    info = np.random.default_rng(seed).integers(0, 2, (count, code.k)).astype("uint8")
-    return info, cudaphy.ldpc_encode(code, info, "reference")
-
-
-def received(words, n0=0.5, seed=2):
+def received(words, n0=0.5):
     """LLRs as gr-fec has them: positive for 1."""
-    noise = np.random.default_rng(seed).standard_normal(words.shape) * np.sqrt(n0 / 2)
-    return (4 / n0 * (2.0 * words - 1.0 + noise)).astype("float32")
+    return -positive_for_0(words, n0)
 
 
 class qa_ldpc_fec(FlowgraphCase):
@@ -61,7 +56,7 @@ class qa_ldpc_fec(FlowgraphCase):
         ]
 
     def test_extended_coders(self):
-        info, words = made(WIFI, 40)
+        info, words = random_words(WIFI, 40)
         for threading, parallel in ((None, 0), ("ordinary", 2), ("capillary", 2)):
             for batch in (1, 5):
                 objects = [
@@ -84,7 +79,7 @@ class qa_ldpc_fec(FlowgraphCase):
                 self.assertEqual(sum(one.frames() for one in objects[1]), 40)
 
     def test_plain_coders(self):
-        info, words = made(WIFI, 24)
+        info, words = random_words(WIFI, 24)
         block = fec.encoder(encoder(WIFI, batch=4), 1, 1)
         sink = self.through(block, [info.ravel()], [("uint8", 0)])[0]
         np.testing.assert_array_equal(sink.data, words.ravel())
@@ -100,7 +95,7 @@ class qa_ldpc_fec(FlowgraphCase):
         lengths = np.array([1, 3, 1, 12, 2])
         heads = np.cumsum([0] + list(lengths[:-1]))
         for code in (WIFI, cudaphy.ldpc_code.from_alist(str(ALISTS / AWKWARD))):
-            info, words = made(code, lengths.sum())
+            info, words = random_words(code, lengths.sum())
             block = fec.tagged_encoder(encoder(code), 1, 1, KEY, 1500)
             tags = packet_tags(lengths * code.k)
             sink = self.through(block, [info.ravel()], [("uint8", 0)], tags)[0]
@@ -119,7 +114,7 @@ class qa_ldpc_fec(FlowgraphCase):
             self.assertEqual(sink.tags(KEY), packets)
 
     def test_a_tagged_packet_that_is_no_whole_number_of_words(self):
-        info, words = made(WIFI, 3)
+        info, words = random_words(WIFI, 3)
         block = fec.tagged_decoder(decoder(WIFI), 4, 1, KEY, 1500)
         llr = received(words).ravel()
         lengths = [WIFI.n + 100, 300, 2 * WIFI.n - 400]
@@ -132,7 +127,7 @@ class qa_ldpc_fec(FlowgraphCase):
     def test_asynchronous_coders(self):
         counts = [1, 5, 2, 1, 13]
         for code in (WIFI, cudaphy.ldpc_code.from_alist(str(ALISTS / AWKWARD))):
-            made_words = [made(code, n, n) for n in counts]
+            made_words = [random_words(code, n, n) for n in counts]
             block = fec.async_encoder(encoder(code), False, False, False, 8000)
             got = self.through_messages(block, [info for info, _ in made_words])
             for (_, vector), (_, words) in zip(got, made_words):
@@ -150,7 +145,7 @@ class qa_ldpc_fec(FlowgraphCase):
 
     def test_packed_asynchronous_coders(self):
         code = cudaphy.ldpc_code("wifi", n=1296, rate="1/2")  # k is a multiple of 8
-        info, words = made(code, 1)
+        info, words = random_words(code, 1)
         block = fec.async_encoder(encoder(code), True, False, False, 8000)
         ((_, got),) = self.through_messages(block, [np.packbits(info)])
         np.testing.assert_array_equal(got, np.packbits(words))
@@ -165,8 +160,8 @@ class qa_ldpc_fec(FlowgraphCase):
             if code.n > 1300:
                 continue
             info = np.random.default_rng(3).integers(0, 2, (9, code.k)).astype("uint8")
-            theirs = fec.encoder(fec.ldpc_encoder.make(str(path)), 1, 1)
-            sink = self.through(theirs, [info.ravel()], [("uint8", 0)])[0]
+            peer = fec.encoder(fec.ldpc_encoder.make(str(path)), 1, 1)
+            sink = self.through(peer, [info.ravel()], [("uint8", 0)])[0]
             words = sink.data.reshape(9, code.n)
             block = fec.decoder(decoder(code, info_bits="last"), 4, 1)
             llr = received(words, 0.1).ravel()
@@ -248,8 +243,8 @@ class qa_ldpc_fec(FlowgraphCase):
         path = str(ALISTS / "n_0300_k_0152_gap_03.alist")
         code = cudaphy.ldpc_code.from_alist(path)
         info = np.random.default_rng(1).integers(0, 2, (8, code.k)).astype("uint8")
-        theirs = fec.ldpc_par_mtrx_encoder.make_H(fec.ldpc_H_matrix(path, 3))
-        words = self.coded(theirs, info)
+        peer = fec.ldpc_par_mtrx_encoder.make_H(fec.ldpc_H_matrix(path, 3))
+        words = self.coded(peer, info)
         own = self.coded(encoder(code, info_bits="last"), info)
         np.testing.assert_array_equal(own, words)
         # G = [I P] as an alist file; H = [P' I].
@@ -258,8 +253,8 @@ class qa_ldpc_fec(FlowgraphCase):
         h = np.hstack([g[:, 58:].T, np.eye(42, dtype="uint8")])
         code = cudaphy.ldpc_code.from_parity_check(h)
         info = np.random.default_rng(2).integers(0, 2, (8, code.k)).astype("uint8")
-        theirs = fec.ldpc_gen_mtrx_encoder.make(fec.ldpc_G_matrix(path))
-        np.testing.assert_array_equal(self.coded(theirs, info), made(code, 8, 2)[1])
+        peer = fec.ldpc_gen_mtrx_encoder.make(fec.ldpc_G_matrix(path))
+        np.testing.assert_array_equal(self.coded(peer, info), random_words(code, 8, 2)[1])
 
     def test_codes_that_gnu_radio_can_not_encode_are_refused_with_its_columns(self):
         code = cudaphy.ldpc_code("nr5g", base_graph=2, lifting_size=4, rows=8)
@@ -268,7 +263,7 @@ class qa_ldpc_fec(FlowgraphCase):
                 make(code, info_bits="last")
 
     def test_options_reach_the_decoder(self):
-        _, words = made(WIFI, 5)
+        _, words = random_words(WIFI, 5)
         noise = np.random.default_rng(1).standard_normal(words.shape)
         for options in ({"max_iterations": 7}, {"max_iterations": 9, "scale": 0.7}):
             coder = decoder(WIFI, **options)
@@ -278,7 +273,7 @@ class qa_ldpc_fec(FlowgraphCase):
             self.assertEqual((coder.frames(), coder.frame_errors()), (5, 5))
 
     def test_nan_is_an_erasure_and_counted(self):
-        info, words = made(WIFI, 5)
+        info, words = random_words(WIFI, 5)
         llr = received(words, 0.1)
         llr[1, 7] = llr[4, :6] = np.nan
         coder = decoder(WIFI)

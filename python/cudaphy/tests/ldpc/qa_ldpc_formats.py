@@ -9,6 +9,7 @@ import numpy as np
 import pmt
 from gnuradio import cudaphy, gr, pdu
 from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source, main, packet_tags
+from qa_support.words import random_words, received
 
 WIFI = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
 #: k and n are no multiples of 8.
@@ -17,17 +18,6 @@ ODD = cudaphy.ldpc_code.from_parity_check(
 )
 COUNT = 40
 AS_STREAM = {"int8": "uint8", "float16": "int16"}
-
-
-def made(code, seed=1, count=COUNT):
-    """(information words, codewords)"""
-    info = np.random.default_rng(seed).integers(0, 2, (count, code.k)).astype("uint8")
-    return info, cudaphy.ldpc_encode(code, info, "reference")
-
-
-def received(words, n0=0.5, seed=2):
-    noise = np.random.default_rng(seed).standard_normal(words.shape) * np.sqrt(n0 / 2)
-    return (4 / n0 * (1.0 - 2.0 * words + noise)).astype("float32")
 
 
 def as_int8(llr, steps=4):
@@ -48,8 +38,8 @@ class qa_ldpc_formats(FlowgraphCase):
         return self.through(block, [stream], outputs, tags), block
 
     def test_int8_llrs_are_taken_as_bytes(self):
-        info, words = made(WIFI)
-        llr = as_int8(received(words))
+        info, words = random_words(WIFI, COUNT)
+        llr = as_int8(received(words, 0.5))
         llr[3] = as_int8(np.random.default_rng(5).standard_normal(WIFI.n), 40)
         for max_batch in (0, 1, 7):
             (sink,), block = self.decode(llr, type="int8", max_batch=max_batch)
@@ -61,8 +51,8 @@ class qa_ldpc_formats(FlowgraphCase):
             self.assertEqual((block.frames(), block.frame_errors()), (COUNT, 1))
 
     def test_float16_llrs_are_taken_as_shorts(self):
-        info, words = made(WIFI)
-        llr = received(words).astype("float16")
+        info, words = random_words(WIFI, COUNT)
+        llr = received(words, 0.5).astype("float16")
         llr[3] = np.random.default_rng(5).standard_normal(WIFI.n)
         llr[5, :4] = np.inf * (1 - 2.0 * words[5, :4])
         llr[7, [1, 30, 600]] = llr[9, 2] = np.nan
@@ -83,7 +73,7 @@ class qa_ldpc_formats(FlowgraphCase):
         self.assertEqual(sink.tags("nan_llrs"), found)
         with self.assertRaisesRegex(ValueError, '"none".*"all".*"failed"'):
             cudaphy.ldpc_decoder(WIFI, word_tags="none", backend=BACKEND)
-        # In the form of Soft Demapper's output.
+        # LLRs as Soft Demapper puts them out.
         symbols = (np.sqrt(0.5) * (1 - 2.0 * words)).astype("complex64")
         symbols = symbols.reshape(-1, 2) @ [1, 1j]
         demapper = cudaphy.soft_demapper(
@@ -100,7 +90,7 @@ class qa_ldpc_formats(FlowgraphCase):
         np.testing.assert_array_equal(sink.data, info.ravel())
 
     def test_extreme_int8_llrs(self):
-        info, words = made(WIFI)
+        info, words = random_words(WIFI, COUNT)
         llr = np.where(words, -128, 127).astype("int8")
         llr[:, ::7] = 0
         for arithmetic in ("auto", "float32", "int8"):
@@ -113,7 +103,7 @@ class qa_ldpc_formats(FlowgraphCase):
 
     def test_packed_bits_out(self):
         for code in (WIFI, ODD):
-            info, words = made(code)
+            info, words = random_words(code, COUNT)
             llr = received(words, 0.2)
             for output, bits in (("info", info), ("codeword", words)):
                 (sink,), _ = self.decode(llr, code, packed=True, output=output)
@@ -124,7 +114,7 @@ class qa_ldpc_formats(FlowgraphCase):
 
     def test_the_encoder_takes_and_gives_packed_bits(self):
         for code in (WIFI, ODD):
-            info, words = made(code)
+            info, words = random_words(code, COUNT)
             for packed_in in (False, True):
                 for packed_out in (False, True):
                     block = cudaphy.ldpc_encoder(
@@ -148,8 +138,8 @@ class qa_ldpc_formats(FlowgraphCase):
                     )
 
     def test_soft_output_beside_the_bits(self):
-        info, words = made(WIFI)
-        llr = received(words)
+        info, words = random_words(WIFI, COUNT)
+        llr = received(words, 0.5)
         lengths = [1, 3, COUNT - 4]
         heads = np.cumsum([0] + lengths[:-1])
         for output, width in (("info", WIFI.k), ("codeword", WIFI.n)):
@@ -177,8 +167,8 @@ class qa_ldpc_formats(FlowgraphCase):
                     self.assertEqual(sink.tags(KEY), packets)
 
     def test_soft_output_of_words_that_are_kept(self):
-        info, words = made(WIFI)
-        llr, bad = received(words), [0, 6, 7, 39]
+        info, words = random_words(WIFI, COUNT)
+        llr, bad = received(words, 0.5), [0, 6, 7, 39]
         llr[bad] = 5 * np.random.default_rng(7).standard_normal((len(bad), WIFI.n))
         good = np.delete(np.arange(COUNT), bad)
         for max_batch in (1, 5, 0):
@@ -189,7 +179,7 @@ class qa_ldpc_formats(FlowgraphCase):
             np.testing.assert_array_equal(soft.data < 0, info[good].ravel())
 
     def test_every_rule_and_schedule_decodes(self):
-        info, words = made(WIFI)
+        info, words = random_words(WIFI, COUNT)
         llr = received(words, 0.45)
         for options in (
             {"algorithm": "normalized_min_sum"},
@@ -207,7 +197,7 @@ class qa_ldpc_formats(FlowgraphCase):
                 self.assertAlmostEqual(block.average_iterations(), expected.mean())
 
     def test_llrs_in_steps_are_scaled_for_rules_that_need_units(self):
-        _, words = made(WIFI, count=200)
+        _, words = random_words(WIFI, 200)
         llr = received(words, 1.5)
         steps = as_int8(llr, 12)
         for options in (
@@ -227,13 +217,13 @@ class qa_ldpc_formats(FlowgraphCase):
                 )
                 np.testing.assert_array_equal(sink.data, bits.ravel())
                 self.assertEqual(block.frame_errors(), np.count_nonzero(~ok))
-                # Not scaled, the LLRs would mean twelve times as much.
+                # Without the scale LLRs would be twelve times too large.
                 (_,), block = self.decode(steps, type="int8", **options)
                 self.assertGreater(block.frame_errors(), failed + 40)
 
     def test_stops_where_the_crc_holds(self):
         def remainder(bits):
-            """Of CRC16 of 3GPP TS 38.212: x^16 + x^12 + x^5 + 1."""
+            """The remainder of CRC16 of 3GPP TS 38.212: x^16 + x^12 + x^5 + 1."""
             register = 0
             for bit in bits:
                 register = (register << 1) ^ (int(bit) << 16)
@@ -246,14 +236,14 @@ class qa_ldpc_formats(FlowgraphCase):
             word[-16:] = [check >> (15 - i) & 1 for i in range(16)]
         info[-1, -1] ^= remainder(info[-1, :-16]) & 1 == info[-1, -1]  # a wrong one
         words = cudaphy.ldpc_encode(WIFI, info, "reference")
-        (sink,), block = self.decode(received(words), stop_crc="16")
+        (sink,), block = self.decode(received(words, 0.5), stop_crc="16")
         np.testing.assert_array_equal(sink.data, info.ravel())
         marks = [mark for _, mark in sink.tags("ldpc_ok")]
         self.assertEqual(marks, [True] * (COUNT - 1) + [False])
         self.assertEqual(block.frame_errors(), 1)
 
-    def test_one_frame_alone_is_decoded_at_once(self):
-        info, words = made(WIFI)
+    def test_a_single_frame_is_decoded_at_once(self):
+        info, words = random_words(WIFI, COUNT)
         block = cudaphy.ldpc_decoder(
             WIFI, backend=BACKEND, max_batch=1000, length_tag_key=KEY
         )
@@ -261,7 +251,7 @@ class qa_ldpc_formats(FlowgraphCase):
         top, sink = gr.top_block(), Sink("uint8")
         top.connect(source, block, sink.block)
         top.start()
-        llr = received(words)[0].tolist()
+        llr = received(words, 0.5)[0].tolist()
         message = pmt.cons(pmt.make_dict(), pmt.init_f32vector(len(llr), llr))
         source.to_basic_block()._post(pmt.intern("pdus"), message)
         ends = time.monotonic() + 10
@@ -273,8 +263,8 @@ class qa_ldpc_formats(FlowgraphCase):
         np.testing.assert_array_equal(got, info[0])
 
     def test_start_stop_start(self):
-        info, words = made(WIFI)
-        source, sink = Source(received(words).ravel()), Sink("uint8")
+        info, words = random_words(WIFI, COUNT)
+        source, sink = Source(received(words, 0.5).ravel()), Sink("uint8")
         block = cudaphy.ldpc_decoder(WIFI, backend=BACKEND, max_batch=7, packed=True)
         top = gr.top_block()
         top.connect(source.block, block, sink.block)
@@ -286,8 +276,8 @@ class qa_ldpc_formats(FlowgraphCase):
             sink.block.reset()
 
     def test_the_end_of_a_stream_is_flushed(self):
-        info, words = made(WIFI)
-        llr = received(words)
+        info, words = random_words(WIFI, COUNT)
+        llr = received(words, 0.5)
         for count in (1, 2, 31, 33):
             for cut in (0, 1, WIFI.n - 1):
                 stream = llr[:count].ravel()[: count * WIFI.n - cut]
@@ -295,7 +285,7 @@ class qa_ldpc_formats(FlowgraphCase):
                 whole = count - (cut > 0)
                 np.testing.assert_array_equal(sink.data, info[:whole].ravel())
 
-    def test_refuses_what_it_does_not_know(self):
+    def test_unknown_names_are_refused(self):
         for options, texts in (
             ({"type": "int16"}, ("int16", "float", "float16", "int8")),
             ({"algorithm": "bp"}, ("bp", "normalized_min_sum", "sum_product")),

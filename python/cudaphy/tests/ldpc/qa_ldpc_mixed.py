@@ -18,6 +18,7 @@ from qa_support import (
     packet_tags,
     tag,
 )
+from qa_support.words import received
 
 CODES = {
     "wifi 648 1/2": cudaphy.ldpc_code("wifi", n=648, rate="1/2"),
@@ -29,11 +30,6 @@ NAMES = list(CODES)
 FIRST = CODES[NAMES[0]]
 FURTHER = {name: CODES[name] for name in NAMES[1:]}
 N0 = {"wifi 648 1/2": 0.5, "long": 0.25, "dvb": 0.4, "short": 0.3}
-
-
-def received(words, n0, rng):
-    noise = rng.standard_normal(words.shape) * np.sqrt(n0 / 2)
-    return (4 / n0 * (1.0 - 2.0 * words + noise)).astype("float32")
 
 
 class Packets:
@@ -143,7 +139,7 @@ class qa_ldpc_mixed(FlowgraphCase):
         sink, _, _ = self.decode(packets.stream(packets.llr), tags, code_tag_key="modcod")
         np.testing.assert_array_equal(sink.data, packets.stream(packets.info))
 
-    def test_what_can_not_be_decoded_is_passed_over(self):
+    def test_packets_that_cannot_be_decoded_are_passed_over(self):
         sizes = many(30)
         packets = Packets(sizes)
         bad = {0: "unknown", 4: 17, 5: -1, 11: 2.5, 29: "nothing"}
@@ -178,8 +174,8 @@ class qa_ldpc_mixed(FlowgraphCase):
             llr = list(packets.llr)
             llr[1] = llr[1].ravel()[:-cut]
             sink, block, failed = self.decode(packets.stream(llr), packets.tags(llr))
-            kept = [packets.info[i] for i in (0, 2, 3)]
-            np.testing.assert_array_equal(sink.data, packets.stream(kept))
+            expected = [packets.info[i] for i in (0, 2, 3)]
+            np.testing.assert_array_equal(sink.data, packets.stream(expected))
             self.assertEqual([n for _, n in sink.tags("number")], [0, 2, 3])
             self.assertIn("no whole number of words", failed[0]["reason"])
             lengths = failed[0]["received"], failed[0]["expected"]
@@ -195,20 +191,20 @@ class qa_ldpc_mixed(FlowgraphCase):
             max_batch=1,
             codes={"long": CODES["long"], "short": CODES["short"]},
         )
-        kept = [packets.info[0], packets.info[2]]
-        np.testing.assert_array_equal(sink.data, packets.stream(kept))
+        expected = [packets.info[0], packets.info[2]]
+        np.testing.assert_array_equal(sink.data, packets.stream(expected))
         self.assertEqual(len(failed), 1)
 
     def test_failed_words_are_dropped_among_mixed_packets(self):
         packets = Packets(many(40))
         rng = np.random.default_rng(9)
-        llr, kept, numbers = [], [], []
+        llr, expected, numbers = [], [], []
         for i, part in enumerate(packets.llr):
             part = part.copy()
             lost = rng.random(len(part)) < 0.3
             part[lost] = 5 * rng.standard_normal((lost.sum(), part.shape[1]))
             llr.append(part)
-            kept += list(packets.info[i][~lost])
+            expected += list(packets.info[i][~lost])
             numbers += [] if lost[0] else [i]
         for max_batch in (0, 2):
             sink, block, _ = self.decode(
@@ -218,9 +214,9 @@ class qa_ldpc_mixed(FlowgraphCase):
                 max_iterations=15,
                 max_batch=max_batch,
             )
-            np.testing.assert_array_equal(sink.data, np.concatenate(kept))
-            heads = np.cumsum([0] + [word.size for word in kept[:-1]])
-            lengths = [(int(h), word.size) for h, word in zip(heads, kept)]
+            np.testing.assert_array_equal(sink.data, np.concatenate(expected))
+            heads = np.cumsum([0] + [word.size for word in expected[:-1]])
+            lengths = [(int(h), word.size) for h, word in zip(heads, expected)]
             self.assertEqual(sink.tags(KEY), lengths)
             self.assertEqual([n for _, n in sink.tags("number")], numbers)
 
@@ -299,7 +295,7 @@ class qa_ldpc_mixed(FlowgraphCase):
             source.block.rewind()
             sink.block.reset()
 
-    def test_the_encoder_passes_over_what_it_can_not_encode(self):
+    def test_the_encoder_passes_over_packets_that_it_cannot_encode(self):
         packets = Packets([("long", 2), ("dvb", 1), ("short", 3)])
         encoder = cudaphy.ldpc_encoder(
             FIRST,
@@ -313,11 +309,11 @@ class qa_ldpc_mixed(FlowgraphCase):
             [("uint8", 0)],
             packets.tags(packets.info),
         )
-        kept = [packets.words[0], packets.words[2]]
-        np.testing.assert_array_equal(sink.data, packets.stream(kept))
+        expected = [packets.words[0], packets.words[2]]
+        np.testing.assert_array_equal(sink.data, packets.stream(expected))
         self.assertEqual(encoder.refused_packets(), 1)
 
-    def test_refuses_codes_that_it_can_not_tell_apart(self):
+    def test_codes_need_tag_keys_and_different_names(self):
         with self.assert_refuses("length tag key"):
             self.decoder(length_tag_key="")
         with self.assert_refuses("two codes", "wifi 648 1/2"):

@@ -8,6 +8,7 @@ import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
 from qa_support import BACKEND, FlowgraphCase, main
+from qa_support.words import random_words, received
 
 WIFI = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
 LONG = cudaphy.ldpc_code("wifi", n=1944, rate="5/6")
@@ -17,16 +18,6 @@ MAKE = {
     "float32": pmt.init_f32vector,
     "int16": pmt.init_s16vector,
 }
-
-
-def made(code, count, seed=1):
-    info = np.random.default_rng(seed).integers(0, 2, (count, code.k)).astype("uint8")
-    return info, cudaphy.ldpc_encode(code, info, "reference")
-
-
-def received(words, n0=0.3, seed=2):
-    noise = np.random.default_rng(seed).standard_normal(words.shape) * np.sqrt(n0 / 2)
-    return (4 / n0 * (1.0 - 2.0 * words + noise)).astype("float32")
 
 
 def pdu(vector, **metadata):
@@ -43,7 +34,7 @@ class qa_ldpc_pdu(FlowgraphCase):
         sinks = {port: blocks.message_debug() for port in ports}
         for port, sink in sinks.items():
             top.msg_connect(block, port, sink, "store")
-        for message in messages:  # before the start, so that all wait for the block
+        for message in messages:  # before the start: messages wait
             block.to_basic_block()._post(pmt.intern("pdus"), message)
         top.start()
         count = len(messages) if count is None else count
@@ -75,8 +66,8 @@ class qa_ldpc_pdu(FlowgraphCase):
         messages, sent, rng = [], [], np.random.default_rng(5)
         for number in range(60):
             code, name = ((WIFI, None), (LONG, "long"))[rng.integers(2)]
-            info, words = made(code, int(rng.integers(1, 5)), number)
-            llr = received(words)
+            info, words = random_words(code, int(rng.integers(1, 5)), number)
+            llr = received(words, 0.3)
             steps = np.clip(np.rint(llr), -127, 127).astype("int8")
             vector = (llr, steps, steps.view("uint8"))[rng.integers(3)]
             metadata = {"number": number, **({"ldpc_code": name} if name else {})}
@@ -104,7 +95,7 @@ class qa_ldpc_pdu(FlowgraphCase):
         messages, sent = [], []
         for number in range(30):
             name = list(codes)[number % 5]  # no word of the sixth code
-            info, words = made(codes[name], 1 + number % 3, number)
+            info, words = random_words(codes[name], 1 + number % 3, number)
             messages.append(pdu(received(words, 0.2), number=number, ldpc_code=name))
             sent.append(info)
         frames = sum(len(info) for info in sent)
@@ -120,8 +111,8 @@ class qa_ldpc_pdu(FlowgraphCase):
                 self.assertEqual(counted["batches"], 1)
 
     def test_a_failed_word_fails_its_pdu(self):
-        info, words = made(WIFI, 6)
-        llr = received(words)
+        info, words = random_words(WIFI, 6)
+        llr = received(words, 0.3)
         llr[[1, 4]] = 5 * np.random.default_rng(7).standard_normal((2, WIFI.n))
         messages = [pdu(llr[:1], n=0), pdu(llr[1:2], n=1), pdu(llr[2:6], n=2)]
         got, block = self.decode(messages, max_iterations=15)
@@ -138,8 +129,8 @@ class qa_ldpc_pdu(FlowgraphCase):
         self.assertEqual((block.frames(), block.frame_errors()), (6, 2))
 
     def test_nan_is_counted_in_its_pdu(self):
-        info, words = made(WIFI, 4)
-        llr = received(words)
+        info, words = random_words(WIFI, 4)
+        llr = received(words, 0.3)
         llr[1, :3] = llr[3, -4:] = np.nan
         got, block = self.decode(
             [pdu(llr[:1], n=0), pdu(llr[1:3], n=1), pdu(llr[3:], n=2)]
@@ -148,9 +139,9 @@ class qa_ldpc_pdu(FlowgraphCase):
         self.assertEqual(counts, [None, 3, 4])
         self.assertEqual(block.nan_llrs(), 7)
 
-    def test_what_can_not_be_decoded_comes_back_with_a_reason(self):
-        info, words = made(WIFI, 2)
-        llr = received(words)
+    def test_pdus_that_cannot_be_decoded_come_back_with_a_reason(self):
+        info, words = random_words(WIFI, 2)
+        llr = received(words, 0.3)
         messages = [
             pdu(llr[0], n=0),
             pdu(llr[0], n=1, ldpc_code="none"),
@@ -181,9 +172,9 @@ class qa_ldpc_pdu(FlowgraphCase):
         self.assertEqual(block.refused_packets(), len(texts))
 
     def test_soft_and_packed_output(self):
-        info, words = made(WIFI, 3)
+        info, words = random_words(WIFI, 3)
         got, _ = self.decode(
-            [pdu(received(words), n=9)],
+            [pdu(received(words, 0.3), n=9)],
             ("ok", "soft"),
             2,
             soft_output=True,
@@ -195,18 +186,18 @@ class qa_ldpc_pdu(FlowgraphCase):
         np.testing.assert_array_equal(soft < 0, info.ravel())
         self.assertEqual((metadata["n"], metadata["ldpc_ok"]), (9, True))
 
-    def test_one_pdu_alone_is_decoded_at_once(self):
-        info, words = made(WIFI, 1)
-        got, _ = self.decode([pdu(received(words))], max_batch=1000)
+    def test_a_single_pdu_is_decoded_at_once(self):
+        info, words = random_words(WIFI, 1)
+        got, _ = self.decode([pdu(received(words, 0.3))], max_batch=1000)
         np.testing.assert_array_equal(got["ok"][0][1], info[0])
 
-    def test_the_encoder(self):
+    def test_the_encoder_makes_codewords_and_refuses_other_lengths(self):
         for packed_in in (False, True):
             for packed_out in (False, True):
                 messages, expected = [], []
                 for number in range(20):
                     code, name = ((WIFI, WIFI.name), (LONG, "long"))[number % 3 == 0]
-                    info, words = made(code, 1 + number % 4, number)
+                    info, words = random_words(code, 1 + number % 4, number)
                     if packed_in:
                         info = np.packbits(info, axis=1)
                     messages.append(pdu(info, n=number, ldpc_code=name))
@@ -235,7 +226,7 @@ class qa_ldpc_pdu(FlowgraphCase):
 
     def test_refusals_that_differ_do_not_fill_the_memory(self):
         """GNU Radio never frees a PMT symbol: 20,000 different texts would take 4 MB."""
-        # Made once: for 48,000 messages they would take most of the test's time.
+        # Made once, because making 48,000 messages would take most of the test's time.
         vectors = [pmt.init_u8vector(n, [1] * n) for n in range(1, 601)]
         key, port_in = pmt.intern("ldpc_code"), pmt.intern("pdus")
 

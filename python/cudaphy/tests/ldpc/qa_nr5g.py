@@ -33,7 +33,7 @@ def received(bits, es_n0_db, rng):
 
 
 class qa_crc(unittest.TestCase):
-    def test_values_of_others(self):
+    def test_crcs_equal_published_values(self):
         nine = np.unpackbits(np.frombuffer(b"123456789", np.uint8))
         # RevEng's catalogue: CRC-24/LTE-A, CRC-24/LTE-B, CRC-16/XMODEM.
         for kind, value in (("24A", 0xCDE703), ("24B", 0x23EF52), ("16", 0x31C3)):
@@ -50,10 +50,10 @@ class qa_crc(unittest.TestCase):
             self.assertEqual(nr5g.crc(fixed_bits(100), kind), value)
 
     def test_any_leading_dimensions(self):
-        for lead in ((), (1,), (3, 2), (0,)):
-            bits = np.random.default_rng(1).integers(0, 2, lead + (50,), np.uint8)
+        for leading in ((), (1,), (3, 2), (0,)):
+            bits = np.random.default_rng(1).integers(0, 2, leading + (50,), np.uint8)
             words = nr5g.attach_crc(bits, "11")
-            self.assertEqual(words.shape, lead + (61,))
+            self.assertEqual(words.shape, leading + (61,))
             self.assertTrue(nr5g.check_crc(words, "11").all())
             words[..., 3:4] ^= 1
             self.assertFalse(nr5g.check_crc(words, "11").any())
@@ -106,9 +106,9 @@ class qa_rate_recovery(unittest.TestCase):
         rng = np.random.default_rng(2)
         for dtype in (np.float32, np.int8):
             for version in range(4):
-                places = nr5g.rate_recover(np.zeros((3, 0), dtype), 2, 10, 5).shape[-1]
-                self.assertEqual(places, 50 * 10 - 5)
-                words = rng.integers(0, 2, (3, places), np.uint8)
+                length = nr5g.rate_recover(np.zeros((3, 0), dtype), 2, 10, 5).shape[-1]
+                self.assertEqual(length, 50 * 10 - 5)
+                words = rng.integers(0, 2, (3, length), np.uint8)
                 args = (2, 10, 5, 4, version)
                 sent = nr5g.rate_match(words, 400, *args)
                 llr = (1 - 2 * sent.astype(np.int8)).astype(dtype)
@@ -137,7 +137,7 @@ class qa_rate_recovery(unittest.TestCase):
 
 
 class qa_transport_block(unittest.TestCase):
-    def test_comes_back(self):
+    def test_transport_blocks_come_back(self):
         rng = np.random.default_rng(3)
         for payload, rate, llr_type in (
             (24, 0.2, "float32"),

@@ -61,8 +61,8 @@ class qa_array_covariance(FlowgraphCase):
         self.assertFalse(np.isfinite(got[2].diagonal()).any())
         np.testing.assert_allclose(got[0], covariances(x[:20], 20)[0], rtol=1e-5)
 
-    def test_begins_anew_when_it_is_started_again(self):
-        x = gaussian((50, 3))  # and ten that remain
+    def test_a_block_begins_anew_when_started_again(self):
+        x = gaussian((50, 3))  # and ten remaining snapshots
         source, sink = Source(x), Sink("complex64", 3)
         top = gr.top_block()
         block = array_covariance(3, 20)
@@ -105,7 +105,7 @@ class qa_mvdr_weights(FlowgraphCase):
             rng = np.random.default_rng(2)
             for _ in range(20 if n > 1 else 0):
                 other = rng.standard_normal((n, 2)) @ [1, 1j]
-                other = other - a * (a.conj() @ other) / n  # w + other passes it too
+                other = other - a * (a.conj() @ other) / n  # w + other passes A too
                 moved = w + 0.05 * other
                 more = np.einsum("mi,mij,mj->m", moved.conj(), r, moved).real
                 self.assertTrue((more > power).all())
@@ -121,7 +121,7 @@ class qa_mvdr_weights(FlowgraphCase):
         self.assertEqual(sink.tags("singular"), [(1, 3)])
         self.assertEqual(sink.tags("rx_time"), [(2, 5)])
 
-    def test_fewer_snapshots_than_elements_are_told_once_and_counted(self):
+    def test_fewer_snapshots_than_elements_give_one_warning_and_are_counted(self):
         n = 16
         for snapshots, loading, failures in ((15, 0, 40), (15, 1e-3, 0), (16, 0, 0)):
             source = Source(gaussian((40 * snapshots, n), seed=8))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""inverse on numpy arrays."""
+"""The function inverse on numpy arrays."""
 
 import unittest
 
@@ -14,7 +14,7 @@ PIVOTINGS = ("full", "partial", "none")
 
 
 def matrices(shape, kind="complex64", hermitian=False):
-    """Gaussian ones with a heavier diagonal, or positive definite ones."""
+    """Gaussian matrices with a heavier diagonal, or positive definite matrices."""
     order = shape[-1]
     a = gaussian(shape, dtype="complex128")
     a = a.real if kind.startswith("float") else a
@@ -30,7 +30,7 @@ def turned(a):
 
 class qa_invert(unittest.TestCase):
     def assert_inverse(self, x, a):
-        """The residual, of either side, is rounding."""
+        """The residuals of both sides are rounding errors."""
         eye = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
         tolerance = 100 * a.shape[-1] * np.finfo(x.dtype).eps
         wide = "complex128" if x.dtype.kind == "c" else "float64"
@@ -41,13 +41,15 @@ class qa_invert(unittest.TestCase):
     def test_keeps_kind_and_leading_dimensions_with_every_pivoting(self):
         for kind in KINDS:
             for pivoting in PIVOTINGS:
-                for lead in ((), (1,), (37,), (2, 3), (2, 0, 3), (0,), (1, 2, 3, 4)):
+                for leading in ((), (1,), (37,), (2, 3), (2, 0, 3), (0,), (1, 2, 3, 4)):
                     for order in (1, 3, 8, 32, 33, 64):
                         with self.subTest(kind, pivoting=pivoting, order=order):
-                            a = matrices(lead + (order,) * 2, kind, pivoting == "none")
+                            a = matrices(leading + (order,) * 2, kind, pivoting == "none")
                             x, info = cudaphy.invert(a, pivoting, BACKEND)
                             self.assertEqual((x.shape, x.dtype), (a.shape, kind))
-                            self.assertEqual((info.shape, info.dtype), (lead, np.int32))
+                            self.assertEqual(
+                                (info.shape, info.dtype), (leading, np.int32)
+                            )
                             self.assertFalse(info.any())
                             self.assert_inverse(x, a)
 
@@ -77,19 +79,21 @@ class qa_invert(unittest.TestCase):
 
     def test_interleaved_gives_the_same_numbers_at_other_places(self):
         for kind in KINDS:
-            for lead in ((), (1,), (37,), (2, 3), (0,)):
+            for leading in ((), (1,), (37,), (2, 3), (0,)):
                 for order in (1, 2, 5, 8, 33):
-                    a = matrices(lead + (order,) * 2, kind)
+                    a = matrices(leading + (order,) * 2, kind)
                     options = dict(backend=BACKEND, determinant=True, rcond=True)
                     rows = cudaphy.invert(a, **options)
                     other = cudaphy.invert(turned(a), layout="interleaved", **options)
-                    self.assertEqual(other[0].shape, (order, order) + lead)
+                    self.assertEqual(other[0].shape, (order, order) + leading)
                     np.testing.assert_array_equal(other[0], turned(rows[0]))
                     for got, expected in zip(other[1:], rows[1:]):
-                        self.assertEqual((got.shape, got.dtype), (lead, expected.dtype))
+                        self.assertEqual(
+                            (got.shape, got.dtype), (leading, expected.dtype)
+                        )
                         np.testing.assert_array_equal(got, expected)
 
-    def test_gives_determinant_and_condition_where_asked_for(self):
+    def test_determinant_and_condition_are_returned_on_request(self):
         for kind in KINDS:
             eps = np.finfo(kind).eps
             for pivoting in PIVOTINGS:
@@ -99,23 +103,23 @@ class qa_invert(unittest.TestCase):
                     det = np.linalg.det(a.astype("complex128"))
                     norm = np.abs(a).sum(-2).max(-1)
                     condition = 1 / norm / np.abs(np.linalg.inv(a)).sum(-2).max(-1)
-                    for asked in ((True, True), (True, False), (False, True)):
+                    for requested in ((True, True), (True, False), (False, True)):
                         x, info, *more = cudaphy.invert(
                             a,
                             pivoting,
                             BACKEND,
-                            determinant=asked[0],
-                            rcond=asked[1],
+                            determinant=requested[0],
+                            rcond=requested[1],
                         )
                         self.assert_inverse(x, a)
-                        self.assertEqual(len(more), sum(asked))
+                        self.assertEqual(len(more), sum(requested))
                         self.assertTrue(all(m.shape == info.shape for m in more))
-                        if asked[0]:
+                        if requested[0]:
                             self.assertEqual(more[0].dtype, kind)
                             np.testing.assert_allclose(
                                 more[0], det, rtol=100 * order * eps
                             )
-                        if asked[1]:
+                        if requested[1]:
                             self.assertEqual(more[-1].dtype, np.finfo(kind).dtype)
                             np.testing.assert_allclose(
                                 more[-1], condition, rtol=1000 * order * eps

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""invert_symmetric and update_inverse on numpy arrays."""
+"""The functions invert_symmetric and update_inverse on numpy arrays."""
 
 import unittest
 
@@ -33,12 +33,12 @@ class qa_invert_symmetric(unittest.TestCase):
     def test_keeps_kind_and_leading_dimensions(self):
         for kind in KINDS:
             for definite in ("unknown", "positive"):
-                for lead in ((), (1,), (2, 3), (0,)):
+                for leading in ((), (1,), (2, 3), (0,)):
                     for order in (1, 3, 65):
-                        a = matrices(lead + (order,) * 2, kind, definite == "positive")
+                        a = matrices(leading + (order,) * 2, kind, definite == "positive")
                         x, info = cudaphy.invert_symmetric(a, definite, backend=BACKEND)
                         self.assertEqual((x.shape, x.dtype), (a.shape, kind))
-                        self.assertEqual((info.shape, info.dtype), (lead, np.int32))
+                        self.assertEqual((info.shape, info.dtype), (leading, np.int32))
                         self.assertFalse(info.any())
                         self.assert_inverse(x, a)
 
@@ -55,8 +55,8 @@ class qa_invert_symmetric(unittest.TestCase):
                 self.assertEqual(residual.dtype, np.finfo(kind).dtype)
                 self.assertTrue((residual < 30).all())
 
-    def test_the_papers_mean_squared_difference_and_less(self):
-        # It prints about 1e-8 for float32 at every order, against its serial program.
+    def test_mean_squared_differences_are_at_most_the_papers(self):
+        # The paper prints about 1e-8 for float32 at every order.
         for order in (125, 250, 500, 1000):
             g = gaussian((order, order), dtype="complex128").real
             a = (g @ g.T / order + 0.005 * np.eye(order)).astype("float32")
@@ -180,11 +180,11 @@ class qa_invert_symmetric(unittest.TestCase):
                     if definite == "unknown":
                         self.assertTrue((info == elements).all())
                     self.assertFalse(x_.any() or rcond.any())
-                # The plain inverse's reciprocal condition says the same.
+                # The plain inverse has the same reciprocal condition.
                 _, _, rcond = cudaphy.invert(r, backend=BACKEND, rcond=True)
                 self.assertLess(rcond.max(), 4 * np.finfo(kind).eps)
 
-    def test_rcond_tells_how_near_and_what_is_only_ill_conditioned_is_inverted(self):
+    def test_ill_conditioned_matrices_are_inverted_with_a_small_rcond(self):
         for kind in KINDS:
             digits = 5 if np.finfo(kind).bits == 32 else 11
             for order in (2, 16, 90):
@@ -207,7 +207,7 @@ class qa_invert_symmetric(unittest.TestCase):
                     self.assertAlmostEqual(rcond * norms[0] * norms[1], 1, 5)
                     self.assertLess(rcond, 10.0 ** (0.5 - digits))
                     self.assertEqual(rcond.dtype, np.finfo(kind).dtype)
-        # Units do not count.
+        # The scale of a matrix does not matter.
         scale = 10.0 ** np.linspace(0, -15, 8)
         a = (matrices((8, 8), "float64", True) * scale * scale[:, None]).astype("float32")
         for definite in ("unknown", "positive"):
@@ -219,10 +219,10 @@ class qa_invert_symmetric(unittest.TestCase):
 
     def test_updates_are_the_fresh_inverse(self):
         for kind in KINDS:
-            for lead in ((), (4,)):
+            for leading in ((), (4,)):
                 for rank in (1, 3):
-                    a = matrices(lead + (12, 12), kind, True)
-                    v = gaussian(lead + (12, rank), dtype="complex128") / 4
+                    a = matrices(leading + (12, 12), kind, True)
+                    v = gaussian(leading + (12, rank), dtype="complex128") / 4
                     v = (v.real if kind.startswith("float") else v).astype(kind)
                     d = np.array([1, -0.5, 2])[:rank]
                     x, _ = cudaphy.invert_symmetric(a, backend=BACKEND)
@@ -232,7 +232,7 @@ class qa_invert_symmetric(unittest.TestCase):
                     )
                     np.testing.assert_array_equal(x, before)
                     self.assertEqual((new.shape, new.dtype), (x.shape, kind))
-                    self.assertEqual(info.shape, lead)
+                    self.assertEqual(info.shape, leading)
                     self.assertFalse(info.any())
                     changed = 0.9 * a + (v * d) @ v.conj().swapaxes(-1, -2)
                     np.testing.assert_allclose(

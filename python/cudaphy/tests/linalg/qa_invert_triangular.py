@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""invert_triangular on numpy arrays."""
+"""The function invert_triangular on numpy arrays."""
 
 import unittest
 
@@ -13,7 +13,7 @@ KINDS = ("float32", "float64", "complex64", "complex128")
 
 
 def triangle(shape, kind="complex64", lower=True, beside=0):
-    """Well-conditioned triangles, with `beside` in the other one."""
+    """Well-conditioned triangles, with `beside` in the other triangle."""
     order = shape[-1]
     a = gaussian(shape, dtype="complex128") / order + 2 * np.eye(order)
     a = (a.real if kind.startswith("float") else a).astype(kind)
@@ -33,15 +33,15 @@ class qa_invert_triangular(unittest.TestCase):
 
     def test_keeps_kind_and_leading_dimensions_and_reads_the_triangle_alone(self):
         for kind in KINDS:
-            for lead in ((), (1,), (37,), (2, 3), (2, 0, 3), (0,)):
+            for leading in ((), (1,), (37,), (2, 3), (2, 0, 3), (0,)):
                 for order in (1, 3, 8, 32, 33, 100):
                     for lower in (True, False):
-                        given, l = triangle(lead + (order,) * 2, kind, lower, NAN)
+                        given, l = triangle(leading + (order,) * 2, kind, lower, NAN)
                         x, info = cudaphy.invert_triangular(
                             given, lower=lower, backend=BACKEND
                         )
                         self.assertEqual(x.dtype, kind)
-                        self.assertEqual((info.shape, info.dtype), (lead, np.int32))
+                        self.assertEqual((info.shape, info.dtype), (leading, np.int32))
                         self.assertFalse(info.any())
                         self.assert_inverse(x, l)
                         beside = np.triu(x, 1) if lower else np.tril(x, -1)

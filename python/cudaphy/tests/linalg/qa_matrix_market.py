@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Matrix Market files: what is read, what is refused, and in what time and memory."""
+"""Matrix Market files: reading, refusals, and the time and memory that both take."""
 
 import bz2
 import gzip
@@ -86,8 +86,8 @@ class qa_matrix_market(unittest.TestCase):
             one = " 7 0" if "complex" in kind else " 7"
             text = f"{BANNER}coordinate {kind}\n"
             self.assert_refuses(f"{text}2 3 1\n2 1{one}\n", "2 x 3 is not square")
-            both = f"2 2 2\n2 1{one}\n1 2{one}\n"
-            self.assert_refuses(text + both, "both halves")
+            two_entries = f"2 2 2\n2 1{one}\n1 2{one}\n"
+            self.assert_refuses(text + two_entries, "both halves")
         self.assert_refuses(BANNER + "array real symmetric\n2 3\n1\n2\n3\n", "not square")
         self.assert_refuses(
             BANNER + "coordinate real skew-symmetric\n2 2 1\n2 2 1\n", "diagonal"
@@ -99,7 +99,7 @@ class qa_matrix_market(unittest.TestCase):
             self.assert_refuses(f"{BANNER}coordinate {pair}\n1 1 0\n", "no .* is both")
         self.assert_refuses(BANNER + "array pattern general\n1 1\n1\n", "no .* is both")
 
-    def test_what_is_wrong_with_a_line_is_said(self):
+    def test_errors_name_the_wrong_line(self):
         head = BANNER + "coordinate real general\n"
         for text, pattern in (
             (head + "2 2 1\n1 1\n", "not of 3 numbers"),
@@ -115,10 +115,19 @@ class qa_matrix_market(unittest.TestCase):
             (BANNER + "vector real general\n1 1 1\n1 1 1\n", "format 'vector'"),
             (BANNER + "coordinate real\n1 1 1\n1 1 1\n", "first line"),
             ("", "begin with"),
+            ("nothing of the kind\n", "begin with"),
+            (head, "3 whole numbers"),
+            (head + "2 2 1\n3 1 5\n", "entry 1: row 3"),
+            (head + "2 2 1\n0 1 5\n", "entry 1: row 0"),
+            (head + "2 2 1\n1 -1 5\n", "entry 1: column -1"),
+            (head + "2 2 1\n1 1 five\n", "could not convert string 'five'"),
+            (head + "-2 2 1\n1 1 5\n", "3 whole numbers"),
+            (head + "2 2 99999999999999\n1 1 5\n", "do not fit the file"),
+            (head + "99999999999999 2 1\n1 1 5\n", "beyond 2147483647"),
         ):
             self.assert_refuses(text, pattern)
 
-    def test_what_a_file_claims_and_does_not_hold_takes_no_memory(self):
+    def test_sizes_that_a_file_only_claims_take_no_memory(self):
         cases = {}
         head = BANNER + "coordinate real general\n"
         for name, text in (
@@ -164,7 +173,7 @@ for path in sys.argv[1:]:
         )
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
 
-    def test_what_is_no_plain_file_or_damaged_when_packed_is_refused(self):
+    def test_devices_and_damaged_packed_files_are_refused(self):
         with self.assertRaisesRegex(ValueError, "no plain file"):
             cudaphy.read_matrix_market("/dev/zero")
         with self.assertRaises(FileNotFoundError):
@@ -182,9 +191,9 @@ for path in sys.argv[1:]:
 
     def test_a_quarter_of_a_million_entries_in_seconds_as_scipy_reads_them(self):
         rng = np.random.default_rng(5)
-        places = rng.integers(0, 50000, (2, 250000))
+        indices = rng.integers(0, 50000, (2, 250000))
         values = rng.standard_normal(250000)
-        a = scipy.sparse.coo_matrix((values, tuple(places)), (50000, 50000))
+        a = scipy.sparse.coo_matrix((values, tuple(indices)), (50000, 50000))
         scipy.io.mmwrite(str(self.path), a)
         begin = time.process_time()
         got = cudaphy.read_matrix_market(self.path)

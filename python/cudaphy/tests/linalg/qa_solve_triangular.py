@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""solve_triangular on numpy arrays."""
+"""The function solve_triangular on numpy arrays."""
 
 import unittest
 
@@ -17,7 +17,7 @@ def of_kind(a, kind):
 
 
 def triangle(shape, kind="complex64", lower=True, beside=0):
-    """Well-conditioned triangles, with `beside` in the other one."""
+    """Well-conditioned triangles, with `beside` in the other triangle."""
     order = shape[-1]
     a = of_kind(gaussian(shape, dtype="complex128") / order + 2 * np.eye(order), kind)
     inside = np.tri(order, dtype=bool) if lower else np.tri(order, dtype=bool).T
@@ -43,14 +43,14 @@ class qa_solve_triangular(unittest.TestCase):
 
     def test_keeps_kind_and_leading_dimensions_and_reads_the_triangle_alone(self):
         for kind in KINDS:
-            for lead in ((), (1,), (37,), (2, 3), (2, 0, 3), (0,)):
+            for leading in ((), (1,), (37,), (2, 3), (2, 0, 3), (0,)):
                 for order, columns in ((1, 1), (3, 2), (8, 40), (32, 1), (50, 33)):
                     for lower in (True, False):
-                        given, l = triangle(lead + (order,) * 2, kind, lower, NAN)
-                        b = sides(lead + (order, columns), kind)
+                        given, l = triangle(leading + (order,) * 2, kind, lower, NAN)
+                        b = sides(leading + (order, columns), kind)
                         x, info = solve(given, b, lower=lower)
                         self.assertEqual((x.dtype, x.shape), (kind, b.shape))
-                        self.assertEqual((info.shape, info.dtype), (lead, np.int32))
+                        self.assertEqual((info.shape, info.dtype), (leading, np.int32))
                         self.assertFalse(info.any())
                         self.assert_solves(l, x, b)
 
@@ -80,10 +80,10 @@ class qa_solve_triangular(unittest.TestCase):
                 l = l.astype("complex64")  # noqa: E741
                 b = sides(of_b + (5, 2))
                 if b.ndim == l.ndim - 1:
-                    b = b[np.newaxis]  # or else it would be stacked vectors
+                    b = b[np.newaxis]  # otherwise b would be stacked vectors
                 x, info = solve(l, b)
-                lead = np.broadcast_shapes(of_l, b.shape[:-2])
-                self.assertEqual((x.shape, info.shape), (lead + (5, 2), lead))
+                leading = np.broadcast_shapes(of_l, b.shape[:-2])
+                self.assertEqual((x.shape, info.shape), (leading + (5, 2), leading))
                 self.assert_solves(l, x, b)
 
     def test_vectors_are_right_hand_sides_too(self):

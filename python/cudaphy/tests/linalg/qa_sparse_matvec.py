@@ -9,7 +9,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse
 from gnuradio import cudaphy
-from qa_support import BACKEND, KEY, FlowgraphCase, main, packet_tags, tag
+from qa_support import BACKEND, FlowgraphCase, main
 
 FORMATS = ("crs", "ccs", "bcrs", "subdivided_crs", "dictionary", "diagonal")
 
@@ -98,24 +98,6 @@ class qa_sparse_matvec(FlowgraphCase):
             np.testing.assert_array_equal(~good[3], touched)
             others = np.delete(np.arange(25), [3, 17])
             np.testing.assert_allclose(got[others], clean[others], rtol=1e-5, atol=1e-5)
-
-    def test_packets_keep_their_tags(self):
-        lengths = [1, 2, 5, 300, 7, 1]
-        a = matrix(5, 3)
-        x = numbers((sum(lengths), 3), "complex64")
-        heads = np.cumsum([0] + lengths)
-        extra = [tag(int(h), "rx_time", int(h) + 1) for h in heads[:-1]]
-        for max_batch in (0, 1, 4):
-            got = self.products(
-                a,
-                x,
-                packet_tags(lengths) + extra,
-                length_tag_key=KEY,
-                max_batch=max_batch,
-            )
-            self.assert_products(a, x, got.data)
-            self.assertEqual(got.tags(KEY), list(zip(heads, lengths)))
-            self.assertEqual(got.tags("rx_time"), [(h, h + 1) for h in heads[:-1]])
 
     def test_one_block_runs_again(self):
         a = matrix(4, 4)

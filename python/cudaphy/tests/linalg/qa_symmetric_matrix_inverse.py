@@ -18,7 +18,7 @@ from qa_support import (
 
 
 def matrices(count, order, dtype="complex64", definite=False, seed=1):
-    """Random ones, some eigenvalues below zero if not definite, none near it."""
+    """Random matrices without eigenvalues near zero, some negative if not definite."""
     rng = np.random.default_rng(seed)
     a = rng.standard_normal((count, order, order))
     if dtype == "complex64":
@@ -46,7 +46,7 @@ def make(a, **options):
 
 class qa_symmetric_matrix_inverse(FlowgraphCase):
     def inverses(self, a, tags=(), seconds=60, **options):
-        """The sink that a's inverses came to."""
+        """The sink with the inverses of a."""
         block = make(a, **options)
         return self.through(
             block, [rows(a)], [(a.dtype.name, a.shape[2])], tags, seconds
@@ -136,7 +136,7 @@ class qa_symmetric_matrix_inverse(FlowgraphCase):
         scale = 10.0 ** rng.uniform(-3, 3, (40, 1))
         x = scale * (rng.standard_normal((40, 500)) + 1j * rng.standard_normal((40, 500)))
         upper = (x.astype("complex64") @ x.conj().T.astype("complex64")) / 500
-        # As from sums in two orders.
+        # The two triangles differ as sums in two orders do.
         noisy = upper * (1 + 2e-7 * rng.standard_normal((40, 40)))
         np.fill_diagonal(noisy, noisy.diagonal().real)
         sink = self.inverses(noisy[np.newaxis].astype("complex64"))
@@ -182,7 +182,7 @@ class qa_symmetric_matrix_inverse(FlowgraphCase):
         self.assert_inverses(a[:3], sink.data)
         self.assertIn("ended 7 rows before its last matrix", log.text)
 
-    def test_runs_again_after_it_stopped(self):
+    def test_a_flowgraph_runs_again_after_it_stopped(self):
         a = matrices(50, 12)
         source, sink = Source(rows(a), packet_tags([120] * 5)), Sink("complex64", 12)
         top = gr.top_block()
@@ -193,7 +193,7 @@ class qa_symmetric_matrix_inverse(FlowgraphCase):
             source.block.rewind()
             sink.block.reset()
 
-    def test_larger_than_any_buffer_and_in_a_slow_trickle(self):
+    def test_matrices_may_exceed_buffers_and_come_slowly(self):
         a = matrices(2, 600, "float32", definite=True)
         top = gr.top_block()
         source, sink = Source(rows(a)), Sink("float32", 600)

@@ -1,65 +1,37 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The block triangular_matrix_inverse in flowgraphs. What all blocks share, qa_matrix_inverse.py tests."""
+"""The block triangular_matrix_inverse in flowgraphs. qa_matrix_inverse.py tests what all
+blocks share."""
 
 import numpy as np
 from gnuradio import cudaphy, gr
-from qa_support import (
-    BACKEND,
-    KEY,
-    FlowgraphCase,
-    Sink,
-    Source,
-    captured_log,
-    main,
-    packet_tags,
-    tag,
-)
+from qa_support import Sink, Source, captured_log, main
+from qa_support.inverses import InverseCase, rows
+from qa_support.inverses import matrices as gaussian_matrices
 
 NAN = float("nan")
 
 
 def matrices(count, order, dtype="complex64", seed=1):
-    """Full ones, whose triangles are well away from singular."""
-    rng = np.random.default_rng(seed)
-    a = rng.standard_normal((count, order, order))
-    if dtype == "complex64":
-        a = a + 1j * rng.standard_normal((count, order, order))
+    """Full matrices whose triangles are far from singular."""
+    a = gaussian_matrices(count, order, dtype, seed)
     return (a / order + 2 * np.eye(order)).astype(dtype)
 
 
 def beside(a, lower):
-    """Where the triangle is not."""
+    """True outside of the triangle."""
     order = a.shape[-1]
     return np.triu(np.ones((order, order), bool), 1) if lower else np.tri(order, k=-1) > 0
 
 
-def rows(a):
-    return a.reshape(len(a), a.shape[1] * a.shape[2])
-
-
-def make(order, **options):
-    return cudaphy.triangular_matrix_inverse(order, **{"backend": BACKEND, **options})
-
-
-class qa_triangular_matrix_inverse(FlowgraphCase):
-    def inverses(self, a, tags=(), **options):
-        """The sink that a's inverses came to."""
-        dtype, width = a.dtype.name, a.shape[1] * a.shape[2]
-        block = make(
-            a.shape[1], type="float" if dtype == "float32" else "complex", **options
-        )
-        return self.through(block, [rows(a)], [(dtype, width)], tags)[0]
+class qa_triangular_matrix_inverse(InverseCase):
+    block = staticmethod(cudaphy.triangular_matrix_inverse)
 
     def assert_inverses(self, a, got, lower=True, unit_diagonal=False):
-        wide = "complex128" if a.dtype.kind == "c" else "float64"
-        triangle = np.where(beside(a, lower), 0, a).astype(wide)
+        triangle = np.where(beside(a, lower), 0, a)
         if unit_diagonal:
             triangle[:, range(a.shape[1]), range(a.shape[1])] = 1
-        expected = np.linalg.inv(triangle)
-        self.assertEqual(got.shape, rows(a).shape)
-        scale = np.abs(expected).max(axis=(1, 2), initial=0)[:, np.newaxis]
-        self.assertLess((np.abs(got - rows(expected)) / scale).max(initial=0), 1e-5)
+        self.assert_inverts(triangle, got)
         self.assertFalse(got.reshape(a.shape)[:, beside(a, lower)].any())
 
     def test_inverts_triangles_of_any_order_and_reads_nothing_beside_them(self):
@@ -99,7 +71,7 @@ class qa_triangular_matrix_inverse(FlowgraphCase):
             a[39, order - 1, order - 1] = 0
             good = [i for i in range(40) if i not in found]
             for max_batch in (0, 1, 7):
-                block = make(order, max_batch=max_batch)
+                block = self.make(order, max_batch=max_batch)
                 with captured_log() as log:
                     sink = self.through(block, [rows(a)], [("complex64", order**2)])[0]
                 self.assertEqual(sink.tags("singular"), sorted(found.items()))
@@ -115,31 +87,12 @@ class qa_triangular_matrix_inverse(FlowgraphCase):
         self.assertEqual(sink.tags("singular"), [])
         self.assert_inverses(a, sink.data, unit_diagonal=True)
 
-    def test_packets_keep_their_tags(self):
-        lengths = [1, 2, 5, 1, 300, 7, 33, 1, 1000, 3]
-        a = matrices(sum(lengths), 2)
-        a[8] = 0
-        good = np.arange(len(a)) != 8
-        heads = np.cumsum([0] + lengths)
-        extra = [tag(int(h), "rx_time", int(h) + 1) for h in heads[:-1]]
-        for max_batch in (0, 1, 4, 100000):
-            sink = self.inverses(
-                a,
-                packet_tags(lengths) + extra,
-                length_tag_key=KEY,
-                max_batch=max_batch,
-            )
-            self.assert_inverses(a[good], sink.data[good])
-            self.assertEqual(sink.tags(KEY), list(zip(heads, lengths)))
-            self.assertEqual(sink.tags("rx_time"), [(h, h + 1) for h in heads[:-1]])
-            self.assertEqual(sink.tags("singular"), [(8, 1)])
-
-    def test_runs_again_after_it_stopped(self):
+    def test_a_flowgraph_runs_again_after_it_stopped(self):
         a = matrices(500, 4)
         a[3] = 0
         top = gr.top_block()
         source, sink = Source(rows(a)), Sink("complex64", 16)
-        block = make(4, max_batch=32)
+        block = self.make(4, max_batch=32)
         top.connect(source.block, block, sink.block)
         for _ in range(3):
             self.run_flowgraph(top)
@@ -149,22 +102,17 @@ class qa_triangular_matrix_inverse(FlowgraphCase):
             sink.block.reset()
         self.assertEqual(block.failures(), 3)
 
-    def test_tells_its_backend_and_logs_it(self):
-        self.assertEqual(make(2).backend(), BACKEND)
-        automatic = cudaphy.triangular_matrix_inverse(2)
-        self.assertEqual(automatic.backend(), cudaphy.backends()[0])
-        with captured_log() as log:
-            self.through(automatic, [rows(matrices(3, 2))], [("complex64", 4)])
-        self.assertIn(f"runs on {cudaphy.backends()[0]}", log.text)
+    def test_the_backend_is_readable_and_logged(self):
+        self.assert_backend_is_readable_and_logged()
 
     def test_refuses_parameters_out_of_range_and_says_the_range(self):
         for order in (0, -1, 129, 1 << 30):
             with self.assert_refuses(str(order), "1", "128"):
-                make(order)
+                self.make(order)
         with self.assert_refuses("double", "complex", "float"):
-            make(4, type="double")
+            self.make(4, type="double")
         with self.assert_refuses("gpu", "auto", "cuda", "cpu", "reference"):
-            make(4, backend="gpu")
+            self.make(4, backend="gpu")
         with self.assertRaisesRegex(cudaphy.BackendUnavailable, "cuda"):
             cudaphy.triangular_matrix_inverse(4, backend="cuda", device=99)
 

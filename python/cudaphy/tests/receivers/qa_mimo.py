@@ -32,7 +32,7 @@ def estimator(receive_antennas, tones, pilots, **options):
 
 class qa_mimo_channel_estimator(FlowgraphCase):
     def estimates(self, received, pilots, tags=(), **options):
-        """From received (slots, pilot symbols, tones, Nr): the sinks of H and noise."""
+        """The sinks of H and noise for received (slots, pilot symbols, tones, Nr)."""
         slots, _, tones, antennas = received.shape
         block = estimator(antennas, tones, pilots, **options)
         outputs = [("complex64", antennas * pilots.shape[1]), ("float32", 0)]
@@ -43,7 +43,7 @@ class qa_mimo_channel_estimator(FlowgraphCase):
         for antennas, pilots, tones in (
             (1, np.ones((2, 1), "complex64"), 1),
             (4, cudaphy.orthogonal_pilots(6, 4), 7),
-            (3, gaussian((5, 2), 8), 4),  # pilots of one's own
+            (3, gaussian((5, 2), 8), 4),  # other pilots
             (2, cudaphy.orthogonal_pilots(20, 16), 3),
         ):
             for slots in (0, 1, 33):
@@ -162,7 +162,8 @@ def equalizer(receive_antennas, layers, **options):
 
 
 def equalized(y, h, n0, method, unbiased):
-    """Textbook: x and noise, for y (slots, symbols, tones, Nr), h (slots, tones, Nr, Nt)."""
+    """x and noise by the textbook for y (slots, symbols, tones, Nr), h (slots, tones, Nr,
+    Nt)."""
     h, y = h.astype("complex128"), y.astype("complex128")
     n0 = np.asarray(n0, "float64").reshape(-1, 1, 1, 1)
     gram = np.conj(np.swapaxes(h, -1, -2)) @ h
@@ -317,22 +318,6 @@ class qa_mimo_equalizer(FlowgraphCase):
         fine = [item for item in range(12) if item != 6]
         self.assert_equalized(sinks, equalized(y, h, 0.1, "mmse", True), fine)
         self.assertEqual(sinks[0].tags("singular"), [])
-
-    def test_packets_keep_their_tags_on_both_outputs(self):
-        symbols, tones, lengths = 3, 4, [1, 5, 1, 30, 2]
-        slots = sum(lengths)
-        h, y = gaussian((slots, tones, 2, 2)), gaussian((slots, symbols, tones, 2), 2)
-        lengths = [n * symbols * tones for n in lengths]
-        heads = np.cumsum([0] + lengths[:-1])
-        tags = packet_tags(lengths)
-        tags += [tag(int(head), "rx_time", int(head)) for head in heads]
-        for max_batch in (0, 1, 4):
-            sinks, _ = self.equalize(
-                y, h, None, tags, length_tag_key=KEY, max_batch=max_batch
-            )
-            for sink in sinks:
-                self.assertEqual(sink.tags(KEY), list(zip(heads, lengths)))
-                self.assertEqual(sink.tags("rx_time"), [(head, head) for head in heads])
 
     def test_refuses_parameters_out_of_range_and_says_the_range(self):
         for antennas, layers, method, texts in (
