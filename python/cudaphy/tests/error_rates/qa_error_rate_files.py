@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""CSV files of error rates that a crash or a full disk has torn, and what is added to them."""
+"""CSV files of error rates, torn by a crash or a full disk, and added points."""
 
 import contextlib
 import multiprocessing
@@ -64,19 +64,19 @@ class FolderCase(unittest.TestCase):
 
 class qa_error_rate_files(FolderCase):
     def written(self, points):
-        """The bytes of a file of points, and where each of its lines ends."""
+        """The bytes of a file of points, and the offset at which each line ends."""
         self.path.unlink(missing_ok=True)
         add_many(self.path, 0, points)
         content = self.path.read_bytes()
         return content, [at + 1 for at, byte in enumerate(content) if byte == ord("\n")]
 
     def seen(self, torn):
-        """The points that reading gives; it warns if, and only if, the end is torn."""
-        with warnings.catch_warnings(record=True) as told:
+        """The points of a file. Reading must warn if, and only if, the end is torn."""
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             curves = error_rate_files.read_curves(self.path)
-        self.assertEqual(len(told), int(torn), [str(one.message) for one in told])
-        for one in told:
+        self.assertEqual(len(warned), int(torn), [str(one.message) for one in warned])
+        for one in warned:
             self.assertRegex(
                 str(one.message), "rates.csv: the last line is torn: [0-9]+ "
             )
@@ -86,13 +86,13 @@ class qa_error_rate_files(FolderCase):
         return [one for curve in curves for one in curve.sorted_points()]
 
     def check_torn(self, content, whole):
-        """Of this content `whole` points are read, and what is added follows them."""
+        """Of this content `whole` points are read. A point added later follows them."""
         write_anew(self.path, content)
         self.assertEqual(self.seen(True), [point(n) for n in range(whole)])
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             error_rate_files.append_point(self.path, LINK, point(9))
-        self.assertEqual(len(told), 1)
+        self.assertEqual(len(warned), 1)
         self.assertEqual(self.seen(False), [point(n) for n in (*range(whole), 9)])
 
     def test_a_cut_at_any_place_loses_the_torn_line_alone(self):
@@ -104,7 +104,7 @@ class qa_error_rate_files(FolderCase):
             write_anew(self.path, content[:cut])
             self.assertEqual(self.seen(False), [point(n) for n in range(points)])
 
-    def test_zeros_in_place_of_what_was_written_last_are_left_out(self):
+    def test_zeros_in_place_of_the_last_line_are_left_out(self):
         content, ends = self.written(3)
         for cut in range(0, len(content), 7):
             whole = max(sum(end <= cut for end in ends) - 1, 0)
@@ -145,9 +145,11 @@ class qa_error_rate_files(FolderCase):
             b"\xff\xfe\0",
         ):
             write_anew(self.path, content)
-            with self.assertRaisesRegex(ValueError, "not a file of error rates") as told:
+            with self.assertRaisesRegex(
+                ValueError, "not a file of error rates"
+            ) as warned:
                 error_rate_files.append_point(self.path, LINK, point(0))
-            self.assertLess(len(str(told.exception)), 1000)
+            self.assertLess(len(str(warned.exception)), 1000)
             self.assertEqual(self.path.read_bytes(), content)
         with self.assertRaisesRegex(ValueError, "/dev/zero, line 1: "):
             error_rate_files.read_curves("/dev/zero")
@@ -185,7 +187,7 @@ class qa_error_rate_files(FolderCase):
 
 class qa_whole_files(FolderCase):
     def check_writer(self, name, write):
-        """write(path) leaves no part of a file on a full disk, nor touches what was there."""
+        """On a full disk write(path) leaves no part of a file, or the whole old file."""
         path = self.folder / name
         for before in (None, b"as it was"):
             if before:
@@ -208,7 +210,7 @@ class qa_whole_files(FolderCase):
         with self.assertRaisesRegex(Exception, "No space left"):
             write("/dev/full")
         self.assertTrue(Path("/dev/full").is_char_device())
-        # Through a link, which stays one.
+        # Written through a link, which stays a link.
         link = self.folder / "link"
         link.symlink_to(path)
         write(link)
@@ -237,7 +239,7 @@ class qa_whole_files(FolderCase):
         code = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
         self.check_writer("code.qc", lambda path: code.to_qc(str(path)))
 
-    def test_a_code_that_has_no_quasi_cyclic_file_leaves_the_one_that_was_there(self):
+    def test_a_code_without_a_quasi_cyclic_form_leaves_the_old_file(self):
         path = self.folder / "code.qc"
         path.write_text("as it was")
         with self.assertRaises(ValueError):
@@ -245,7 +247,7 @@ class qa_whole_files(FolderCase):
         self.assertEqual(path.read_text(), "as it was")
         self.assertEqual(os.listdir(self.folder), ["code.qc"])
 
-    def test_what_is_interrupted_leaves_nothing(self):
+    def test_an_interrupted_write_leaves_nothing(self):
         def interrupted(name):
             name.write_text("half")
             raise KeyboardInterrupt

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulated error rates, and what they are held against."""
+"""Simulated error rates beside theory and published points."""
 
 import math
 import os
@@ -75,7 +75,7 @@ class qa_theory(unittest.TestCase):
         low, high = error_rate_theory.binomial_interval(100, 100)
         self.assertAlmostEqual(low, 0.025 ** (1 / 100))
         self.assertEqual(high, 1)
-        # Of many intervals, about one in twenty misses.
+        # About one in twenty of many intervals misses the true rate.
         random = np.random.default_rng(1)
         missed = bits_missed = 0
         for _ in range(400):
@@ -102,7 +102,7 @@ class qa_code_from_text(unittest.TestCase):
             path.write_text(ONES)
             self.assertEqual(cudaphy.code_from_text(f"qc:{path}").n, 3)
 
-    def test_says_what_is_wrong(self):
+    def test_errors_name_what_is_wrong(self):
         for text, message in (
             ("", "family"),
             ("nothing n=3", "nothing"),
@@ -165,7 +165,7 @@ class qa_simulation(unittest.TestCase):
         return point.bit_errors
 
     def test_uncoded_bits_fail_as_often_as_theory_says(self):
-        # 0.2 dB more noise, or less, is at least 11 standard deviations away.
+        # Theory 0.2 dB away differs by at least 11 standard deviations.
         for name, eb_n0_db in (("bpsk", 4.0), ("qpsk", 4.0), ("qam16", 7.0)):
             bits = 2_000_000
             theory, less, more = (
@@ -178,8 +178,8 @@ class qa_simulation(unittest.TestCase):
             self.assertLess(abs(errors - theory), 5 * spread, name)
 
     def test_symbols_take_the_bits_of_their_labels(self):
-        # Without noise worth the name nothing is wrong, also where symbols straddle words.
-        # The nearest points, of 256APSK 20/30, are 1.4e-4 apart.
+        # At a high Eb/N0 no bit is wrong, even if symbols straddle words. The nearest
+        # points, of 256APSK 20/30, are 1.4e-4 apart.
         for name in cudaphy.constellation_names():
             for length in (1, 7, 648):
                 (point,) = simulate(
@@ -230,7 +230,7 @@ class qa_simulation(unittest.TestCase):
             cpu = simulate(SHORT, [1.0, 1.5], **{**options, "backend": "cpu"})
             self.assertEqual(one, counts(cpu))
 
-    def test_ends_where_it_is_told(self):
+    def test_a_point_ends_at_each_limit(self):
         (point,) = simulate(SHORT, 0.0, max_frame_errors=3, batch=2)
         self.assertTrue(3 <= point.frame_errors <= 4)
         (point,) = simulate(SHORT, 5.0, max_frames=7, batch=2)
@@ -242,7 +242,7 @@ class qa_simulation(unittest.TestCase):
         self.assertLess(point.seconds, 60)
         self.assertEqual(simulate(SHORT, []), [])
 
-    def test_continues_what_is_known(self):
+    def test_a_known_point_is_continued(self):
         options = {"batch": 100, "max_frames": None}
         whole = simulate(SHORT, 1.5, max_frame_errors=90, **options)
         part = simulate(SHORT, 1.5, max_frame_errors=30, **options)
@@ -268,8 +268,8 @@ class qa_simulation(unittest.TestCase):
         )
         self.assertEqual(calls[1:], [(whole[0].frames, False)])
 
-    def test_tells_of_points_under_way_when_broken_off(self):
-        told = []
+    def test_points_under_way_are_reported_when_interrupted(self):
+        reported = []
 
         def interrupt(state):
             if state.point.frames:
@@ -281,11 +281,11 @@ class qa_simulation(unittest.TestCase):
                 5.0,
                 max_frames=10**9,
                 batch=10,
-                on_point=lambda point, new: told.append(point.frames),
+                on_point=lambda point, new: reported.append(point.frames),
                 on_progress=interrupt,
             )
-        self.assertEqual(len(told), 1)
-        self.assertGreater(told[0], 0)
+        self.assertEqual(len(reported), 1)
+        self.assertGreater(reported[0], 0)
 
     def test_es_n0_is_eb_n0_with_rate_and_symbol(self):
         link = cudaphy.error_rate_simulation("wifi n=648 rate=3/4", "qam16")

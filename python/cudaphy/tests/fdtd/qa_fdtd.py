@@ -20,7 +20,7 @@ def grid(cells, spacing=1e-3, **options):
 
 
 def matrices(sim):
-    """RE and RH of a lossless simulation, as scipy's CSR matrices are."""
+    """RE and RH of a lossless simulation as scipy's CSR matrices."""
     (_, rh), (first, re) = sim.system.updates
     shape = (rh[0][0], re[0][0])
 
@@ -94,10 +94,10 @@ class qa_steps(unittest.TestCase):
         sim.set_field("ez", np.sin(np.pi * i / 20) * np.sin(np.pi * j / 16))
         x = sim.step(steps=600)[:, 0].astype(np.float64)
         m = 32
-        turn = (x[2 * m :] + x[: -2 * m]) @ x[m:-m] / (2 * (x[m:-m] @ x[m:-m]))
+        cosine = (x[2 * m :] + x[: -2 * m]) @ x[m:-m] / (2 * (x[m:-m] @ x[m:-m]))
         terms = [np.sin(np.pi / 2 / n) / 1e-3 for n in (20, 16)]
         angle = 2 * np.arcsin(C * sim.time_step * np.hypot(*terms))
-        self.assertAlmostEqual(turn, np.cos(m * angle), delta=1e-5 * m * angle)
+        self.assertAlmostEqual(cosine, np.cos(m * angle), delta=1e-5 * m * angle)
 
     def test_takes_spacings_and_boundaries_in_every_form(self):
         graded = np.linspace(1e-3, 2e-3, 6)
@@ -127,7 +127,7 @@ class qa_steps(unittest.TestCase):
         with self.assertRaisesRegex(FloatingPointError, r"after \d+ time steps"):
             sim.step(steps=100)
 
-    def test_shows_how_far_it_is(self):
+    def test_progress_is_shown(self):
         sim = grid((6, 6, 6))
         log = io.StringIO()
         with contextlib.redirect_stderr(log):
@@ -138,9 +138,9 @@ class qa_steps(unittest.TestCase):
     def test_refuses_what_does_not_fit(self):
         sim = grid((6, 6, 6))
         sim.add_source((3, 3, 3), "ez")
-        for place in ((6, 0, 0), (-1, 0, 0)):
+        for cell in ((6, 0, 0), (-1, 0, 0)):
             with self.assertRaisesRegex(ValueError, r"outside the grid.*\(5, 5, 5\)"):
-                sim.add_probe(place, "ez")
+                sim.add_probe(cell, "ez")
         with self.assertRaisesRegex(ValueError, "2 numbers, the grid 3 axes"):
             sim.add_probe((1, 1), "ez")
         with self.assertRaisesRegex(ValueError, "soft, hard or current"):
@@ -265,7 +265,7 @@ class qa_matrices(unittest.TestCase):
                     atol=1e-4 * np.abs(state).max(),
                 )
 
-    def test_unstable_pairs_are_told_what_helps(self):
+    def test_unstable_pairs_are_refused_with_a_remedy(self):
         re, rh = matrices(grid((6, 7, 8)))
         re.data = re.data * np.float32(1.3)
         with self.assertRaisesRegex(ValueError, "largest stable time step is 0.9") as got:
@@ -298,21 +298,22 @@ class qa_matrices(unittest.TestCase):
 
 
 class qa_responses(unittest.TestCase):
-    def line(self, length=120):
+    def matched_line(self, length=120):
         """One dimension, 377 ohms: two matched ports 60 cells apart."""
         sim = grid(length, boundary="cpml", dtype="float64", courant=0.5)
         ports = [sim.add_port(at, "ez", 188.365) for at in (30, 90)]
         return sim, ports
 
     def test_a_line_delays_and_divides(self):
-        sim, (a, b) = self.line()
+        sim, (a, b) = self.matched_line()
         f = np.array([4e9, 6e9, 8e9])
         h = sim.frequency_response(a, b, f)
-        # Half of the generator's voltage is at its port; the other port's resistor lies
-        # across the line and reflects half of it; so does its own what comes back.
+        # Half of the generator's voltage is at its port. The other port's resistor lies
+        # across the line and reflects half of the wave. The generator's resistor reflects
+        # half of the returning wave.
         first = sim.frequency_response(a, a, f)
-        line, delay = 376.73 / 2, np.exp(-2j * np.pi * f * 60e-3 / C)
-        part, back = line / (line + 188.365), -line / (line + 188.365)
+        impedance, delay = 376.73 / 2, np.exp(-2j * np.pi * f * 60e-3 / C)
+        part, back = impedance / (impedance + 188.365), -impedance / (impedance + 188.365)
         rounds = 1 / (1 - (back * delay) ** 2)
         self.assertEqual(h.shape, (3,))
         np.testing.assert_allclose(h, part * (1 + back) * delay * rounds, rtol=0.03)
@@ -320,7 +321,7 @@ class qa_responses(unittest.TestCase):
         np.testing.assert_allclose(first, part * (1 + echo), rtol=0.03)
 
     def test_taps_are_the_channel_at_baseband(self):
-        sim, (a, b) = self.line()
+        sim, (a, b) = self.matched_line()
         carrier, bandwidth, lead = 6e9, 2e9, 8
         taps = sim.impulse_response([a, b], [a, b], carrier, bandwidth, lead=lead)
         self.assertEqual((taps.dtype, taps.shape[:2]), (np.complex64, (2, 2)))
@@ -346,7 +347,7 @@ class qa_responses(unittest.TestCase):
         error = np.abs(taps[1, 0] / 75 - taps[0, 1] / 50).max()
         self.assertLess(error, 1e-4 * np.abs(taps[1, 0] / 75).max())
 
-    def test_what_does_not_die_away_is_said(self):
+    def test_a_response_that_does_not_decay_is_warned_of(self):
         sim = grid((10, 10))
         sim.add_source((5, 5), "ez")
         sim.add_probe((3, 4), "ez")
@@ -356,7 +357,7 @@ class qa_responses(unittest.TestCase):
         self.assertIn("not died away", str(caught[0].message))
 
     def test_refuses_what_is_out_of_range(self):
-        sim, (a, b) = self.line()
+        sim, (a, b) = self.matched_line()
         load = sim.add_port(60, "ez", 1e6, driven=False)
         self.assertIsNone(load.source)
         for arguments, text in (

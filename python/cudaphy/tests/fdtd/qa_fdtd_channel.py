@@ -35,7 +35,7 @@ def excitation(steps, sources=2, seed=1):
 
 
 def by_hand(sim, given, every=0, plane=("ez",)):
-    """The probes and, every so many time steps, a plane, as fdtd.step() gives them."""
+    """The probes, and a plane every `every` time steps, from fdtd.step()."""
     sim.reset()
     seen, planes = [], []
     for first in range(0, len(given), every or len(given) or 1):
@@ -48,7 +48,7 @@ def by_hand(sim, given, every=0, plane=("ez",)):
 
 
 class Pieces(gr.sync_block):
-    """Passes a stream of float on in pieces of random sizes."""
+    """Passes a stream of floats on in pieces of random sizes."""
 
     def __init__(self, seed):
         gr.sync_block.__init__(self, "pieces", in_sig=["f4"], out_sig=["f4"])
@@ -67,7 +67,7 @@ class qa_fdtd_channel(FlowgraphCase):
         return block
 
     def stepped(self, block, given, probes, points=0, tags=()):
-        """What the block makes of an excitation: probes (steps, probes), planes, sinks."""
+        """The block's output for an excitation: probes (steps, probes), planes, sinks."""
         outputs = [("float32", 0)] * probes + ([("float32", points)] if points else [])
         sinks = self.through(block, list(np.ascontiguousarray(given.T)), outputs, tags)
         seen = np.stack([sink.data for sink in sinks[:probes]], axis=1)
@@ -104,7 +104,7 @@ class qa_fdtd_channel(FlowgraphCase):
                     np.testing.assert_array_equal(seen, expected)
                     np.testing.assert_array_equal(got, planes.reshape(-1, 14 * 11))
 
-    def test_however_the_streams_come_in_pieces(self):
+    def test_pieces_of_the_streams_may_have_any_size(self):
         sim = scene()
         given = excitation(4000)
         expected, planes = by_hand(sim, given, 11)
@@ -112,7 +112,7 @@ class qa_fdtd_channel(FlowgraphCase):
             top = gr.top_block()
             block = self.channel(sim, plane=("ez",), plane_every=11)
             sinks = [Sink("float32") for _ in range(3)] + [Sink("float32", 14 * 11)]
-            # A block in Python lives only as long as Python knows it.
+            # Python frees a block that no name refers to.
             cuts = [Pieces(10 * seed + k) for k in range(5)]
             for port in range(2):
                 way = [cuts[port]] if seed % 2 else []  # or all at once
@@ -192,7 +192,7 @@ class qa_fdtd_channel(FlowgraphCase):
             _, _, sinks = self.stepped(block, given, 3, 14 * 11, tags)
             for sink in sinks[:3]:
                 self.assertEqual(sink.tags("mark"), [(n, n) for n in places])
-            # The last one comes after the last whole plane.
+            # The last tag comes after the last whole plane.
             self.assertEqual(
                 sinks[3].tags("mark"),
                 [(n // 7, n) for n in places if n // 7 < 5000 // 7],
@@ -249,8 +249,8 @@ class qa_fdtd_channel(FlowgraphCase):
         block.to_basic_block()._post(pmt.intern("reset"), pmt.PMT_T)
         np.testing.assert_array_equal(run(given), expected)
 
-    def test_what_is_there_is_stepped_at_once(self):
-        """Item by item, each waiting for the one before to come back."""
+    def test_items_are_stepped_as_soon_as_they_come(self):
+        """A source that sends one item at a time, and waits until it comes back."""
         sim = scene()
         given = excitation(20)
         expected, _ = by_hand(sim, given)
@@ -281,7 +281,7 @@ class qa_fdtd_channel(FlowgraphCase):
             waiter.join(10)
 
     def ends_with(self, given, sim, *texts, plane_every=10):
-        """The probes and planes of a stream that ends early, with such a message."""
+        """The probes and planes of a stream that ends early with this message."""
         points = int(np.prod(sim.cells))
         block = self.channel(sim, plane=("ez",), plane_every=plane_every)
         with captured_log() as log:
@@ -303,8 +303,8 @@ class qa_fdtd_channel(FlowgraphCase):
             self.assertGreaterEqual(len(seen), 90)
             self.assertLess(len(seen), 290)
             if dtype == "float64" or BACKEND == "reference":
-                continue  # these fields are held; only the stream's floats do not
-            with captured_log() as log:  # it is not forgotten before reset()
+                continue  # double holds these fields; the stream's floats do not
+            with captured_log() as log:  # the error stays until reset()
                 again, _, _ = self.stepped(block, given[:20], 3, 14 * 11)
             self.assertEqual(len(again), 0)
             self.assertIn(f"grew beyond all numbers after {len(seen)} time", log.text)
@@ -312,7 +312,7 @@ class qa_fdtd_channel(FlowgraphCase):
             again, _, _ = self.stepped(block, given[:20], 3, 14 * 11)
             np.testing.assert_array_equal(again, by_hand(sim, given[:20])[0])
 
-    def test_fields_that_grow_where_no_probe_looks_are_caught(self):
+    def test_fields_that_grow_where_no_probe_is_are_found(self):
         sim = cudaphy.fdtd_scene(
             (40,),
             SPACING,
@@ -342,7 +342,7 @@ class qa_fdtd_channel(FlowgraphCase):
                     seen, by_hand(scene(), given[:at])[0].reshape(at, 3)
                 )
 
-    def test_it_can_be_stopped_at_any_time(self):
+    def test_a_flowgraph_can_be_stopped_at_any_time(self):
         for _ in range(3):
             top = gr.top_block()
             block = self.channel(scene((60, 60)), plane=("ez",), plane_every=5)
@@ -365,7 +365,7 @@ class qa_fdtd_channel(FlowgraphCase):
             self.assertEqual(stats["frames"], block.steps())
             self.assertEqual(stats["failures"], 0)
 
-    def test_what_is_wrong_is_refused(self):
+    def test_wrong_parameters_are_refused(self):
         good = scene()
         for options, *texts in (
             ({"format": "bcrs"}, "bcrs", "dictionary"),

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The block files of GNU Radio Companion: each loads, a good flowgraph validates and becomes
-a Python program that runs, and what a block's constructor refuses GRC refuses before."""
+"""The block files of GNU Radio Companion. Each file loads, and a good flowgraph validates
+and becomes a Python program that runs. GRC refuses every parameter that a block's
+constructor would refuse."""
 
 import logging
 import os
@@ -19,7 +20,7 @@ from qa_support import BACKEND, main, need_backend
 from qa_support.grc_parameters import PARAMETERS
 
 FOLDER = Path(__file__).resolve().parents[4] / "grc"
-# GNU Radio's own blocks and these, not an installed copy of these, which would shadow them.
+# GNU Radio's own blocks and this tree's, which an installed copy would shadow.
 os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join(
     [str(Path(gr.prefix()) / "share/gnuradio/grc/blocks"), str(FOLDER)]
 )
@@ -83,14 +84,14 @@ grc_yaml.safe_load = c_safe_load
 
 
 def build_library(platform):
-    """Loads all block files without the user's cache, which may be of another checkout."""
+    """Loads all block files without the user's cache, maybe of another checkout."""
     with tempfile.TemporaryDirectory() as folder:
         Constants.CACHE_FILE = os.path.join(folder, "cache.json")
         platform.build_library()
 
 
 def load_platform():
-    """GRC's, with every block it finds, and what it warned of while loading them."""
+    """GRC's platform with every block, and GRC's warnings while loading them."""
     warnings, messages = Warnings(), []
     logging.getLogger("gnuradio.grc").addHandler(warnings)
     logging.getLogger().addHandler(warnings)
@@ -104,12 +105,12 @@ def load_platform():
     return platform, [text for text in said if "cudaphy" in text.lower()]
 
 
-need_backend()  # before the seconds that this takes
+need_backend()  # skip before loading, which takes seconds
 PLATFORM, WARNINGS = load_platform()
 
 
 def add(flowgraph, kind, name, parameters, whole=True):
-    """A new block. whole: what refers to it, or it to others, is evaluated at once."""
+    """A new block. whole: evaluate references to and from the block at once."""
     block = flowgraph.new_block(kind)
     block.params["id"].set_value(name)
     for key, value in parameters.items():
@@ -154,7 +155,7 @@ class Flowgraph:
         return [f"{where}: {text}" for where, text in self.graph.iter_error_messages()]
 
     def make(self):
-        """Makes the block as the generated program does."""
+        """Makes the block as a generated program would."""
         names = {name: eval(value) for name, value in VARIABLES.items()}
         exec(self.block.templates.render("imports"), names)
         exec(self.code.templates.render("var_make").replace("self.code = ", ""), names)
@@ -185,7 +186,7 @@ class ParameterCases:
 
 
 def common(kind, cases):
-    """Those of the cases whose parameters the block has."""
+    """The cases whose parameters the block has."""
     known = {parameter["id"] for parameter in PLATFORM.blocks[kind].parameters_data}
     return [case for case in cases if known.issuperset(case)]
 
@@ -227,7 +228,7 @@ class qa_grc(unittest.TestCase):
                         ):
                             flowgraph.make()
 
-    def test_a_parameter_that_is_no_use_is_hidden(self):
+    def test_a_parameter_without_an_effect_is_hidden(self):
         for kind, parameters, hidden, shown in (
             ("cudaphy_mimo_equalizer", {}, [], ["noise_variance"]),
             ("cudaphy_mimo_equalizer", {"noise_input": "True"}, ["noise_variance"], []),
@@ -292,7 +293,7 @@ class qa_grc(unittest.TestCase):
             for label in labels:
                 self.assertEqual(label.endswith(" ◆"), batches, (path.name, label))
 
-    def test_noise_variance_can_be_changed_while_it_runs(self):
+    def test_noise_variance_can_be_changed_while_a_flowgraph_runs(self):
         for kind in ("cudaphy_mimo_equalizer", "cudaphy_soft_demapper"):
             flowgraph = Flowgraph(kind, {"noise_variance": "0.25", "backend": BACKEND})
             (callback,) = flowgraph.block.templates.render("callbacks")
@@ -308,7 +309,7 @@ class qa_grc(unittest.TestCase):
         self.assertEqual(len(by_id["constellation"]["option_labels"]), len(names))
 
     def codes(self):
-        """(parameters of the code's block, n) that are good."""
+        """Good (parameters of the code's block, n)."""
         for n in (648, 1296, 1944):
             for rate in ("1/2", "2/3", "3/4", "5/6"):
                 yield {"family": "wifi", "n": str(n), "wifi_rate": f'"{rate}"'}, n

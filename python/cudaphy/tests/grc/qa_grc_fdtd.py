@@ -75,7 +75,7 @@ BAD = [
 
 
 class Channel(Flowgraph):
-    """A scene, and the channel of it, with null sources and sinks on all its ports."""
+    """A scene, and its channel with null sources and sinks on all ports."""
 
     def __init__(self, parameters={}, scene={}):
         super().__init__(None, {})
@@ -86,7 +86,7 @@ class Channel(Flowgraph):
         end_ports(graph, self.block)
 
     def run(self):
-        """Runs the program that GRC makes of it, until the channel has done time steps."""
+        """Runs the program that GRC generates until the channel has done time steps."""
         with tempfile.TemporaryDirectory() as folder:
             generator = PLATFORM.Generator(self.graph, folder)
             generator.write()

@@ -199,8 +199,8 @@ class qa_grc_ldpc(unittest.TestCase):
         self.assertEqual(names, ["ok", "fail", "soft"])
 
     def seen(self, path, sink, wanted):
-        """What the streams carry that the flowgraph of a file shows on a time sink, once
-        each has so many items; its own LDPC coders replaced by those of this module."""
+        """The streams that a file's flowgraph shows on a time sink, once each has `wanted`
+        items. The flowgraph's LDPC coders are replaced by this module's coders."""
         graph = yaml.safe_load(path.read_text())
         blocks, ends = [], {}
         for block in graph["blocks"]:
@@ -241,8 +241,8 @@ class qa_grc_ldpc(unittest.TestCase):
         return self.played(graph, ends, wanted)
 
     def played(self, graph, ends, wanted):
-        """What the vector sinks {key: name} of a changed flowgraph have got once each has so many
-        items; {key: items}."""
+        """{key: items} of the vector sinks {key: name} of a changed flowgraph, once each
+        sink has `wanted` items."""
         graph["options"]["parameters"]["generate_options"] = "no_gui"
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "changed.grc"
@@ -275,34 +275,34 @@ class qa_grc_ldpc(unittest.TestCase):
         blocks = {block["name"]: block for block in graph["blocks"]}
         curve = blocks[
             "fec_bercurve_generator_1"
-        ]  # the one with an LDPC code of rate 1/2
+        ]  # the curve with an LDPC code of rate 1/2
         names = [curve["parameters"][f"{coder}_list"] for coder in ("encoder", "decoder")]
         self.assertEqual(names, ["enc_ldpc", "dec_ldpc"])
         imports = [
             b for b in blocks.values() if b["id"].startswith(("import", "variable"))
         ]
         others = ("_G", "_rep", "_dummy")
-        kept = [b for b in imports if not b["name"].endswith(others)] + [curve]
-        theirs = blocks["dec_ldpc"]
-        sizes = {n: theirs["parameters"][n] for n in ("ndim", "dim1", "dim2")}
+        chosen = [b for b in imports if not b["name"].endswith(others)] + [curve]
+        original = blocks["dec_ldpc"]
+        sizes = {n: original["parameters"][n] for n in ("ndim", "dim1", "dim2")}
         code = {"family": "alist", "file": blocks["H"]["parameters"]["filename"]}
-        kept.append({**theirs, "name": "code", "parameters": code})
-        kept[-1]["id"] = "variable_cudaphy_ldpc_code"
-        theirs["id"] = "variable_cudaphy_ldpc_decoder_def"
+        chosen.append({**original, "name": "code", "parameters": code})
+        chosen[-1]["id"] = "variable_cudaphy_ldpc_code"
+        original["id"] = "variable_cudaphy_ldpc_decoder_def"
         coder = {"code": "code", "info_bits": '"last"', "backend": BACKEND, **sizes}
-        theirs["parameters"] = coder
+        original["parameters"] = coder
         esno = blocks["esno_0"]["parameters"]
         esno["value"] = f"({esno['value']})[:3]"  # 0, 0.5 and 1 dB
         curve["states"].update(bus_source=False, bus_structure=None)
         connections, ends = [], {}
         state = {"coordinate": [0, 0], "rotation": 0, "state": "enabled"}
-        for port in range(6):  # of each point the bits sent, then the bits decoded
+        for port in range(6):  # bits sent and bits decoded of each point
             ends[port] = f"seen_{port}"
             vector = {"name": ends[port], "id": "blocks_vector_sink_x"}
             parameters = {"type": "byte", "vlen": "1", "reserve_items": "1024"}
-            kept.append({**vector, "parameters": parameters, "states": state})
+            chosen.append({**vector, "parameters": parameters, "states": state})
             connections.append([curve["name"], str(port), ends[port], "0"])
-        graph.update(blocks=kept, connections=connections)
+        graph.update(blocks=chosen, connections=connections)
         seen = self.played(graph, ends, 4000)
         for point in range(3):
             self.assertGreater(seen[2 * point].sum(), 100)

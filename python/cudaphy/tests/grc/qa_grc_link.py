@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The MIMO blocks as they are when they are dragged into GNU Radio Companion, with the parameters that
-they have then, fit each other: a link of them decodes every bit."""
+"""The MIMO blocks fit each other with their default parameters in GNU Radio Companion: a
+link of these blocks decodes every bit."""
 
 import runpy
 import tempfile
@@ -20,8 +20,8 @@ BITS = f"__import__('random').Random(3).choices((0, 1), k={FRAMES * 2 * K})"
 
 
 class Link:
-    """A flowgraph of blocks by name; those of this module have no parameter set but where they run, and the
-    name of the code."""
+    """A flowgraph of blocks by name. This module's blocks keep all default parameters but
+    the backend and the code."""
 
     def __init__(self):
         self.graph = PLATFORM.make_flow_graph()
@@ -40,8 +40,8 @@ class Link:
         self.blocks[name] = add(self.graph, kind, name, parameters)
 
     def connect(self, *ends):
-        """Names, with the number of the port after a colon where it is not 0; a block amid others has
-        the same number at both sides."""
+        """Connects a row of names, with a port's number after a colon if it is not 0. An
+        inner block has the same port number on both sides."""
         ports = [
             (name, int(port or 0)) for name, _, port in (e.partition(":") for e in ends)
         ]
@@ -55,7 +55,7 @@ class Link:
         return [f"{where}: {text}" for where, text in self.graph.iter_error_messages()]
 
     def run(self, case):
-        """Generates the program, runs it to its end; gives it."""
+        """Generates the program, runs it to its end, and returns its top block."""
         case.assertEqual(self.errors(), [])
         with tempfile.TemporaryDirectory() as folder:
             generator = PLATFORM.Generator(self.graph, folder)
@@ -71,8 +71,8 @@ class Link:
         return top
 
     def add_transmitter(self, pad):
-        """From coded bits of two words a frame to the samples of two antennas. The words are followed by
-        zeros to a whole frame, or not."""
+        """From coded bits of two words a frame to the samples of two antennas. Zeros may
+        fill up the frame behind the words."""
         self.add(
             "blocks_vector_source_x", "bits", type="byte", vector=BITS, repeat="False"
         )
@@ -94,8 +94,8 @@ class Link:
         self.add("blocks_stream_to_vector", "layers", **vectors)
         pilots = "list(cudaphy.orthogonal_pilots(2, 2).repeat(52, 0).reshape(2, 52, 2).ravel())"
         self.add("blocks_vector_source_x", "pilots", vector=pilots, vlen=str(LAYERS))
-        both = {"vlen": str(LAYERS), "lengths": f"[{PILOTS}, {DATA}]"}
-        self.add("blocks_stream_mux", "frame", **both)
+        sizes = {"vlen": str(LAYERS), "lengths": f"[{PILOTS}, {DATA}]"}
+        self.add("blocks_stream_mux", "frame", **sizes)
         self.add("cudaphy_mimo_ofdm_transmitter", "transmitter")
         self.connect("bits", *coded, "labels", "points", "layers", "frame:1")
         self.connect("pilots", "frame")
@@ -176,7 +176,7 @@ class qa_grc_link(unittest.TestCase):
         link.connect("frame", "channel", "receiver")
         link.check(self, "receiver")
 
-    def test_all_of_them_have_the_same_numbers(self):
+    def test_all_blocks_have_the_same_sizes(self):
         sizes = {
             "receive_antennas": "2",
             "transmit_antennas": "2",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""OFDM and channel blocks in GNU Radio Companion: what their constructors refuse GRC refuses before."""
+"""OFDM and channel blocks in GRC, which refuses what constructors would refuse."""
 
 import unittest
 
@@ -24,7 +24,7 @@ _OFDM = (
         {"cyclic_prefix": "0"},
         {"cyclic_prefix": "32"},
         {"tone_numbers": "[]"},
-        {"tone_numbers": "[1, 3, 5]"},  # the preamble takes even ones
+        {"tone_numbers": "[1, 3, 5]"},  # the preamble takes even tones
         {"tone_numbers": "[-2, 4, 2]"},
         {"tone_numbers": "[2, 4, 4]"},
         {"tone_numbers": "[-33, 0, 2]"},

@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a user sees in GNU Radio Companion's window: where blocks stand, in the list and in the
-examples, and what their help says. Block sizes are those of GRC's own drawing code."""
+"""GNU Radio Companion's window as a user sees it: positions of blocks in the list and in
+the examples, and the blocks' help. GRC's own drawing code gives the blocks' sizes."""
 
 import os
 import re
 import tempfile
 import types
 import unittest
-from pathlib import Path
 from unittest import mock
 
 from qa_grc import FOLDER, PLATFORM, build_library, c_safe_load
 
 EXAMPLES = FOLDER.parent / "examples"
 FLOWGRAPHS = sorted([*EXAMPLES.glob("*.grc"), *EXAMPLES.glob("live/*.grc")])
-# GRC's own way to shorten a long value leaves it whole where the label has more characters.
+# GRC shortens a long value only if its label has fewer characters.
 LONGEST_LABEL = 22
 
 try:
@@ -26,7 +25,7 @@ try:
     gi.require_version("PangoCairo", "1.0")
     from gi.repository import Gio, Gtk, PangoCairo
 
-    # GRC asks for these when it is imported; without a display there is no screen.
+    # GRC needs these when it is imported; without a display there is no screen.
     Gtk.StyleContext.add_provider_for_screen = lambda *_: None
     Gio.Application.set_default(Gtk.Application())
     from gnuradio import gr
@@ -159,5 +158,5 @@ class qa_grc_window(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    os.environ.pop("DISPLAY", None)  # all alike, wherever this runs
+    os.environ.pop("DISPLAY", None)  # the same on every machine
     unittest.main()

@@ -61,7 +61,7 @@ class passing(gr.basic_block):
 
 class qa_block_guard(FlowgraphCase):
     def run_it(self, block, repeat=False, message=False):
-        """(what came out, the log)"""
+        """(the output, the log)"""
         data = np.arange(5000, dtype="f4")
         source, sink = blocks.vector_source_f(data.tolist(), repeat), Sink("float32")
         top = gr.top_block()
@@ -72,7 +72,7 @@ class qa_block_guard(FlowgraphCase):
             self.run_flowgraph(top, 20)
         return sink.data, log.text
 
-    def test_an_exception_ends_the_flowgraph_and_is_told(self):
+    def test_an_exception_ends_the_flowgraph_and_is_logged(self):
         for bad, where in (
             ("start", "start"),
             ("forecast", "handle_forecast"),
@@ -82,12 +82,12 @@ class qa_block_guard(FlowgraphCase):
             for first in (0, 2) if bad in ("forecast", "general_work") else (0,):
                 with self.subTest(bad=bad, first=first):
                     block = passing(bad, first)
-                    # A source without an end: the flowgraph ends by the fault alone.
+                    # The source is endless, so that only the fault ends the flowgraph.
                     data, log = self.run_it(block, True, bad == "take")
-                    told = f"KeyError in {where}: 'a fault'"
-                    self.assertEqual(block.problem(), told)
+                    text = f"KeyError in {where}: 'a fault'"
+                    self.assertEqual(block.problem(), text)
                     self.assertEqual(
-                        log.count(f"{told}: the flowgraph ends here"), 1, log
+                        log.count(f"{text}: the flowgraph ends here"), 1, log
                     )
                     np.testing.assert_array_equal(data, np.arange(len(data)))
 

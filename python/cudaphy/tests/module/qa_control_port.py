@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What blocks count, read over ControlPort.
+"""The blocks' counters, read over ControlPort.
 
 Exit status 77: this GNU Radio has no ControlPort, or its Python client is missing."""
 
@@ -10,7 +10,7 @@ import socket
 with socket.socket() as free:
     free.bind(("127.0.0.1", 0))
     PORT = free.getsockname()[1]
-# Before GNU Radio is loaded:
+# GNU Radio reads these when it is loaded.
 os.environ["GR_CONF_CONTROLPORT_ON"] = "True"
 os.environ["GR_CONF_THRIFT_PORT"] = str(PORT)
 
@@ -68,8 +68,8 @@ if __name__ == "__main__":
     try:
         main()
     except SystemExit as end:
-        # Without exit handlers: there GNU Radio 3.10.5 destroys its Thrift server while the
-        # server's threads still run, and now and then one of them crashes.
+        # Leave without exit handlers. In these GNU Radio 3.10.5 destroys its Thrift
+        # server while the server's threads still run, and now and then a thread crashes.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(int(end.code or 0))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that nobody meant to write: what the module's Python reads of them is right, or refused with the
-file's name, and nothing else happens. (qa_ldpc_code_files_damaged does the same for codes.)"""
+"""Damaged files: the module's Python reads right values, or refuses the file with its
+name. Nothing else happens. (qa_ldpc_code_files_damaged tests files of codes.)"""
 
 import copy
 import json
@@ -20,7 +20,7 @@ from qa_support import gaussian, main, write_anew
 
 ROUNDS = 3000
 BYTES = b'0123456789 -+./\\,:"[]{}#\n\r\tTZeEnNaif\x00\x7f\xc3\xff'
-# What a value may become.
+# Values that may replace a value.
 ODD = [
     None,
     True,
@@ -90,19 +90,19 @@ def damaged_bytes(data, dice):
     return bytes(data)
 
 
-def places(value, path=()):
-    """The paths of all values within one of JSON."""
+def paths_of(value, path=()):
+    """The paths of all values within a JSON value."""
     yield path
     inner = value.items() if isinstance(value, dict) else ()
     for key, one in enumerate(value) if isinstance(value, list) else inner:
-        yield from places(one, (*path, key))
+        yield from paths_of(one, (*path, key))
 
 
 def damaged_json(value, dice):
-    """One to three of its values are others, missing, or twice."""
+    """One to three values of JSON are replaced, removed, or repeated."""
     value = copy.deepcopy(value)
     for _ in range(dice.randint(1, 3)):
-        inner = [path for path in places(value) if path]
+        inner = [path for path in paths_of(value) if path]
         if not inner:
             break
         *path, last = dice.choice(inner)
@@ -120,7 +120,7 @@ def damaged_json(value, dice):
 
 
 def damaged_table(text, dice):
-    """One to three of its words, between commas, are others."""
+    """One to three words between commas are replaced."""
     rows = [line.split(",") for line in text.split("\n")]
     for _ in range(dice.randint(1, 3)):
         row = dice.choice(rows)
@@ -135,7 +135,7 @@ class qa_damaged_files(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def each(self, name, damaged, read, check):
-        """Reads what `damaged` gives in a file of this name; `check` sees what was read."""
+        """Reads damaged files of this name. `check` tests what was read."""
         path, good = self.folder / name, 0
         for seed in range(ROUNDS):
             content = damaged(random.Random(seed))
@@ -149,7 +149,7 @@ class qa_damaged_files(unittest.TestCase):
                     continue
                 good += 1
                 check(found)
-        # Most damage is seen, and not all of it does any.
+        # Most damage is found, and some of it does no harm.
         self.assertTrue(ROUNDS / 100 < good < ROUNDS * 0.9, good)
 
     def test_metadata_of_a_recording(self):
@@ -232,14 +232,14 @@ class qa_damaged_files(unittest.TestCase):
         def of_the_head(dice):
             return damaged_bytes(whole[:head], dice) + whole[head:]
 
-        # The class of this name stands for its module in the package.
+        # In the package the class of this name hides its module.
         read = sys.modules[mimo_fixed_channel.__module__].impulse_responses
 
         def check(h):
             self.assertEqual((h.ndim, h.dtype), (3, np.complex64))
             self.assertTrue(np.isfinite(h).all())
 
-        # Python's parser, which reads the head, warns of what it finds there.
+        # Python's parser reads the head, and may warn of its text.
         warnings.simplefilter("ignore")
         for damage in (of_the_head, lambda dice: damaged_bytes(whole, dice)):
             self.each("h.npy", damage, read, check)

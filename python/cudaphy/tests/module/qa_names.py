@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of before: each is the thing of the new name, and says so in a DeprecationWarning."""
+"""Each old name is the object of the new name, with a DeprecationWarning."""
 
 import re
 import unittest
@@ -25,9 +25,9 @@ class qa_names(unittest.TestCase):
         for old, new in RENAMED.items():
             with self.subTest(old), self.assertWarnsRegex(
                 DeprecationWarning, rf"cudaphy\.{old} is called cudaphy\.{new} now"
-            ) as told:
+            ) as warning:
                 self.assertIs(getattr(cudaphy, old), getattr(cudaphy, new))
-            self.assertEqual(told.filename, __file__)
+            self.assertEqual(warning.filename, __file__)
             self.assertNotIn(old, dir(cudaphy))
 
     def test_old_names_can_be_imported_and_called(self):

@@ -21,7 +21,7 @@ class NumpyCase(unittest.TestCase):
 
 
 class qa_backends(NumpyCase):
-    def test_names_what_is_here_best_first(self):
+    def test_backends_are_named_best_first(self):
         names = cudaphy.backends()
         self.assertIn(BACKEND, names)
         self.assertEqual(names, [n for n in ("cuda", "cpu", "reference") if n in names])
@@ -50,13 +50,13 @@ class qa_estimate_channel(NumpyCase):
     def test_finds_the_channel_for_any_leading_dimensions(self):
         pilots = cudaphy.orthogonal_pilots(6, 3)
         self.assert_close(pilots.conj().T @ pilots, 6 * np.eye(3))
-        for lead in ((), (1,), (5,), (2, 3), (0,), (2, 0)):
-            h = gaussian(lead + (4, 2, 3))
+        for leading in ((), (1,), (5,), (2, 3), (0,), (2, 0)):
+            h = gaussian(leading + (4, 2, 3))
             received = np.einsum("pl,...tal->...pta", pilots, h)
             got, n0 = cudaphy.estimate_channel(received, pilots, backend=BACKEND)
             self.assertEqual((got.dtype, n0.dtype), (np.complex64, np.float32))
             self.assert_close(got, h)
-            self.assertEqual(n0.shape, lead)
+            self.assertEqual(n0.shape, leading)
             self.assertLess(n0.max(initial=0), 1e-9)
 
     def test_dm_rs_ports_may_be_a_list(self):
@@ -111,7 +111,7 @@ def mmse(y, h, n0):
 
 class qa_equalize(NumpyCase):
     def test_broadcasts_channel_and_noise_to_the_received_vectors(self):
-        for lead, channel, noise in (
+        for leading, channel, noise in (
             ((), (), ()),
             ((5,), (5,), ()),
             ((5,), (), ()),  # one channel for all
@@ -124,14 +124,14 @@ class qa_equalize(NumpyCase):
             ((3, 0), (0,), (3, 1)),
             ((70000,), (), ()),
         ):
-            with self.subTest(lead=lead, channel=channel, noise=noise):
-                y, h = gaussian(lead + (4,)), gaussian(channel + (4, 2), 2)
+            with self.subTest(leading=leading, channel=channel, noise=noise):
+                y, h = gaussian(leading + (4,)), gaussian(channel + (4, 2), 2)
                 n0 = np.random.default_rng(3).uniform(0.1, 1, noise)
                 x, n = cudaphy.equalize(y, h, n0, backend=BACKEND)
                 self.assertEqual((x.dtype, n.dtype), (np.complex64, np.float32))
                 expected_x, expected_n = mmse(y, h, n0)
-                self.assert_close(x, np.broadcast_to(expected_x, lead + (2,)))
-                self.assert_close(n, np.broadcast_to(expected_n, lead + (2,)))
+                self.assert_close(x, np.broadcast_to(expected_x, leading + (2,)))
+                self.assert_close(n, np.broadcast_to(expected_n, leading + (2,)))
 
     def test_methods(self):
         h = gaussian((9, 4, 4)) + 3 * np.eye(4)
@@ -145,7 +145,7 @@ class qa_equalize(NumpyCase):
         right, _ = cudaphy.equalize(y, h, 0.5, backend=BACKEND)
         self.assertTrue((np.abs(biased) < np.abs(right)).all())
 
-    def test_what_cannot_be_used_is_an_erasure(self):
+    def test_channels_that_cannot_be_used_are_erasures(self):
         y, h = gaussian((6, 3)), gaussian((6, 3, 2))
         h[1], y[2, 0], h[3, 1, 1] = 0, NAN, INF
         n0 = np.array([0.1, 0.1, 0.1, 0.1, 0, 0.1])
@@ -182,11 +182,11 @@ class qa_demap(NumpyCase):
             self.assertEqual(len(c.points), 1 << c.bits)
             self.assertAlmostEqual(np.mean(np.abs(c.points) ** 2), 1, places=5)
             self.assertEqual(len(set(np.round(c.points, 5))), len(c.points))
-            for lead in ((), (6,), (2, 3), (0,), (2, 0)):
-                labels = np.random.default_rng(1).integers(0, 1 << c.bits, lead)
+            for leading in ((), (6,), (2, 3), (0,), (2, 0)):
+                labels = np.random.default_rng(1).integers(0, 1 << c.bits, leading)
                 for which in (name, c):
                     llr = cudaphy.demap(c.points[labels], 0.01, which, backend=BACKEND)
-                    self.assertEqual(llr.shape, lead + (c.bits,))
+                    self.assertEqual(llr.shape, leading + (c.bits,))
                     self.assertEqual(llr.dtype, np.float32)
                     bits = labels[..., np.newaxis] >> np.arange(c.bits)[::-1] & 1
                     np.testing.assert_array_equal(llr < 0, bits == 1)
@@ -247,7 +247,7 @@ class qa_ldpc_functions(NumpyCase):
         self.assertFalse((hamming.parity_check().astype(int) @ words.T % 2).any())
         self.assertEqual(len({tuple(word) for word in words}), 16)
 
-    def test_refuses_codes_that_there_are_not(self):
+    def test_codes_that_do_not_exist_are_refused(self):
         for family, arguments, text in (
             ("wifi", {"n": 649, "rate": "1/2"}, "(?=.*649)648.*1296.*1944"),
             ("wifi", {"n": 648, "rate": "7/8"}, "(?=.*7/8).*1/2.*2/3.*3/4.*5/6"),
@@ -270,14 +270,14 @@ class qa_ldpc_functions(NumpyCase):
 
     def test_encodes_and_decodes_any_leading_dimensions(self):
         rng = np.random.default_rng(1)
-        for lead in ((), (1,), (33,), (2, 3), (0,), (2, 0)):
-            bits = rng.integers(0, 2, lead + (324,)).astype("uint8")
+        for leading in ((), (1,), (33,), (2, 3), (0,), (2, 0)):
+            bits = rng.integers(0, 2, leading + (324,)).astype("uint8")
             words = cudaphy.ldpc_encode(self.code, bits, backend=BACKEND)
-            self.assertEqual((words.shape, words.dtype), (lead + (648,), np.uint8))
+            self.assertEqual((words.shape, words.dtype), (leading + (648,), np.uint8))
             llr = 4 * (1.0 - 2.0 * words) + 2.5 * rng.standard_normal(words.shape)
             got, iterations, ok = cudaphy.ldpc_decode(self.code, llr, backend=BACKEND)
             np.testing.assert_array_equal(got, bits)
-            self.assertEqual((iterations.shape, ok.shape), (lead, lead))
+            self.assertEqual((iterations.shape, ok.shape), (leading, leading))
             self.assertEqual((iterations.dtype.kind, ok.dtype), ("i", bool))
             self.assertTrue(ok.all())
             whole, _, _ = cudaphy.ldpc_decode(
@@ -307,7 +307,7 @@ class qa_ldpc_functions(NumpyCase):
         ]
 
         def link(number):
-            """With parameters that differ from call to call; more of them than are kept."""
+            """Parameters differ from call to call, and are more than the cache keeps."""
             code, longest = codes[number % 4], 5 + number // 4
             bits = np.random.default_rng(number).integers(0, 2, (9, code.k))
             llr = 6 * (1.0 - 2.0 * cudaphy.ldpc_encode(code, bits, backend=BACKEND))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Functions on numpy arrays take the same numbers in any layout and byte order, leave them alone, and
-refuse what is no number with the argument's name."""
+"""Functions on numpy arrays take the same numbers in any layout and byte order, and leave
+them alone. Values that are no numbers are refused with the argument's name."""
 
 import unittest
 import warnings
@@ -40,8 +40,7 @@ def decoded_block(llr):
     return BLOCK.decode(llr)
 
 
-# What a name of an argument stands before: (function of arrays, {argument: (array, kind)}); kind: "bits",
-# "real" or "number".
+# (function of arrays, {argument: (array, kind)}); kind: "bits", "real" or "number".
 FUNCTIONS = {
     "ldpc_encode": (
         lambda bits: cudaphy.ldpc_encode(CODE, bits, **B),
@@ -194,8 +193,8 @@ class qa_numpy_arguments(unittest.TestCase):
         for name, (function, arguments) in FUNCTIONS.items():
             arrays = [array for array, _ in arguments.values()]
             expected = parts(function(*arrays))
-            for layout, of in LAYOUTS.items():
-                given = [of(array) for array in arrays]
+            for layout, arrange in LAYOUTS.items():
+                given = [arrange(array) for array in arrays]
                 before = [array.tobytes() for array in given]
                 with self.subTest(function=name, layout=layout):
                     got = parts(function(*given))
@@ -207,7 +206,7 @@ class qa_numpy_arguments(unittest.TestCase):
                     for one in got:
                         self.assertFalse(any(np.shares_memory(one, a) for a in given))
 
-    def test_what_is_no_number_is_refused_with_the_name_of_the_argument(self):
+    def test_values_that_are_no_numbers_are_refused_with_the_argument(self):
         for name, (function, arguments) in FUNCTIONS.items():
             for which, (array, kind) in arguments.items():
                 if kind in ("other", "soft"):
@@ -258,7 +257,7 @@ class qa_numpy_arguments(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "bits is no array"):
                 call()
 
-    def test_llrs_come_in_the_type_that_is_asked_for(self):
+    def test_llrs_come_in_the_requested_type(self):
         x, n = gaussian((40,)), np.float32(0.2)
         for kind in ("f4", "f2", "i1"):
             native = cudaphy.demap(x, n, dtype=kind, **B)

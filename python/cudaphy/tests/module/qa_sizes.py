@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every size at its largest and beyond, alone and in pairs: an error that says so, or work in moderate memory."""
+"""Every size at its largest and beyond, alone and in pairs, gives an error that names it,
+or works in moderate memory."""
 
 import itertools
 import os
@@ -16,7 +17,7 @@ import scipy.sparse
 from gnuradio import blocks, cudaphy, gr
 from qa_support import BACKEND
 
-LIMIT = 8 << 30  # bytes of addresses, of which RESIDENT may be used
+LIMIT = 8 << 30  # bytes of addresses; at most RESIDENT may be used
 RESIDENT = 2 << 30
 REFUSALS = (ValueError, MemoryError, TypeError, OverflowError, RuntimeError)
 BEYOND = (2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**31))
@@ -74,7 +75,7 @@ def matvec(rows, columns, max_batch):
     return cudaphy.sparse_matvec(matrix, backend="cpu", max_batch=max_batch)
 
 
-# What makes it, and of each size what is usual and the largest that is allowed alone.
+# The maker, and for each size a usual value and the largest value allowed alone.
 CASES = {
     "mimo_equalizer": (
         on_cpu(cudaphy.mimo_equalizer),
@@ -197,7 +198,7 @@ CASES = {
 
 
 def run(block):
-    """A few items through a block, which need not come out."""
+    """Runs a few items through a block. The items need not come out."""
     top = gr.top_block()
     inputs, outputs = block.input_signature(), block.output_signature()
     for port in range(inputs.min_streams()):
@@ -211,7 +212,7 @@ def run(block):
 
 
 def tried(make, sizes):
-    """The child: makes it and runs it; says what came of it."""
+    """In the child: makes the object, runs it, and reports the result."""
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))
     signal.alarm(60)
     try:
@@ -228,13 +229,13 @@ def tried(make, sizes):
 
 
 def in_child(make, sizes):
-    """What was wrong, or nothing. Forked: importing anew would take a second each time."""
-    with tempfile.TemporaryFile("w+") as told:
+    """The problem, or nothing. A fork spares a second of imports."""
+    with tempfile.TemporaryFile("w+") as output:
         child = os.fork()
         if child == 0:
             try:
-                os.dup2(told.fileno(), 1)
-                os.dup2(told.fileno(), 2)
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
                 found = tried(make, sizes)
                 sys.stdout.write(found)
                 sys.stdout.flush()
@@ -243,8 +244,8 @@ def in_child(make, sizes):
                 traceback.print_exc()
                 os._exit(2)
         _, status = os.waitpid(child, 0)
-        told.seek(0)
-        text = told.read()[-2000:]
+        output.seek(0)
+        text = output.read()[-2000:]
     code = os.waitstatus_to_exitcode(status)
     return "" if code == 0 else f"ended with {code}: {text}"
 
@@ -256,7 +257,7 @@ class qa_sizes(unittest.TestCase):
         with self.subTest(name, **changed):
             self.assertEqual(in_child(make, {**usual, **changed}), "")
 
-    def test_what_is_usual_works(self):
+    def test_usual_sizes_work(self):
         for name, (make, sizes) in CASES.items():
             with self.subTest(name):
                 make(**{key: values[0] for key, values in sizes.items()})
@@ -269,7 +270,7 @@ class qa_sizes(unittest.TestCase):
                 for keys in itertools.combinations(most, count):
                     self.check(name, {key: most[key] for key in keys})
 
-    def test_sizes_beyond_all_that_is_allowed(self):
+    def test_sizes_beyond_their_limits_end_in_errors_or_moderate_memory(self):
         for name, (_, sizes) in CASES.items():
             for key in sizes:
                 for value in BEYOND:

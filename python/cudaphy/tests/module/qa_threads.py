@@ -16,7 +16,8 @@ WIFI = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
 
 class qa_threads(unittest.TestCase):
     def together(self, call, times=4):
-        """What call(thread) returned, a list for each thread; an error of any is raised."""
+        """The results of call(thread), a list for each thread. Raises a thread's
+        error."""
         results, errors = [[] for _ in range(THREADS)], []
         begin = threading.Barrier(THREADS)
 
@@ -114,7 +115,7 @@ class qa_threads(unittest.TestCase):
             expected = [product(part) for part in x]
 
             def call(number):
-                # Sums in another order where a GPU takes columns.
+                # A GPU may sum columns in another order.
                 np.testing.assert_allclose(
                     product(x[number]), expected[number], 1e-4, 1e-4
                 )

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What docs/troubleshooting.md and docs/security.md promise of GNU Radio's blocks beside these: each remedy
-works, and without it things are as the pages say."""
+"""The statements of docs/troubleshooting.md and docs/security.md about GNU Radio's
+blocks: each fault occurs as the page says, and each remedy works."""
 
 import math
 import socket
@@ -144,7 +144,7 @@ class qa_troubleshooting(FlowgraphCase):
                 for part in text.split("tcp://")[1:]:
                     self.assertTrue(part.startswith("127.0.0.1:"), path.name)
 
-    def test_pages_that_readers_are_sent_to_are_there(self):
+    def test_the_readme_links_both_pages(self):
         for name in ("troubleshooting.md", "security.md"):
             self.assertIn(name, (DOCS.parent / "README.md").read_text())
             self.assertGreater(len((DOCS / name).read_text()), 1000)

@@ -112,7 +112,7 @@ class qa_frame_error_counter(unittest.TestCase):
             self.assertIn(complaint, counter.problem())
             self.assertEqual(count(self.decoded, self.sent, wrong).frames(), 400)
 
-    def test_what_an_outer_code_corrects_is_counted_apart(self):
+    def test_errors_that_an_outer_code_corrects_are_counted_apart(self):
         self.decoded[:3] ^= 1
         self.decoded[LENGTH : LENGTH + 4] ^= 1
         counter = frame_error_counter(LENGTH, correctable=3)

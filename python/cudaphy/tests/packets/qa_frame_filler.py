@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""frame_filler: no tag makes it write zeros without end, or lose its place."""
+"""frame_filler: no tag makes the block write endless zeros, or lose its position."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ ITEMS, PERIOD = 10, 100
 
 class qa_frame_filler(FlowgraphCase):
     def filled(self, starts, **options):
-        """(frames put out, frames put in, block, log) where frames have these frame_start."""
+        """(frames out, frames in, block, log) for frames with these tags frame_start"""
         frames = gaussian((len(starts), ITEMS))
         tags = [tag(ITEMS * i, "frame_start", value) for i, value in enumerate(starts)]
         block = cudaphy.frame_filler(1, ITEMS, PERIOD, **options)
@@ -54,7 +54,7 @@ class qa_frame_filler(FlowgraphCase):
             with self.assert_refuses("max_fill"):
                 cudaphy.frame_filler(1, ITEMS, PERIOD, max_fill=wrong)
 
-    def test_what_has_no_whole_number_was_never_a_frame(self):
+    def test_a_tag_without_a_whole_number_marks_no_frame(self):
         unconvertible = pmt.init_s8vector(3, [1, 2, 3])  # raises in pmt.to_python()
         odd = [unconvertible, "100", 100.0, None, True, {}, [1], -100, -(2**63)]
         out, frames, block, _ = self.filled([0, *odd, 100, pmt.from_uint64(200)])

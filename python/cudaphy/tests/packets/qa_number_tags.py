@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One rule in every block: a tag with a length or a number is a PMT long or uint64; what is neither is passed
-over; and no number hangs a flowgraph."""
+"""One rule in every block: a tag with a length or a number is a PMT long or uint64. Tags
+of other types are passed over, and no number hangs a flowgraph."""
 
 import numpy as np
 import pmt
@@ -25,7 +25,7 @@ NO_NUMBERS = [
 
 
 def packet_blocks():
-    """Those that cannot do without length tags where they are given a key."""
+    """Blocks that need length tags if they have a key."""
     return [name for name in TABLE if "max_latency" in entry(name).takes] + [
         "symmetric_inverse"
     ]
@@ -34,10 +34,10 @@ def packet_blocks():
 class qa_number_tags(FlowgraphCase):
     def run_block(self, name, tags):
         """(sinks, log) of a block of the table with a length tag key."""
-        its = entry(name)
-        block, top = its.make(length_tag_key=KEY, backend=BACKEND), gr.top_block()
-        sinks = [Sink(*output) for output in its.outputs]
-        for port, array in enumerate(its.inputs):
+        row = entry(name)
+        block, top = row.make(length_tag_key=KEY, backend=BACKEND), gr.top_block()
+        sinks = [Sink(*output) for output in row.outputs]
+        for port, array in enumerate(row.inputs):
             source = Source(array, tags if port == 0 else ())
             top.connect(source.block, (block, port))
         for port, sink in enumerate(sinks):
@@ -47,9 +47,9 @@ class qa_number_tags(FlowgraphCase):
         return sinks, log.text
 
     def lengths(self, name):
-        its = entry(name)
-        a_frame = len(its.inputs[0]) // its.frames
-        return [FRAMES * a_frame] * (its.frames // FRAMES)
+        row = entry(name)
+        a_frame = len(row.inputs[0]) // row.frames
+        return [FRAMES * a_frame] * (row.frames // FRAMES)
 
     def test_a_length_is_a_long_or_a_uint64(self):
         for name in packet_blocks():
@@ -62,7 +62,7 @@ class qa_number_tags(FlowgraphCase):
                     tag(int(head), KEY, pmt.from_uint64(length))
                     for head, length in zip(heads, lengths)
                 ]
-                # Beside each, and within the packet, what is no length.
+                # Other tags stand beside each length, and within the packet.
                 tags += [
                     tag(int(head) + at, KEY, odd)
                     for head in heads
@@ -100,7 +100,7 @@ class qa_number_tags(FlowgraphCase):
                     self.assertIn(f"has {shown} items by its tag", log)
                     self.assertIn("the flowgraph ends here", log)
 
-    def test_a_packet_longer_than_the_stream_is_told_of(self):
+    def test_a_packet_longer_than_the_stream_is_logged(self):
         for name in packet_blocks():
             length = self.lengths(name)[0]
             _, log = self.run_block(name, [tag(0, KEY, length << 20)])
@@ -185,8 +185,8 @@ class qa_number_tags(FlowgraphCase):
         return blocks.vector_source_b(60 * size * [0], False, size)
 
     def test_the_transmitter_takes_no_tag_of_its_input_for_its_own(self):
-        its = entry("mimo_ofdm_transmitter")
-        items = len(its.inputs[0]) // its.frames
+        row = entry("mimo_ofdm_transmitter")
+        items = len(row.inputs[0]) // row.frames
         wanted = self.transmitted([])
         for values in (
             [pmt.from_long(items)],
@@ -198,7 +198,7 @@ class qa_number_tags(FlowgraphCase):
             for step in (items, 100, 1):
                 tags = [
                     tag(at, KEY, values[at // step % len(values)])
-                    for at in range(0, len(its.inputs[0]), step)
+                    for at in range(0, len(row.inputs[0]), step)
                 ]
                 got = self.transmitted(tags)
                 for (a, a_tags), (b, b_tags) in zip(wanted, got):
@@ -208,34 +208,34 @@ class qa_number_tags(FlowgraphCase):
     def test_the_transmitter_lets_other_tags_pass(self):
         (_, lengths), _ = self.transmitted([tag(0, "tx_freq", 1e9)])
         self.assertEqual(lengths, self.transmitted([])[0][1])
-        its, top = entry("mimo_ofdm_transmitter"), gr.top_block()
-        sender, sinks = its.make(), [Sink("complex64") for _ in range(2)]
-        top.connect(Source(its.inputs[0], [tag(0, "tx_freq", 1e9)]).block, sender)
+        row, top = entry("mimo_ofdm_transmitter"), gr.top_block()
+        sender, sinks = row.make(), [Sink("complex64") for _ in range(2)]
+        top.connect(Source(row.inputs[0], [tag(0, "tx_freq", 1e9)]).block, sender)
         for port, sink in enumerate(sinks):
             top.connect((sender, port), sink.block)
         self.run_flowgraph(top)
         self.assertEqual(sinks[0].tags("tx_freq"), [(0, 1e9)])
 
     def test_the_receivers_front_end_takes_no_tag_of_its_input_for_its_own(self):
-        its = entry("mimo_ofdm_receiver_frontend")
+        row = entry("mimo_ofdm_receiver_frontend")
 
         def received(tags):
-            (sink,) = self.through(its.make(), its.inputs, its.outputs, tags, 30)
+            (sink,) = self.through(row.make(), row.inputs, row.outputs, tags, 30)
             return sink.data, sink.tags(KEY)
 
         wanted, lengths = received([])
-        self.assertEqual(len(lengths), its.frames)
+        self.assertEqual(len(lengths), row.frames)
         for key in (KEY, "", "carrier_offset", "frame_start"):
             for value in (pmt.from_long(3), pmt.from_uint64(7), *NO_NUMBERS):
-                tags = [tag(at, key, value) for at in range(0, len(its.inputs[0]), 150)]
+                tags = [tag(at, key, value) for at in range(0, len(row.inputs[0]), 150)]
                 got, its_lengths = received(tags)
                 np.testing.assert_array_equal(got, wanted)
                 self.assertEqual(its_lengths, lengths)
 
     def transmitted(self, tags):
         """[(samples, length tags)] of each antenna."""
-        its = entry("mimo_ofdm_transmitter")
-        sinks = self.through(its.make(), its.inputs, its.outputs, tags, 30)
+        row = entry("mimo_ofdm_transmitter")
+        sinks = self.through(row.make(), row.inputs, row.outputs, tags, 30)
         return [(sink.data, sink.tags(KEY)) for sink in sinks]
 
 

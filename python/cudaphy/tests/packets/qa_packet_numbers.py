@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packets numbered where they leave, and counted where they come."""
+"""Packets that get numbers at the sender, and are counted at the receiver."""
 
 import numpy as np
 import pmt
@@ -12,7 +12,7 @@ NUMBER = "packet_number"
 
 class qa_packet_numbers(FlowgraphCase):
     def counted(self, numbers):
-        """The counter of a stream in which packets of 10 items have these numbers."""
+        """The counter for a stream whose packets of 10 items have these numbers."""
         tags = [tag(10 * i, NUMBER, n) for i, n in enumerate(numbers)]
         counter = cudaphy.packet_loss_counter("byte")
         top = gr.top_block()
@@ -31,7 +31,7 @@ class qa_packet_numbers(FlowgraphCase):
             data = np.arange(sum(lengths)).astype(dtype)
             block = cudaphy.packet_numberer(name)
             out = [(np.dtype(dtype).name, 0)]
-            for _ in range(2):  # it begins anew
+            for _ in range(2):  # a new start
                 (sink,) = self.through(block, [data], out, packet_tags(lengths))
                 np.testing.assert_array_equal(sink.data, data)
                 heads = np.cumsum([0, *lengths[:-1]])
@@ -58,7 +58,7 @@ class qa_packet_numbers(FlowgraphCase):
         self.assertEqual(log.text.count("is no number"), 1)
         self.assertIn("the tag packet_number at item 10 is no number", log.text)
 
-    def test_what_no_sender_counts_to_is_no_number(self):
+    def test_implausible_numbers_are_no_numbers(self):
         big = pmt.from_uint64
         for numbers, received, lost, restarts, last in (
             ([0, 1, 2, -5, 3], 4, 0, 0, 3),
@@ -88,7 +88,7 @@ class qa_packet_numbers(FlowgraphCase):
         (sink,) = self.through(block, [data], [("uint8", 0)], tags)
         self.assertEqual(sink.tags(NUMBER), [(0, 0), (10, 1), (80, 2)])
 
-    def test_between_the_two(self):
+    def test_a_numberer_and_a_counter_lose_nothing(self):
         numberer = cudaphy.packet_numberer("byte", "length")
         counter = cudaphy.packet_loss_counter("byte")
         source = Source(np.zeros(1000, np.uint8), packet_tags(100 * [10], "length"))

@@ -6,7 +6,7 @@ import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
 from qa_support import KEY, FlowgraphCase, Sink, Source, main, packet_tags, tag
-from qa_support.radio_time import RATE, radio_time, time_tag
+from qa_support.radio_time import RATE, time_tag
 
 
 class radio:
@@ -36,15 +36,19 @@ class qa_packet_resync(FlowgraphCase):
         """(block, sink, messages)"""
         block = cudaphy.packet_resync(4, **options)
         sink = Sink("float32")
-        told = blocks.message_debug()
+        messages = blocks.message_debug()
         top = gr.top_block()
         top.connect(Source(np.array(samples, "float32"), tags).block, block, sink.block)
-        top.msg_connect(block, "gaps", told, "store")
+        top.msg_connect(block, "gaps", messages, "store")
         self.run_flowgraph(top)
-        return block, sink, [told.get_message(i) for i in range(told.num_messages())]
+        return (
+            block,
+            sink,
+            [messages.get_message(i) for i in range(messages.num_messages())],
+        )
 
     def packets(self, sink):
-        """What left, cut by its length tags."""
+        """The packets put out, cut by their length tags."""
         data, cut = sink.data, []
         for item, length in sink.tags(KEY):
             self.assertEqual(item, sum(map(len, cut)))
@@ -53,12 +57,12 @@ class qa_packet_resync(FlowgraphCase):
         return cut
 
     def test_without_gaps_every_packet_passes(self):
-        block, sink, told = self.run_resync(
+        block, sink, messages = self.run_resync(
             range(1000), [tag(7, "mine", 5)], packet_length=100
         )
         self.assertEqual(self.packets(sink), np.arange(1000).reshape(10, 100).tolist())
         self.assertEqual(sink.tags("mine"), [(7, 5)])
-        self.assertEqual((block.packets(), block.gaps(), told), (10, 0, []))
+        self.assertEqual((block.packets(), block.gaps(), messages), (10, 0, []))
 
     def test_what_is_no_whole_packet_at_the_end_is_left_out(self):
         _, sink, _ = self.run_resync(range(250), [], packet_length=100)
@@ -73,21 +77,21 @@ class qa_packet_resync(FlowgraphCase):
         for lost in (3, 50, 70, 71, 100, 170, 1234):
             with self.subTest(lost=lost):
                 air = radio().receive(430).overflow(lost).receive(2000)
-                block, sink, told = self.run_resync(
+                block, sink, messages = self.run_resync(
                     air.samples, air.tags, packet_length=100
                 )
                 got = self.packets(sink)
                 for packet in got:
                     self.assertEqual(packet[0] % 100, 0)
                     self.assertEqual(packet, list(range(packet[0], packet[0] + 100)))
-                # All but those that the gap touches, and the last one's torn end.
+                # All packets but those that the gap touches, and the torn last one.
                 touched = set(range(430 // 100, (430 + lost - 1) // 100 + 1))
                 whole = [p for p in range((2430 + lost) // 100) if p not in touched]
                 self.assertEqual([packet[0] // 100 for packet in got], whole)
                 self.assertEqual(block.gaps(), 1)
                 self.assertEqual(block.lost_items(), lost)
                 self.assertEqual(block.lost_packets(), len(touched))
-                self.assertEqual(pmt.to_python(told[0])["lost_packets"], len(touched))
+                self.assertEqual(pmt.to_python(messages[0])["lost_packets"], len(touched))
 
     def test_gap_at_a_packet_border(self):
         for lost, missing in ((100, 1), (5, 1), (200, 2)):
@@ -102,7 +106,7 @@ class qa_packet_resync(FlowgraphCase):
         for _ in range(300):
             air.receive(int(rng.integers(1, 400))).overflow(int(rng.integers(3, 500)))
         air.receive(1000)
-        block, sink, told = self.run_resync(air.samples, air.tags, packet_length=64)
+        block, sink, messages = self.run_resync(air.samples, air.tags, packet_length=64)
         there = set(air.samples)
         whole = [
             n
@@ -118,7 +122,7 @@ class qa_packet_resync(FlowgraphCase):
         self.assertEqual(
             block.dropped_items() + 64 * len(whole) + air.now % 64, len(air.samples)
         )
-        self.assertEqual(len(told), 300)
+        self.assertEqual(len(messages), 300)
 
     def test_time_and_frequency_move_to_the_next_whole_packet(self):
         air = radio().receive(430).overflow(33, frequency=5.8e9).receive(600)
@@ -130,7 +134,7 @@ class qa_packet_resync(FlowgraphCase):
         self.assertEqual(whole, 1_700_000_000)
         self.assertAlmostEqual(part, 0.25 + 500 / RATE, 9)
 
-    def test_every_packet_is_stamped_where_asked(self):
+    def test_every_packet_has_a_time_tag_on_request(self):
         air = radio(rate=1000.0).receive(950).overflow(250).receive(1000)
         _, sink, _ = self.run_resync(air.samples, air.tags, packet_length=100, stamp=True)
         times = sink.tags("rx_time")
@@ -139,7 +143,7 @@ class qa_packet_resync(FlowgraphCase):
             expected = 1_700_000_000.25 + sink.data[item] / 1000
             self.assertAlmostEqual(whole + part, expected, 6)
 
-    def test_a_time_that_was_to_be_expected_is_no_gap(self):
+    def test_an_expected_time_is_no_gap(self):
         air = radio().receive(1000)
         tags = air.tags + [time_tag(i, i + off) for i, off in ((333, 0), (777, 2))]
         block, sink, _ = self.run_resync(air.samples, tags, packet_length=100)
@@ -182,7 +186,7 @@ class qa_packet_resync(FlowgraphCase):
         self.assertAlmostEqual(part, 0.25 + (999 + 50) / RATE, 9)
 
     def test_tagged_packets_whose_heads_tell_their_time_pass(self):
-        # Whoever found the packets left out what lay between them.
+        # The block that found the packets left out the samples between them.
         tags = packet_tags([100, 100]) + [time_tag(0, 0), time_tag(100, 12345)]
         for rate in (0, RATE):
             block, sink, _ = self.run_resync(range(200), tags, sample_rate=rate)
@@ -211,7 +215,7 @@ class qa_packet_resync(FlowgraphCase):
         block, sink, _ = self.run_resync(range(300), tags, packet_length=100)
         self.assertEqual((block.gaps(), len(sink.data)), (0, 300))
 
-    def test_starts_anew(self):
+    def test_a_second_run_starts_anew(self):
         block = cudaphy.packet_resync(4, packet_length=100)
         source = blocks.vector_source_f(list(range(150)), False)
         sink = Sink("float32")

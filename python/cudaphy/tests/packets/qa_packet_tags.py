@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tags of radios stay on the packets they belong to, through every block that works on packets; a lone
-packet comes out in time; and what every block counts."""
+"""Tags of radios stay on their packets through every block that works on packets. A lone
+packet comes out in time. Every block counts packets and failures."""
 
 import time
 
@@ -30,8 +30,8 @@ def slots(count, pilots):
 
 
 def case(make, inputs, outputs):
-    """make(**options) a block; (items a frame, array of so many frames) for each input; (items a
-    frame, dtype, vlen) for each output."""
+    """make(**options) makes a block. Each input is (items a frame, array of frames), each
+    output (items a frame, dtype, vlen)."""
     return make, inputs, outputs
 
 
@@ -50,7 +50,7 @@ def cases():
             [(1, "complex64", 9)],
         ),
         "symmetric_inverse": case(
-            # It never waits for more.
+            # The block never waits for more.
             lambda max_latency=0, **o: cudaphy.symmetric_matrix_inverse(3, **o),
             [(3, np.tile(np.eye(3, dtype="c8"), (n, 1)))],
             [(3, "complex64", 3)],
@@ -111,7 +111,7 @@ class qa_packet_tags(FlowgraphCase):
                 for number, (head, frames) in enumerate(zip(heads, FRAMES)):
                     tags.append(tag(int(head) * frame, "rx_time", (number, 0.5)))
                     tags.append(tag(int(head) * frame, "rx_freq", 1e9 + number))
-                    # And one on a frame amid the packet, also where a batch ends.
+                    # One tag is on a frame amid the packet, where a batch may end.
                     amid = int(head) + frames // 2
                     tags.append(tag(amid * frame, "amid", number))
                 block = make(**self.options())
@@ -174,9 +174,9 @@ class qa_packet_tags(FlowgraphCase):
 
     def test_pdu_blocks_count_too(self):
         block = cudaphy.ldpc_encoder_pdu(CODE, backend=BACKEND)
-        kept, top = blocks.message_debug(), gr.top_block()
+        messages, top = blocks.message_debug(), gr.top_block()
         top.msg_connect(
-            block, "ok" if self.has_port(block, "ok") else "pdus", kept, "store"
+            block, "ok" if self.has_port(block, "ok") else "pdus", messages, "store"
         )
         top.start()
         good = pmt.cons(pmt.make_dict(), pmt.init_u8vector(CODE.k, [0] * CODE.k))
@@ -199,7 +199,7 @@ class qa_packet_tags(FlowgraphCase):
             for i in range(pmt.length(ports))
         ]
 
-    def test_every_block_of_the_module_has_them(self):
+    def test_every_block_of_the_module_has_counters(self):
         for name in dir(cudaphy):
             kind = getattr(cudaphy, name)
             bound = isinstance(kind, type) and kind.__module__.endswith("cudaphy_python")
@@ -209,7 +209,7 @@ class qa_packet_tags(FlowgraphCase):
 
 
 class then_silence(gr.sync_block):
-    """Puts an array out, and then nothing more, without an end."""
+    """Puts an array out, and then nothing, without ending."""
 
     def __init__(self, array, length):
         vlen = array.shape[1] if array.ndim == 2 else 1
@@ -244,7 +244,7 @@ class qa_slow_source(FlowgraphCase):
         self.source.to_basic_block()._post(pmt.intern("pdus"), message)
 
     def come(self, frames, patience=30):
-        """Seconds until so many frames have come."""
+        """Seconds until `frames` frames have come."""
         began = time.monotonic()
         while len(self.sink.block.data()) < frames * CODE.k:
             self.assertLess(time.monotonic() - began, patience, "nothing came out")
@@ -263,7 +263,7 @@ class qa_slow_source(FlowgraphCase):
                 self.send(frames)
                 sent += frames
                 waited = self.come(sent)
-                # It waits for more, as it may; that it comes at all needs no further packet.
+                # The packet may wait, but comes without a further packet.
                 self.assertGreater(waited, 0.1)
                 time.sleep(0.4)  # silence, longer than max_latency
             self.assertEqual(decoder.stats()["batches"], 3)
@@ -272,7 +272,7 @@ class qa_slow_source(FlowgraphCase):
             self.top.wait()
 
     def test_a_lone_packet_comes_out_of_every_block(self):
-        # No other follows, the stream does not end, and a batch would hold a thousand.
+        # No packet follows, the stream has no end, and a batch would hold a thousand.
         for name, (make, inputs, outputs) in cases().items():
             for latency in (0, 0.05):
                 with self.subTest(block=name, max_latency=latency):
@@ -304,7 +304,7 @@ class qa_slow_source(FlowgraphCase):
                         top.wait()
 
     def test_a_packet_of_matrices_is_one_launch(self):
-        # As a sub-frame of LTE has them in 5 to 20 MHz.
+        # Sizes of LTE's sub-frames in 5 to 20 MHz.
         for make in (cudaphy.matrix_inverse, cudaphy.triangular_matrix_inverse):
             for count, order in ((300, 2), (600, 4), (900, 8), (1200, 8)):
                 with self.subTest(block=make.__name__, count=count, order=order):
@@ -325,7 +325,7 @@ class qa_slow_source(FlowgraphCase):
                     got = block.stats()
                     self.assertEqual((got["batches"], got["last_batch"]), (1, count))
 
-    def test_without_max_latency_it_comes_at_once(self):
+    def test_without_max_latency_a_packet_comes_at_once(self):
         decoder = cudaphy.ldpc_decoder(CODE, length_tag_key=KEY, backend=BACKEND)
         self.top.connect(self.source, decoder, self.sink.block)
         self.top.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of the Python module share: flowgraphs that must end, and their logs."""
+"""Shared by the tests of the Python module: flowgraphs that must end, and their logs."""
 
 import contextlib
 import os
@@ -19,20 +19,20 @@ _LETTER = {"complex64": "c", "float32": "f", "int16": "s", "uint8": "b"}
 
 
 def need_backend():
-    """Ends the calling program where the backend is missing: its tests are skipped."""
+    """Ends the calling program with "skipped" if the backend is missing."""
     if BACKEND not in cudaphy.backends():
         print(f"skipped: no backend {BACKEND} here, only {cudaphy.backends()}")
         sys.exit(77)
 
 
 def main():
-    """Runs the calling program's tests, or skips them all where the backend is missing."""
+    """Runs the calling program's tests, or skips all without the backend."""
     need_backend()
     unittest.main()
 
 
 def gaussian(shape, seed=1, dtype="complex64"):
-    """Circular, of unit variance."""
+    """Circular Gaussian numbers of unit variance."""
     parts = np.random.default_rng(seed).standard_normal(tuple(shape) + (2,))
     return (parts @ [1, 1j] / np.sqrt(2)).astype(dtype)
 
@@ -60,7 +60,7 @@ class Source:
 
 
 class Sink:
-    """The items that came, (items, vlen) or with vlen 0 (items), and their tags."""
+    """The items received, (items, vlen) or with vlen 0 (items), and their tags."""
 
     def __init__(self, dtype, vlen=0):
         self.dtype, self.vlen = np.dtype(dtype), vlen
@@ -80,7 +80,7 @@ class Sink:
 
 class FlowgraphCase(unittest.TestCase):
     def run_flowgraph(self, top, seconds=60):
-        """Runs it to its end, which must come."""
+        """Runs a flowgraph to its end, which must come."""
         top.start()
         waiter = threading.Thread(target=top.wait, daemon=True)
         waiter.start()
@@ -104,7 +104,7 @@ class FlowgraphCase(unittest.TestCase):
         return sinks
 
     def assert_refuses(self, *texts):
-        """A context in which ValueError must come, with all of these texts in it."""
+        """A context that must raise ValueError with all of these texts."""
         return self.assertRaisesRegex(ValueError, "".join(f"(?=.*{t})" for t in texts))
 
 
@@ -115,7 +115,7 @@ def write_anew(path, content):
 
 
 class Log:
-    """What was written to the log."""
+    """The text written to the log."""
 
     def __init__(self):
         self.text = ""
@@ -127,13 +127,13 @@ def captured_log():
     log = Log()
     sys.stdout.flush()
     with tempfile.TemporaryFile() as file:
-        kept = [os.dup(1), os.dup(2)]
+        saved = [os.dup(1), os.dup(2)]
         try:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
             yield log
         finally:
-            for number, before in zip((1, 2), kept):
+            for number, before in zip((1, 2), saved):
                 os.dup2(before, number)
                 os.close(before)
             file.seek(0)

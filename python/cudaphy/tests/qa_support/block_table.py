@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every block of the module, small, with a good input: what tests of all blocks, and the fuzzer, go through.
+"""Every block of the module, small, with a good input, for tests of all blocks and the
+fuzzer.
 
-A new block belongs in here: qa_bad_samples.py compares the table with GRC's blocks and with what the
-package exports."""
+Add new blocks here: qa_bad_samples.py compares the table with GRC's blocks and the
+package's names."""
 
 import dataclasses
 import functools
@@ -28,8 +29,9 @@ PERIOD = (SYMBOLS + 1) * 80 + GAP
 
 @dataclasses.dataclass
 class Block:
-    """make(**options): a new one. inputs: an array of good items (n) or (n, vlen) for each input, of `frames`
-    frames. outputs: (dtype, vlen) of each output, vlen 0 where items are scalars. tags: of input 0.
+    """make(**options) makes the block. inputs: for each input an array of good items, (n)
+    or (n, vlen), of `frames` frames. outputs: (dtype, vlen) of each output, with vlen 0
+    for scalar items. tags: those of input 0.
     """
 
     make: Callable[..., Any]
@@ -38,10 +40,10 @@ class Block:
     frames: int
     takes: tuple = ()  # of the options length_tag_key, backend, max_batch, max_latency
     tags: list = dataclasses.field(default_factory=list)
-    keys: tuple = (KEY,)  # of tags that it looks at
-    remembers: int = 0  # frames after a bad one that it may be wrong in
-    heads: tuple = (0,)  # items that matter most: of headers, preambles
-    refuses: bool = False  # what is not finite: it ends the flowgraph with a message
+    keys: tuple = (KEY,)  # keys of tags that the block reads
+    remembers: int = 0  # frames after a bad frame that may be wrong too
+    heads: tuple = (0,)  # items that matter most: headers, preambles
+    refuses: bool = False  # an item that is not finite ends the flowgraph with a message
 
 
 BATCH = ("length_tag_key", "backend", "max_batch", "max_latency")
@@ -88,7 +90,7 @@ def _scene():
 
 
 def _room():
-    """A folder for recordings that goes when the process ends."""
+    """A folder for recordings, removed when the process ends."""
     if not hasattr(_room, "folder"):
         _room.folder = tempfile.TemporaryDirectory()
     return _room.folder.name
@@ -109,7 +111,7 @@ def _block(make, inputs, outputs, **more):
 
 
 def _table():
-    """name: what makes a Block."""
+    """{name: function that makes a Block}."""
     n = 40
     bits = np.random.default_rng(3).integers(0, 2, 50 * n).astype("u1")
     batch = {"frames": n, "takes": BATCH}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""For each block (good parameters, bad parameters), as they are typed in GRC. Names without quotes are
-those of variables in the tests' flowgraphs."""
+"""(good parameters, bad parameters) of each block, as typed in GRC. Names without quotes
+are variables of the tests' flowgraphs."""
 
 from gnuradio import cudaphy
 
@@ -88,7 +88,7 @@ PARAMETERS = {
             {"pilot_symbols": "1"},
             {"pilot_kind": "own"},
             {"pilot_kind": "own", "pilots": "[1, 1, 1, 1]"},
-            {"pilot_kind": "own", "pilots": "pilots", "layers": "4"},  # they are of two
+            {"pilot_kind": "own", "pilots": "pilots", "layers": "4"},  # pilots are of two
             {"pilot_kind": "own", "layers": "2", "pilots": "[[1, 1], [2, 2], [3, 3]]"},
             {"pilot_kind": "own", "layers": "two", "pilots": "pilots", "tones": "2"},
             {"pilot_kind": "pattern"},

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where qa_ldpc_default_factors.py compares decoders: for each code Eb/N0 in dB at which 0.1 to 0.3 of
-its frames fail, and the best fixed factor there, in float32 and in int8. Its --measure finds them."""
+"""The points at which qa_ldpc_default_factors.py compares decoders, found by its
+--measure. Each code has, in float32 and in int8, the Eb/N0 in dB at which 0.1 to 0.3 of
+the frames fail, and the best fixed factor there."""
 
 POINTS = {
     "wifi n=648 rate=1/2": (1.45, 0.8125, 0.8125),

@@ -8,7 +8,7 @@ RATE = 1e6
 
 
 def radio_time(samples, rate=RATE, start=(1_700_000_000, 0.25)):
-    """The tuple of an rx_time tag that many samples after the start."""
+    """The tuple of an rx_time tag `samples` samples after the start."""
     whole, part = divmod(start[1] + samples / rate, 1)
     return pmt.make_tuple(
         pmt.from_uint64(start[0] + int(whole)), pmt.from_double(float(part))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A receiver behind a radio, as a whole: overflows, a sink that stands still, halves that ZeroMQ joins, and messages
-that change frequency, code and noise between packets."""
+"""A whole receiver behind a radio: overflows, a sink that stands still, halves joined by
+ZeroMQ, and messages that change frequency, code and noise between packets."""
 
 import threading
 import time
@@ -30,21 +30,23 @@ def words(count, code=CODE, seed=1):
 
 
 def through_gaps(samples, lost):
-    """What a radio delivers that loses (first, count) of its samples, and its tags."""
-    kept = np.ones(len(samples), bool)
+    """The samples and tags of a radio that loses (first, count) of its samples."""
+    received = np.ones(len(samples), bool)
     for first, count in lost:
-        kept[first : first + count] = False
+        received[first : first + count] = False
     tags = [time_tag(0, 0), tag(0, "rx_rate", RATE), tag(0, "rx_freq", 2.4e9)]
     for first, count in lost:
         end = first + count
-        if not kept[end - count : end].any() and (end == len(kept) or kept[end]):
-            tags.append(time_tag(int(kept[:end].sum()), end))
-    return samples[kept], tags
+        if not received[end - count : end].any() and (
+            end == len(received) or received[end]
+        ):
+            tags.append(time_tag(int(received[:end].sum()), end))
+    return samples[received], tags
 
 
 class qa_overflow(FlowgraphCase):
-    # Within a packet, twice in one, a few samples, a packet exactly, from one packet to the
-    # next, and over several.
+    # Gaps within a packet, twice in one packet, of a few samples, of exactly one packet,
+    # across a boundary, and over several packets.
     LOST = [
         (3 * PACKET + 100, 50),
         (5 * PACKET + 10, 200),
@@ -87,7 +89,7 @@ class qa_overflow(FlowgraphCase):
             bits = 2 * CODE.k
             heads = [bits * i for i in range(len(good))]
             self.assertEqual(sink.tags(KEY), [(head, bits) for head in heads])
-            # Each packet's time is that of its own first sample.
+            # Each packet has the time of its own first sample.
             times = sink.tags("rx_time")
             self.assertEqual([item for item, _ in times], heads)
             for number, (_, (whole, part)) in zip(good, times):
@@ -95,7 +97,7 @@ class qa_overflow(FlowgraphCase):
                 self.assertEqual(whole, wanted[0])
                 self.assertAlmostEqual(part, wanted[1], 8)
 
-    def test_slots_of_the_mimo_receiver_too(self):
+    def test_slots_of_the_mimo_receiver_are_received_and_losses_counted(self):
         tones, symbols, slots = 18, 20, 12
         pilots = np.array([[1, 1], [1, -1]], "c8")
         info, x = words(2 * slots)
@@ -125,7 +127,7 @@ class qa_overflow(FlowgraphCase):
 
 
 class qa_zeromq(FlowgraphCase):
-    def test_the_radios_tags_cross_it_with_their_packets(self):
+    def test_the_radios_tags_cross_zeromq_with_their_packets(self):
         try:
             from gnuradio import zeromq
         except ImportError as missing:
@@ -139,7 +141,7 @@ class qa_zeromq(FlowgraphCase):
             tags.append(tag(int(head), "rx_freq", 1e9 + number))
         options = dict(length_tag_key=KEY, backend=BACKEND, max_batch=4)
         demapper = cudaphy.soft_demapper("qpsk", noise_variance=NOISE, **options)
-        # A free port is the system's choice; a few messages wait, as over a network.
+        # The system chooses a free port. A few messages wait, as over a network.
         push = zeromq.push_sink(gr.sizeof_float, 1, "tcp://127.0.0.1:*", 100, True, 4)
         address = push.last_endpoint()
         pull = zeromq.pull_source(gr.sizeof_float, 1, address, 100, True, 4)
@@ -186,7 +188,7 @@ class gate(gr.sync_block):
 class qa_slow_sink(FlowgraphCase):
     SOME, COUNT = 50, 6000  # words; many times what all buffers hold
 
-    def test_it_holds_the_source_back_and_nothing_is_lost(self):
+    def test_a_sink_that_stands_still_holds_the_source_back_without_loss(self):
         info, x = words(self.SOME)
         samples = np.tile(x.ravel(), self.COUNT // self.SOME)
         source, sink, top = (
@@ -205,7 +207,7 @@ class qa_slow_sink(FlowgraphCase):
             while before < WORD or source.nitems_written(0) != before:
                 before = source.nitems_written(0)
                 time.sleep(0.2)
-            # All stand still, with what their buffers hold.
+            # All blocks stand still with full buffers.
             self.assertLess(before, len(samples) // 2)
             self.assertLess(decoder.frames(), self.COUNT // 2)
             self.assertLess(decoder.stats()["queue_depth"], 8)
@@ -227,7 +229,7 @@ class qa_messages(FlowgraphCase):
     def post(self, block, port, message):
         port = pmt.intern(port)
         block.to_basic_block()._post(port, message)
-        # Taken from the port, it is obeyed before the block's next samples.
+        # The block obeys a message that it has taken before its next samples.
         self.soon(lambda: block.nmsgs(port) == 0)
 
     def test_frequency_code_and_noise_change_between_packets(self):
@@ -241,7 +243,7 @@ class qa_messages(FlowgraphCase):
         top.start()
         expected, heads = [], []
         try:
-            # Carriers in turns a word, so that each packet begins at the same phase.
+            # Carriers have whole turns a word: each packet begins at the same phase.
             for number, (turns, rate, noise) in enumerate(
                 [
                     (0, "1/2", 0.02),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The channel model fades, delays and adds noise as it says."""
+"""The channel model fades, delays and adds noise as its parameters say."""
 
 import math
 import os
@@ -57,10 +57,10 @@ def measured_channels(slots, **changes):
 class qa_mimo_channel_model(unittest.TestCase):
     def test_a_given_impulse_response_is_every_slots_channel(self):
         rng = np.random.default_rng(9)
-        for taps in (1, 5, TONES, 3 * TONES + 1):  # more than tones: all come round
+        for taps in (1, 5, TONES, 3 * TONES + 1):  # more than tones: taps wrap round
             h = rng.standard_normal((3, 2, taps)) + 1j * rng.standard_normal((3, 2, taps))
-            turns = np.outer(np.arange(TONES), np.arange(taps)) / TONES
-            expected = np.einsum("kn,rtn->krt", np.exp(-2j * np.pi * turns), h)
+            cycles = np.outer(np.arange(TONES), np.arange(taps)) / TONES
+            expected = np.einsum("kn,rtn->krt", np.exp(-2j * np.pi * cycles), h)
             got = measured_channels(3, impulse_response=h)
             for slot in got:
                 np.testing.assert_allclose(slot, expected, atol=1e-5 * taps)
@@ -116,7 +116,7 @@ class qa_mimo_channel_model(unittest.TestCase):
         other = through(a_model(snr_db=10, seed=8), sent, 3)
         self.assertGreater(np.abs(whole - other).max(), 0.1)
 
-    def test_what_remains_of_a_slot_is_not_put_out(self):
+    def test_a_part_of_a_slot_is_not_put_out(self):
         sent = random_symbols(3, 2)[:-1]
         self.assertEqual(len(through(a_model(), sent, 3)), 2 * SYMBOLS * TONES)
 

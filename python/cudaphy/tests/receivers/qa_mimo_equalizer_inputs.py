@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the block mimo_equalizer takes the channel, the noise and the covariance from: ports, tags and
-messages; and the detectors that need them."""
+"""The block mimo_equalizer takes channel, noise and covariance from ports, tags and
+messages, for every detector."""
 
 import numpy as np
 import pmt
@@ -109,14 +109,14 @@ class qa_mimo_equalizer_inputs(FlowgraphCase):
             )
             inputs = [self.h.reshape(-1, NR * NT), r.reshape(-1, NR * NR)]
             self.assert_close(self.equalize(block, inputs), wanted)
-        # What forgets the interference is worse than the bound by far.
+        # Weights without the interference would miss by far more than the tolerance.
         off = expected(self.y, self.h, white([0.1] * SLOTS))
         self.assertGreater(np.abs(off[0] - wanted[0]).max(), 0.1)
 
     def test_a_covariance_that_cannot_be_used_erases_its_slot_alone(self):
         r = np.repeat(0.1 * np.eye(NR, dtype="complex64")[np.newaxis], SLOTS, axis=0)
         r[3, 1, 1] = -1
-        r[7, 2, 0] = float("nan")  # the triangle that is read
+        r[7, 2, 0] = float("nan")  # the block reads this triangle
         block = self.block(method="mmse_irc", covariance_from="port")
         inputs = [self.h.reshape(-1, NR * NT), r.reshape(-1, NR * NR)]
         sinks = self.equalize(block, inputs)
@@ -159,7 +159,7 @@ class qa_mimo_equalizer_inputs(FlowgraphCase):
             self.assert_close(sinks, wanted)
             self.assertAlmostEqual(block.noise_variance(), 2.0)
 
-    def test_tags_that_are_of_no_use_are_told_and_change_nothing(self):
+    def test_useless_tags_are_logged_and_change_nothing(self):
         tags = [
             channel_tag(0, self.h[0]),
             channel_tag(ITEMS, self.h[1, 0, :2]),
@@ -178,8 +178,8 @@ class qa_mimo_equalizer_inputs(FlowgraphCase):
             self.assertIn(f"item {ITEMS}", log.text)
             self.assertIn("4 values, not 6 or 24", log.text)
 
-    def test_what_messages_bring_holds_from_the_next_packet_on_and_over_a_restart(self):
-        """They come before the flowgraph starts, so before its first packet."""
+    def test_messages_apply_from_the_next_packet_on_and_over_a_restart(self):
+        """Messages before the start apply from the first packet on."""
         h = np.broadcast_to(self.h[0], self.h.shape)
         pdu = pmt.cons(pmt.make_dict(), vector(self.h[0]))
         lengths = [ITEMS] * SLOTS
@@ -208,7 +208,7 @@ class qa_mimo_equalizer_inputs(FlowgraphCase):
         sinks = self.equalize(block, channels)
         self.assert_close(sinks, expected(self.y, self.h, [r] * SLOTS))
 
-    def test_without_a_message_all_is_erased_and_one_of_no_use_is_told(self):
+    def test_without_a_message_all_is_erased_and_useless_messages_are_logged(self):
         for bad in (None, vector(self.h[0, 0, :2]), pmt.intern("here")):
             with captured_log() as log:
                 block = self.block(channel_from="message")
@@ -221,7 +221,7 @@ class qa_mimo_equalizer_inputs(FlowgraphCase):
             if bad is not None:
                 self.assertIn("message on channel", log.text)
 
-    def test_refuses_sources_that_do_not_go_together(self):
+    def test_sources_that_exclude_each_other_are_refused(self):
         with self.assert_refuses("channel_from", "air", "port", "tag", "message"):
             self.block(channel_from="air")
         with self.assert_refuses("covariance_from", "tag", "none", "port"):

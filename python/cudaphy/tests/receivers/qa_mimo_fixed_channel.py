@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The channel of given impulse responses."""
+"""The block mimo_fixed_channel, the channel of given impulse responses."""
 
 import os
 import tempfile
@@ -24,7 +24,7 @@ class qa_mimo_fixed_channel(FlowgraphCase):
             ]
         )
 
-    def test_filters_and_adds(self):
+    def test_each_output_is_the_sum_of_filtered_inputs(self):
         for shape in ((1, 1, 1), (1, 3, 4), (2, 1, 7), (4, 4, 33), (16, 16, 2)):
             for samples in (1, 1000):
                 with self.subTest(shape=shape, samples=samples):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MIMO blocks whose sizes are not those of the link: the flowgraph ends with an error that names the
-numbers, and neither hangs nor goes on with wrong bits."""
+"""MIMO blocks of wrong sizes end the flowgraph with an error that names the numbers. The
+flowgraph neither hangs nor puts wrong bits out."""
 
 import numpy as np
 from gnuradio import blocks, cudaphy, gr
@@ -23,12 +23,12 @@ class qa_mimo_misfits(FlowgraphCase):
         head = blocks.head(ITEM, self.frames * SYMBOLS * TONES)
         channel = cudaphy.mimo_channel_model(N, N, TONES, SYMBOLS)
         top.connect(source, head, channel)
-        # A block in Python lives only as long as somebody names it.
+        # Python frees a block that no name refers to.
         self.addCleanup(lambda: channel)
         return channel
 
     def link(self, top, pilot_symbols, pilot_tones, symbols, tones, noise=False, batch=0):
-        """Estimator and equalizer of the given sizes; gives the sink of the layers."""
+        """Estimator and equalizer of the given sizes. Returns the sink of the layers."""
         parts = blocks.stream_demux(ITEM, PARTS)
         pilots = cudaphy.orthogonal_pilots(pilot_symbols, N)
         estimator = cudaphy.mimo_channel_estimator(
@@ -53,7 +53,7 @@ class qa_mimo_misfits(FlowgraphCase):
         return sink
 
     def ended(self, *sizes, **options):
-        """(items that came, the log) of a link, which ends."""
+        """(items received, the log) of a link, which must end."""
         top = gr.top_block()
         with captured_log() as log:
             sink = self.link(top, *sizes, **options)
@@ -70,10 +70,10 @@ class qa_mimo_misfits(FlowgraphCase):
         fewer, more = gr.top_block(), gr.top_block()
         with captured_log() as log:
             sinks = [self.link(fewer, PILOTS, TONES, 1, 1)]
-            # Until what is left over of H fills its buffer, which is of a few batches.
+            # So many frames come that unread H fills its buffer of a few batches.
             self.frames = 40000
             sinks.append(self.link(more, PILOTS, TONES, 2 * SYMBOLS, TONES, batch=16))
-            # Both at the same time, because each is given ten seconds to go on.
+            # Both links run at the same time, because each waits ten seconds.
             fewer.start()
             self.run_flowgraph(more)
             self.assertFalse(fewer.wait())
@@ -165,20 +165,20 @@ class qa_mimo_misfits(FlowgraphCase):
             make = lambda: cudaphy.mimo_equalizer(  # noqa: E731
                 N, N, symbols=12, tones=8, length_tag_key=key, backend=BACKEND
             )
-            both = self.through(
+            connected = self.through(
                 make(), [y, h], [("complex64", N), ("float32", N)], tags if key else ()
             )
             (alone,) = self.through(
                 make(), [y, h], [("complex64", N)], tags if key else ()
             )
-            np.testing.assert_array_equal(alone.data, both[0].data)
-            self.assertEqual(alone.tags(KEY), both[0].tags(KEY))
+            np.testing.assert_array_equal(alone.data, connected[0].data)
+            self.assertEqual(alone.tags(KEY), connected[0].tags(KEY))
             self.assertEqual(len(alone.data), len(y))
             tags = packet_tags([2 * PILOTS * 8, 3 * PILOTS * 8])
             make = lambda: cudaphy.mimo_channel_estimator(  # noqa: E731
                 N, N, 8, pilots, key, BACKEND
             )
-            both = self.through(
+            connected = self.through(
                 make(),
                 [received],
                 [("complex64", N * N), ("float32", 0)],
@@ -187,7 +187,7 @@ class qa_mimo_misfits(FlowgraphCase):
             (alone,) = self.through(
                 make(), [received], [("complex64", N * N)], tags if key else ()
             )
-            np.testing.assert_array_equal(alone.data, both[0].data)
+            np.testing.assert_array_equal(alone.data, connected[0].data)
             self.assertEqual(len(alone.data), slots * 8)
 
 

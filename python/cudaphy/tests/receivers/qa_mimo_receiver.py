@@ -28,8 +28,8 @@ ARGUMENTS = (ANTENNAS, LAYERS, TONES, SYMBOLS, PILOTS, PILOT_SYMBOLS, "qam16", C
 
 
 def slots(count, n0=1e-3, seed=1):
-    """Received tones (count, symbols, tones, Nr) over a channel that is the same on all tones
-    and symbols of a slot; what was sent, (count, words, k); and layers (count, places, Nt).
+    """Received tones (count, symbols, tones, Nr) over a channel that is constant within a
+    slot, the bits sent (count, words, k), and layers (count, data tones, Nt).
     """
     rng = np.random.default_rng(seed)
     info = rng.integers(0, 2, (count, WORDS, CODE.k)).astype("uint8")
@@ -59,7 +59,7 @@ class qa_mimo_receiver(FlowgraphCase):
         stream = received.reshape(-1, ANTENNAS)
         return self.through(block, [stream], outputs, tags), block
 
-    def test_bits_that_were_sent_come_out_for_any_number_of_slots(self):
+    def test_bits_sent_are_received_for_any_number_of_slots(self):
         for count in (0, 1, 2, 33):
             for max_batch in (0, 1, 5):
                 for packed in (False, True):
@@ -89,17 +89,17 @@ class qa_mimo_receiver(FlowgraphCase):
         channel = channel.reshape(7, TONES, ANTENNAS, LAYERS)
         self.assertLess(np.abs(channel - h[:, None]).max(), 0.3)
         error = np.abs(layers.reshape(x.shape) - x) ** 2
-        # The noise told is that of the layers, as far as the estimates leave it.
+        # The reported noise is that of the layers, plus the error of the estimates.
         ratio = error.sum() / noise.sum()
         self.assertTrue(0.5 < ratio < 4, ratio)
-        _, _, ok, told = cudaphy.receive_slots(
+        _, _, ok, results = cudaphy.receive_slots(
             received, PILOTS, PILOT_SYMBOLS, CODE, "qam16", BACKEND, details=True
         )
         self.assertTrue(ok.all())
-        np.testing.assert_array_equal(told["h"].ravel(), channel.ravel())
-        np.testing.assert_array_equal(told["x"].ravel(), layers.ravel())
-        np.testing.assert_array_equal(told["noise"].ravel(), noise.ravel())
-        # Each port by itself.
+        np.testing.assert_array_equal(results["h"].ravel(), channel.ravel())
+        np.testing.assert_array_equal(results["x"].ravel(), layers.ravel())
+        np.testing.assert_array_equal(results["noise"].ravel(), noise.ravel())
+        # Each port connected alone.
         for name, data in (
             ("put_channel", channel),
             ("put_layers", layers),
@@ -157,7 +157,7 @@ class qa_mimo_receiver(FlowgraphCase):
                 )
                 self.assertEqual(sink.tags("within"), [(6 * each + each // 3, "a slot")])
 
-    def test_started_again_it_begins_anew(self):
+    def test_a_block_begins_anew_when_started_again(self):
         received, info, _, _ = slots(5)
         block = cudaphy.mimo_receiver(*ARGUMENTS, backend=BACKEND, max_batch=2)
         for _ in range(3):
@@ -167,7 +167,7 @@ class qa_mimo_receiver(FlowgraphCase):
             self.run_flowgraph(top)
             np.testing.assert_array_equal(sink.data, info.ravel())
 
-    def test_what_can_not_be_is_refused(self):
+    def test_impossible_parameters_are_refused(self):
         for position, value, text in (
             (0, 0, "receive_antennas"),
             (3, 0, "symbols"),
@@ -201,34 +201,34 @@ class qa_receive_slots(FlowgraphCase):
             received, PILOTS, PILOT_SYMBOLS, CODE, "qam16", BACKEND, **options
         )
 
-    def test_gives_the_bits_and_all_that_led_to_them(self):
+    def test_receive_slots_returns_bits_and_intermediate_results(self):
         received, info, x, h = slots(6)
         received = received.reshape((2, 3) + received.shape[1:])
         for llr_type in ("int8", "float16", "float"):
-            bits, iterations, ok, told = self.receive(
+            bits, iterations, ok, results = self.receive(
                 received, llr_type=llr_type, details=True
             )
             self.assertEqual(bits.shape, (2, 3, WORDS, CODE.k))
             np.testing.assert_array_equal(bits.ravel(), info.ravel())
             self.assertTrue(ok.all() and ok.shape == iterations.shape == (2, 3, WORDS))
-            self.assertEqual(told["h"].shape, (2, 3, TONES, ANTENNAS, LAYERS))
-            self.assertEqual(told["n0"].shape, (2, 3))
-            self.assertEqual(told["x"].shape, (2, 3, PLACES, LAYERS))
-            self.assertEqual(told["llr"].shape, (2, 3, WORDS, CODE.n))
+            self.assertEqual(results["h"].shape, (2, 3, TONES, ANTENNAS, LAYERS))
+            self.assertEqual(results["n0"].shape, (2, 3))
+            self.assertEqual(results["x"].shape, (2, 3, PLACES, LAYERS))
+            self.assertEqual(results["llr"].shape, (2, 3, WORDS, CODE.n))
             dtype = "float32" if llr_type == "float" else llr_type
-            self.assertEqual(told["llr"].dtype, np.dtype(dtype))
-            self.assertFalse(told["status"].any())
-            again, _, _ = cudaphy.ldpc_decode(CODE, told["llr"], backend=BACKEND)
+            self.assertEqual(results["llr"].dtype, np.dtype(dtype))
+            self.assertFalse(results["status"].any())
+            again, _, _ = cudaphy.ldpc_decode(CODE, results["llr"], backend=BACKEND)
             np.testing.assert_array_equal(again, bits)
 
     def test_times_give_each_symbol_a_channel(self):
         received, info, _, h = slots(3)
-        bits, _, ok, told = self.receive(
+        bits, _, ok, results = self.receive(
             received, times=DATA_SYMBOLS, group_symbols=2, details=True
         )
         np.testing.assert_array_equal(bits, info)
-        self.assertEqual(told["h"].shape, (3, 7, TONES, ANTENNAS, LAYERS))
-        self.assertEqual(told["n0"].shape, (3, 7))
+        self.assertEqual(results["h"].shape, (3, 7, TONES, ANTENNAS, LAYERS))
+        self.assertEqual(results["n0"].shape, (3, 7))
 
     def test_shapes_that_do_not_fit_are_refused(self):
         received, _, _, _ = slots(1)

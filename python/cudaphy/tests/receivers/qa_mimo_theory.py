@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""MIMO reception beside theory: equalizers beside LAPACK in double precision, the ratio of signal to interference
-and noise at their outputs, and what channel estimates cost a coded link."""
+"""MIMO reception beside theory: equalizers beside LAPACK in double precision, their
+ratios of signal to interference and noise, and the loss that channel estimates cause in a
+coded link."""
 
 import numpy as np
 from gnuradio import cudaphy
@@ -42,7 +43,7 @@ def weights(h, n0, method):
 
 
 def textbook(y, h, n0, method, unbiased):
-    """x and its noise variance: what is left of other layers counts as noise."""
+    """x and its noise variance. The rest of other layers counts as noise."""
     w, gains, noise = weights(h, n0, method)
     x = np.einsum("ilr,ir->il", w, y.astype("complex128"))
     own = np.einsum("ill->il", gains).real
@@ -78,7 +79,7 @@ class qa_equalizer_theory(FlowgraphCase):
                         h = channels(kind, 400, antennas, layers)
                         y = gaussian((400, antennas), 3)
                         n0 = np.geomspace(0.01, 1, 400).astype("float32")
-                        if method == "zf":  # where single precision can tell
+                        if method == "zf":  # channels that single precision resolves
                             good = np.linalg.cond(h) < 100
                             h, y, n0 = h[good], y[good], n0[good]
                             self.assertGreater(len(h), 100)
@@ -108,7 +109,7 @@ class qa_equalizer_theory(FlowgraphCase):
             )
             erased = np.isinf(noise)
             self.assertFalse(erased[good].any())
-            # Rounding may hide what is missing; then the noise told is beyond all use.
+            # If rounding hides a missing layer, the reported noise must be very large.
             self.assertTrue((erased | (noise > 1e5))[~good].any(1).all())
             self.assertGreater(erased[~good].all(1).sum(), 0)
             self.assertTrue((x[erased] == 0).all() and np.isfinite(x).all())
@@ -132,7 +133,7 @@ class qa_equalizer_theory(FlowgraphCase):
                 least_error = np.diag(inverse).real
                 for method, unbiased in METHODS[1:]:
                     with self.subTest(kind, n=(antennas, layers), method=method):
-                        x, told = equalized(
+                        x, reported = equalized(
                             y,
                             np.repeat(h, count, 0),
                             np.repeat(n0, count),
@@ -144,11 +145,11 @@ class qa_equalizer_theory(FlowgraphCase):
                         sinr, theory = gain**2 / left, 1 / least_error - 1
                         off = decibels(sinr / theory)
                         self.assertLess(np.abs(off).max(), 0.1)
-                        # A demapper takes x as the symbol and noise of this variance:
-                        # biased, it is neither.
+                        # A demapper takes x as the symbol plus noise of this variance. A
+                        # biased x is not.
                         bias = 1 if unbiased else 1 - least_error
                         self.assertLess(np.abs(gain / bias - 1).max(), 0.02)
-                        off = decibels(told[0] / left)
+                        off = decibels(reported[0] / left)
                         self.assertLess(np.abs(off).max(), 0.1)
 
 
@@ -163,7 +164,7 @@ def estimation_error(method, pilot_symbols, n0):
     noise = n0 / pilot_symbols
     if method == "ls":
         return noise
-    # The estimator's filter is for endless exponential delays, the channel has six paths.
+    # The estimator assumes exponential delays without end; the channel has six paths.
     apart = np.subtract.outer(np.arange(TONES), np.arange(TONES))
     assumed = 1 / (1 + 2j * np.pi * apart * DELAY_SPREAD)
     true = np.exp(-2j * np.pi * apart[..., None] * PATHS / FFT) @ ENERGY
@@ -174,9 +175,9 @@ def estimation_error(method, pilot_symbols, n0):
 
 
 def known_loss_db(method, layers, pilot_symbols, n0):
-    """The symbols times the error are noise, N0 + layers * error in all; and the signal is what of the
-    channel is known, 1 - error of its energy by MMSE, and 1 / (1 + error) of it by least squares, whose
-    estimates are H and the error."""
+    """The symbols times the error are noise, so that all noise is N0 + layers * error.
+    The signal is the known part of the channel: by MMSE 1 - error of its energy, by least
+    squares, which estimates H plus the error, 1 / (1 + error)."""
     error = estimation_error(method, pilot_symbols, n0)
     if method == "mmse":
         return decibels((1 + layers * error / n0) / (1 - error))
@@ -193,17 +194,17 @@ class coded_link:
         self.code = cudaphy.ldpc_code("wifi", n=648, rate=rate)
         self.pilots = cudaphy.block_pilots(pilot_symbols, n, TONES)
         points = cudaphy.constellation(qam)
-        lead = (self.SLOTS, SYMBOLS, TONES, n)
-        words = np.prod(lead) * points.bits // self.code.n
+        leading = (self.SLOTS, SYMBOLS, TONES, n)
+        words = np.prod(leading) * points.bits // self.code.n
         self.bits = np.random.default_rng(seed).integers(
             0, 2, (words, self.code.k), dtype="uint8"
         )
         coded = cudaphy.ldpc_encode(self.code, self.bits, backend="cpu")
-        labels = coded.reshape(*lead, -1) @ (1 << np.arange(points.bits)[::-1])
+        labels = coded.reshape(*leading, -1) @ (1 << np.arange(points.bits)[::-1])
         gains = gaussian((self.SLOTS, len(PATHS), n, n), seed + 1)
         gains *= np.sqrt(ENERGY)[:, None, None].astype("float32")
-        turns = np.exp(-2j * np.pi * np.outer(PATHS, np.arange(TONES)) / FFT)
-        self.h = np.einsum("ftab,tk->fkab", gains, turns).astype("complex64")
+        phases = np.exp(-2j * np.pi * np.outer(PATHS, np.arange(TONES)) / FFT)
+        self.h = np.einsum("ftab,tk->fkab", gains, phases).astype("complex64")
         self.y = np.einsum("fkab,fskb->fska", self.h, points.points[labels])
         self.p = np.einsum("pkt,fkrt->fpkr", self.pilots.pilots, self.h)
         self.noise = [
@@ -214,7 +215,7 @@ class coded_link:
         return self.n * 10 ** (-snr_db / 10)
 
     def error_rate(self, snr_db, method=None, errors_as_noise=True):
-        """Of codewords; with the channel known, or estimated by a method."""
+        """The codewords' error rate with the channel known, or estimated by a method."""
         n0 = np.float32(self.n0(snr_db))
         y, p = (
             (x + np.sqrt(n0) * noise).astype("complex64")
@@ -243,7 +244,7 @@ class qa_estimated_channels(FlowgraphCase):
     def check(self, method, snr_db, *link):
         link = coded_link(*link)
         loss = 0
-        for _ in range(20):  # at an SNR that much higher
+        for _ in range(20):  # at an SNR higher by the loss
             n0 = link.n0(snr_db + loss)
             loss = known_loss_db(method, link.n, link.pilots.symbols, n0)
         error = estimation_error(method, link.pilots.symbols, n0)
@@ -263,7 +264,7 @@ class qa_estimated_channels(FlowgraphCase):
             with self.subTest(link=link):
                 self.check("mmse", snr_db, *link)
 
-    def test_least_squares_does_too(self):
+    def test_least_squares_estimates_cost_their_known_loss(self):
         for snr_db, *link in (
             (22, 2, "3/4", "qam64", 2),
             (12, 4, "1/2", "qam16", 4),
@@ -272,7 +273,9 @@ class qa_estimated_channels(FlowgraphCase):
             with self.subTest(link=link):
                 self.check("ls", snr_db, *link)
 
-    def test_an_equalizer_told_of_the_noise_alone_trusts_least_squares_too_much(self):
+    def test_an_equalizer_without_the_estimates_errors_trusts_least_squares_too_much(
+        self,
+    ):
         link, snr_db, worse = self.check("ls", 11, 4, "3/4", "qpsk", 4)
         self.assertGreater(link.error_rate(snr_db, "ls", False), 1.2 * worse)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The OFDM transmitter, the receiver's front end and what a simulated link needs beside them."""
+"""The OFDM transmitter, the receiver's front end, and the blocks of a simulated link."""
 
 import math
 
@@ -42,7 +42,7 @@ class OfdmCase(FlowgraphCase):
 
 
 def over_the_air(samples, offset=0.0, taps=1, noise=0.0, receive=None, seed=1):
-    """Through paths of a Rayleigh channel, of energy 1 together, a carrier offset, noise."""
+    """Through a Rayleigh channel of unit energy, a carrier offset and noise."""
     rng = np.random.default_rng(seed)
     receive = receive or len(samples)
     shape = (taps, receive, len(samples), 2)
@@ -58,7 +58,7 @@ def over_the_air(samples, offset=0.0, taps=1, noise=0.0, receive=None, seed=1):
 
 
 class qa_mimo_ofdm_transmitter(OfdmCase):
-    def test_its_samples_are_the_fourier_transform_of_its_tones(self):
+    def test_samples_are_the_fourier_transform_of_tones(self):
         tones = qpsk((3, SYMBOLS, len(TONES), 2))
         samples = self.sent(tones)
         self.assertEqual(samples.shape, (2, 3 * FRAME))
@@ -73,7 +73,7 @@ class qa_mimo_ofdm_transmitter(OfdmCase):
         )
         self.assertAlmostEqual(np.mean(np.abs(samples) ** 2), 1, delta=0.02)
 
-    def test_silence_follows_each_frame_where_asked_for(self):
+    def test_silence_follows_each_frame_on_request(self):
         tones = qpsk((2, SYMBOLS, len(TONES), 1))
         samples = self.sent(tones, gap=33)[0].reshape(2, FRAME + 33)
         np.testing.assert_array_equal(samples[:, :FRAME].ravel(), self.sent(tones)[0])
@@ -131,8 +131,9 @@ class qa_mimo_ofdm_receiver_frontend(OfdmCase):
             self.assertEqual((block.frames(), block.false_alarms()), (2, 0))
 
     def test_finds_frames_in_noise_and_their_offset_within_bounds(self):
-        """Detection rate and residual offset, (antennas, SNR dB): frames back to back, each over
-        its own channel of six paths, offsets up to a tone spacing."""
+        """Detection rate and residual offset for (antennas, SNR dB). Frames are back to
+        back, each over its own channel of six paths, with offsets up to a tone
+        spacing."""
         for antennas, snr_db, least, most_rms in (
             (2, 20, 1.0, 2.5e-3),
             (4, 20, 1.0, 2e-3),
@@ -182,7 +183,7 @@ class qa_mimo_ofdm_receiver_frontend(OfdmCase):
             for with_rate in (True, False):
                 with self.subTest(name, with_rate=with_rate):
                     if count == 0 and not with_rate:
-                        continue  # no one can tell
+                        continue  # without a rate no gap is visible
                     tags = [
                         tag(0, "rx_time", (5, 0.5)),
                         tag(begin, "rx_time", (5, 0.5 + (begin + count) / rate)),
@@ -211,7 +212,7 @@ class qa_mimo_ofdm_receiver_frontend(OfdmCase):
                         wanted = 5.5 + (ahead + np.array(good) * FRAME) / rate
                         np.testing.assert_allclose(times, wanted, rtol=0, atol=1e-8)
 
-    def test_offsets_of_many_tones_are_found_where_asked_for(self):
+    def test_offsets_of_many_tones_are_found_on_request(self):
         tones = qpsk((1, SYMBOLS, len(TONES), 2))
         samples = np.pad(self.sent(tones), ((0, 0), (300, 200)))
         for offset in (-6.3, 0.5, 1.5, 7.9):
@@ -245,7 +246,7 @@ class qa_mimo_ofdm_receiver_frontend(OfdmCase):
         self.assertEqual(len(got), 1)
         np.testing.assert_allclose(got[0], tones[0], atol=2e-4)
 
-    def test_it_runs_again(self):
+    def test_the_front_end_runs_again(self):
         tones = qpsk((2, SYMBOLS, len(TONES), 1))
         source = Source(np.pad(self.sent(tones)[0], (50, 50)))
         block = cudaphy.mimo_ofdm_receiver_frontend(1, advance=0, **SHAPE)
@@ -285,7 +286,7 @@ class qa_simulated_air(OfdmCase):
 
         y = run()
         np.testing.assert_allclose(y, run(), atol=1e-5)
-        # Of a block's gains, found by least squares, nothing remains unexplained.
+        # The gains of a block, found by least squares, explain all samples.
         for first in (0, 1000, 4000):
             delayed = np.pad(x, ((0, 0), (3, 0)))
             rows = [
@@ -312,7 +313,7 @@ class qa_simulated_air(OfdmCase):
             gr.python_to_tag((30 * i, pmt.intern("frame_start"), pmt.from_uint64(start)))
             for i, start in enumerate(starts)
         ]
-        # What begins with a tag that is no number was never a frame.
+        # A tag that is no number marks no frame.
         data = np.insert(data, 30, 1, 0)
         tags[1:] = [tag(30, "frame_start", "soon")] + [
             tag(t.offset + 1, "frame_start", pmt.to_python(t.value)) for t in tags[1:]

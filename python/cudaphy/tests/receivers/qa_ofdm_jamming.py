@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The OFDM front end beside what repeats and is no frame: it is not slowed down, and finds frames still."""
+"""Repeating signals neither slow the OFDM front end down nor hide frames."""
 
 import time
 
@@ -26,7 +26,7 @@ def preamble(shape):
 
 
 def inputs(shape):
-    """What an adversary or a bad radio may send, (COUNT,) each."""
+    """Signals (COUNT,) that an adversary or a bad radio may send."""
     n = np.arange(COUNT)
     size = shape["fft_size"]
     noise = gaussian((COUNT,), 4)
@@ -53,7 +53,7 @@ def inputs(shape):
 
 class qa_ofdm_jamming(OfdmCase):
     def seconds(self, x, shape):
-        """Of the processor, the least of three runs."""
+        """The least processor time of three runs."""
         spent = []
         x = np.asarray(x, "complex64")
         for _ in range(3):
@@ -80,7 +80,7 @@ class qa_ofdm_jamming(OfdmCase):
                     self.assertLess(self.seconds(x, shape), 5 * noise + 0.1)
 
     def test_frames_are_found_beside_a_carrier_of_a_tenth_of_their_power(self):
-        """Frames apart, so that between them the carrier is alone, and its metric high."""
+        """Frames with gaps, in which the carrier is alone and its metric high."""
         for shape in (SHORT, LONG):
             size, prefix = shape["fft_size"], shape["cyclic_prefix"]
             frames, gap = 12, 3 * size
@@ -103,11 +103,11 @@ class qa_ofdm_jamming(OfdmCase):
         sent = np.pad(self.sent(tones, gap=200), ((0, 0), (500, 100)))
         starts = 500 + (FRAME + 200) * np.arange(3)
         for burst in (1e4, 1e15, 1e30):
-            for place in (starts[1] - 1, starts[1] - 90, starts[1] - 205):
+            for start in (starts[1] - 1, starts[1] - 90, starts[1] - 205):
                 air = sent.astype("complex64")
-                air[:, place] = burst
+                air[:, start] = burst
                 found = self.found(air, advance=0, **SHORT)
-                self.assertLessEqual({starts[1], starts[2]}, set(found), (burst, place))
+                self.assertLessEqual({starts[1], starts[2]}, set(found), (burst, start))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Recordings in SigMF: written, read, and damaged."""
+"""Recordings in SigMF: writing, reading, and damaged files."""
 
 import json
 import math
@@ -47,7 +47,7 @@ class SigmfCase(FlowgraphCase):
         return sink
 
     def play(self, samples, repeat=True):
-        """As read(), but no more than so many samples."""
+        """As read(), but at most `samples` samples."""
         sink, top = Sink("complex64"), gr.top_block()
         source = cudaphy.sigmf_source(self.meta, repeat)
         top.connect(source, blocks.head(8, samples), sink.block)
@@ -89,7 +89,7 @@ class qa_sigmf(SigmfCase):
                 error = (sink.data - x)[inside]
                 self.assertLessEqual(np.abs(error.view("float32")).max(), step * 1.001)
                 self.assertEqual(sink.tags("rx_rate"), [(0, RATE)])
-                # Each capture says what holds from it on.
+                # A capture's values hold from its first sample on.
                 self.assertEqual(
                     sink.tags("rx_freq"), [(0, 1e9), (100, 1e9), (700, 2.4e9)]
                 )
@@ -149,7 +149,7 @@ class qa_sigmf(SigmfCase):
         self.write(np.zeros(0, "complex64"))
         self.assertEqual(len(self.read(repeat=True).data), 0)
 
-    def test_what_is_beyond_full_scale_is_clipped_and_counted(self):
+    def test_samples_beyond_full_scale_are_clipped_and_counted(self):
         block = self.write(
             np.array([2 - 3j, np.nan + 0.5j, 0.25], "complex64"), datatype="ci8"
         )
@@ -218,10 +218,12 @@ class qa_sigmf(SigmfCase):
             self.write(gaussian((100,)), tags)
         for name in ("time", "frequency", "rate"):
             self.assertIn(f"at item {50 if name == 'time' else 0} is no {name}", log.text)
-        found = sigmf.read_metadata(self.meta)  # which refuses what is none
+        found = sigmf.read_metadata(self.meta)  # reading would refuse wrong values
         self.assertEqual(found.sample_rate, RATE)
-        told = [(c.start, c.frequency, c.time) for c in found.captures if c.start >= 90]
-        self.assertEqual(told, [(90, 1e9, None), (91, 1e9, (5, 0.999999999))])
+        captures = [
+            (c.start, c.frequency, c.time) for c in found.captures if c.start >= 90
+        ]
+        self.assertEqual(captures, [(90, 1e9, None), (91, 1e9, (5, 0.999999999))])
         self.assertEqual({c.time for c in found.captures if c.start < 90}, {None})
 
 
@@ -345,7 +347,7 @@ class qa_damaged_sigmf(SigmfCase):
         self.run_flowgraph(top)
         self.assertLessEqual(len(sink.data), 10)
 
-    def test_a_sink_that_can_not_write_says_so(self):
+    def test_a_sink_that_cannot_write_names_the_file(self):
         with self.assertRaises(OSError):
             cudaphy.sigmf_sink(self.folder / "none" / "take")
         with self.assertRaisesRegex(ValueError, "ci12"):

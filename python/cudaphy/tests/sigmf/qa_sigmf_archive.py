@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SigMF archives: read where they stand, in every form of tar, whole and damaged."""
+"""SigMF archives are read in place, in every form of tar, whole and damaged."""
 
 import io
 import json
@@ -79,7 +79,7 @@ class qa_sigmf_archive(SigmfCase):
         self.assertEqual(sigmf.read_metadata(self.folder / "all").samples, 7)
         self.check(self.archive)
 
-    def test_of_several_recordings_one_is_to_be_named(self):
+    def test_one_of_several_recordings_must_be_named(self):
         self.pack("one", "two/two", "three", "four", "five")
         with self.assert_refuses("all.sigmf: has the recordings 'one'", "1 more", "NAME"):
             cudaphy.sigmf_source(self.archive)
@@ -108,7 +108,7 @@ class qa_sigmf_archive(SigmfCase):
         with self.assert_refuses("take.sigmf-data: No such file in the archive"):
             sigmf.read_metadata(self.archive)
 
-    def test_what_else_stands_in_an_archive_is_passed_over(self):
+    def test_other_members_of_an_archive_are_passed_over(self):
         found = json.loads(self.whole)
         found["global"].update({"core:dataset": "take.dat", "core:trailing_bytes": 5})
         with tarfile.open(self.archive, "w") as tar:

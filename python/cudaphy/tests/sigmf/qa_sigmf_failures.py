@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SigMF blocks where a disk is full, a folder goes, a file shrinks, a process is killed, or two blocks
-want one recording."""
+"""SigMF blocks when a disk is full, a folder is removed, a file shrinks, a process is
+killed, or two blocks use one recording."""
 
 import os
 import random
@@ -77,7 +77,7 @@ class qa_sigmf_failures(SigmfCase):
             return sigmf.read_samples(self.meta)
 
     def check_recording(self, reported):
-        """All that comes before this sample is in the recording."""
+        """The recording holds everything before this sample."""
         samples, found = self.quietly_read()
         self.assertGreaterEqual(found.samples, reported)
         self.assertTrue((np.abs(samples - 0.25) < 0.01).all())
@@ -126,7 +126,7 @@ class qa_sigmf_failures(SigmfCase):
             self.assertEqual(len(self.quietly_read()[0]), whole)
         self.data.write_bytes(b"")
         block.stop()
-        self.data.write_bytes(bytes(15))  # now it is finished, and has been cut
+        self.data.write_bytes(bytes(15))  # now the recording is finished, and was cut
         with self.assert_refuses("15 bytes are no whole number"):
             sigmf.read_metadata(self.meta)
 
@@ -147,10 +147,10 @@ class qa_sigmf_failures(SigmfCase):
     def test_at_the_limit_of_a_files_size_whole_samples_stay(self):
         for datatype, channels in (("cf32_le", 1), ("cf32_le", 3), ("ci8", 3)):
             process = self.child(LIMITED, datatype, str(channels))
-            told, _ = process.communicate(timeout=60)
+            output, _ = process.communicate(timeout=60)
             with self.subTest(datatype=datatype, channels=channels):
                 self.assertEqual(process.returncode, 0)
-                reported, problem = told.splitlines()[-1].split(" ", 1)
+                reported, problem = output.splitlines()[-1].split(" ", 1)
                 self.assertIn("take.sigmf-data: File too large", problem)
                 reported = int(reported)
                 sample_bytes = sigmf.FORMATS[datatype].sample_bytes * channels
@@ -159,7 +159,7 @@ class qa_sigmf_failures(SigmfCase):
                 self.assertEqual(self.data.stat().st_size, found.samples * sample_bytes)
 
     def ends(self, block, while_it_runs=lambda: None):
-        """A flowgraph with this sink or source, which must end; gives the log."""
+        """Runs a flowgraph with this sink or source, which must end. Returns the log."""
         top = gr.top_block()
         if isinstance(block, cudaphy.sigmf_sink):
             top.connect(blocks.null_source(8), blocks.throttle(8, 1e6, False), block)
@@ -188,7 +188,7 @@ class qa_sigmf_failures(SigmfCase):
                 log = self.ends(block, while_it_runs=lambda: shutil.rmtree(folder))
             self.assertIn("inner/take.sigmf-data", block.problem())
             self.assertIn(block.problem(), log)
-        # A folder that is there again is as good as new.
+        # A folder made again serves as well.
         folder.mkdir()
         top = gr.top_block()
         top.connect(blocks.null_source(8), blocks.head(8, 100), block)
@@ -196,7 +196,7 @@ class qa_sigmf_failures(SigmfCase):
         self.assertEqual((block.problem(), block.samples()), ("", 100))
         self.assertEqual(sigmf.read_metadata(folder / "take").samples, 100)
 
-    def test_what_took_a_sinks_place_is_left_alone(self):
+    def test_files_that_replaced_a_sinks_files_are_left_alone(self):
         block = cudaphy.sigmf_sink(self.meta)
         x = gaussian((10,))
         log = self.ends(
@@ -227,7 +227,7 @@ class qa_sigmf_failures(SigmfCase):
         np.testing.assert_array_equal(sigmf.read_samples(self.meta)[0], x)
         self.assertEqual(len(list(self.folder.iterdir())), 2)
 
-    def test_what_would_lie_is_not_written(self):
+    def test_wrong_metadata_are_not_written(self):
         sigmf.write_samples(self.meta, np.ones(10))
         for known, text in (
             ({"packets": [(0, 11)]}, "ends at sample 11"),
@@ -283,11 +283,11 @@ class qa_sigmf_failures(SigmfCase):
         program = (
             "from gnuradio import cudaphy; import sys; cudaphy.sigmf_sink(sys.argv[1])"
         )
-        told = subprocess.run(
+        output = subprocess.run(
             [sys.executable, "-c", program, self.meta], capture_output=True, text=True
         )
-        self.assertIn("is in use by a SigMF Source or Sink", told.stderr)
-        np.testing.assert_array_equal(self.read().data, x)  # two may play it
+        self.assertIn("is in use by a SigMF Source or Sink", output.stderr)
+        np.testing.assert_array_equal(self.read().data, x)  # two sources may play it
         del source
         sink = cudaphy.sigmf_sink(self.meta)
         for name in names[:2] + names[4:]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What other programs write in SigMF: every datatype, offset, headers and times."""
+"""SigMF of other programs: every datatype, offset, header and form of time."""
 
 import json
 import warnings
@@ -99,7 +99,7 @@ class qa_sigmf_formats(SigmfCase):
         with self.assert_refuses("ends at sample 1051, .* ends after 1050"):
             sigmf.read_metadata(self.meta)
 
-    def test_what_began_before_core_offset_still_holds(self):
+    def test_captures_before_core_offset_still_hold(self):
         captures = [
             {"sample_start": 0, "frequency": 1e9, "datetime": "2026-01-31T12:00:00Z"},
             {"sample_start": 40, "frequency": 2e9, "datetime": "2026-01-31T12:00:05.5Z"},
@@ -113,8 +113,8 @@ class qa_sigmf_formats(SigmfCase):
         with self.assertWarnsRegex(UserWarning, "before the file"):
             found = sigmf.read_metadata(self.meta)
         whole, _ = sigmf.time_of("2026-01-31T12:00:07Z")
-        told = [sigmf.capture(0, 2e9, (whole, 0.0)), sigmf.capture(200, 3e9)]
-        self.assertEqual((found.captures, found.packets), (told, [(100, 20)]))
+        expected = [sigmf.capture(0, 2e9, (whole, 0.0)), sigmf.capture(200, 3e9)]
+        self.assertEqual((found.captures, found.packets), (expected, [(100, 20)]))
         self.put(gaussian((1000,)), captures, offset=100)  # without a rate no time
         with self.assertWarns(UserWarning):
             self.assertIsNone(sigmf.read_metadata(self.meta).captures[0].time)
@@ -195,7 +195,7 @@ class qa_sigmf_formats(SigmfCase):
             with self.assertRaises(ValueError, msg=text):
                 sigmf.time_of(text)
 
-    def test_times_that_no_tag_can_tell_are_warned_of_once(self):
+    def test_times_that_no_tag_can_express_give_one_warning(self):
         times = ("1955-11-05T14:00:00Z", "1969-12-31T23:59:59Z", "2026-01-31T12:00:00")
         captures = [
             {"sample_start": i, "datetime": time, "frequency": 1e9}
@@ -214,7 +214,7 @@ class qa_sigmf_formats(SigmfCase):
         self.assertEqual(len(seen), 2)
         self.assertEqual(found.captures[1].time, (-1, 0.0))
 
-    def test_metadata_alone_are_refused_by_name(self):
+    def test_metadata_without_data_are_refused_by_name(self):
         self.put(b"", metadata_only=True)
         self.assertEqual(sigmf.read_metadata(self.meta).samples, 0)
         self.data.unlink()
@@ -236,7 +236,7 @@ class qa_sigmf_formats(SigmfCase):
         with self.assert_refuses("all.sigmf-collection: No such file"):
             cudaphy.sigmf_source(path)
 
-    def test_what_errors_quote_from_a_file_is_short(self):
+    def test_errors_quote_little_of_a_file(self):
         long = "x" * 100_000
         deep = json.loads("[" * 500 + "]" * 500)
         for value in (
@@ -249,9 +249,9 @@ class qa_sigmf_formats(SigmfCase):
         ):
             for key in ("datatype", "num_channels", "sample_rate", "dataset", "offset"):
                 about = {"datatype": "cf32_le", key: value}
-                kept = {"dataset": about.pop("dataset")} if "dataset" in about else {}
+                expected = {"dataset": about.pop("dataset")} if "dataset" in about else {}
                 self.put(bytes(80), **about)
-                self.change(lambda found: found["global"].update(self.named(kept)))
+                self.change(lambda found: found["global"].update(self.named(expected)))
                 self.check_text()
             for one in ("sample_start", "datetime", "frequency", "header_bytes"):
                 self.put(bytes(80), [{one: value}])

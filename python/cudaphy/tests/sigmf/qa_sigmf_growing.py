@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metadata of a recording that grows: whole after each write, and in time that grows with them; and
-which of a stream's tags get there."""
+"""Metadata of a growing recording are whole after each write, and take time in proportion
+to their size. The tests also say which of a stream's tags become metadata."""
 
 import json
 import os
@@ -21,11 +21,11 @@ from qa_support import KEY, Source, captured_log, gaussian, main, tag
 
 
 class killed(BaseException):
-    """Takes the place of a signal that ends the process."""
+    """Stands for a signal that ends the process."""
 
 
 def typed_tag(item, key, value):
-    """Of a PMT as it is."""
+    """A tag whose value is this PMT."""
     made = gr.tag_t()
     made.offset, made.key, made.value = item, pmt.intern(key), value
     return made
@@ -34,7 +34,7 @@ def typed_tag(item, key, value):
 class qa_sigmf_growing(SigmfCase):
     def setUp(self):
         super().setUp()
-        warnings.simplefilter("ignore")  # of what is unfinished
+        warnings.simplefilter("ignore")  # about unfinished recordings
         self.captures, self.packets, self.dice = [], [], random.Random(1)
         about = sigmf_growing.about_recording("ci8", 1, RATE, {"author": 'a "name"\n'})
         self.growing = sigmf_growing.growing_metadata(self.meta, about)
@@ -62,7 +62,7 @@ class qa_sigmf_growing(SigmfCase):
         self.packets += packets
 
     def check(self, more=((), ())):
-        """All entries so far are there, and those of `more` from the first on."""
+        """All entries so far are in the file, and then the first entries of `more`."""
         found = sigmf.read_metadata(self.meta)
         for got, wanted, next_ones in (
             (found.captures, self.captures, more[0]),
@@ -109,27 +109,27 @@ class qa_sigmf_growing(SigmfCase):
             except killed:
                 with self.subTest(torn=torn):
                     self.check(more)
-                self.meta.write_bytes(before)  # as if nothing had been
+                self.meta.write_bytes(before)  # as if nothing had happened
                 vars(self.growing).update(state)
             self.assertEqual(len(list(self.folder.iterdir())), 2)
 
-    def test_where_the_disk_is_full_all_entries_before_stay(self):
-        kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    def test_a_full_disk_keeps_all_entries_before(self):
+        limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         for _ in range(100):
             limit = self.meta.stat().st_size + self.dice.randrange(500)
             more = self.entries(8)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, kept[1]))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limits[1]))
             try:
                 self.add(*more)
             except OSError as problem:
                 self.assertEqual(problem.filename, str(self.meta))
             finally:
-                resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
             json.loads(self.meta.read_bytes())
             self.check(more)
             self.captures = sigmf.read_metadata(self.meta).captures
 
-    def test_what_is_written_grows_with_the_entries_not_with_their_square(self):
+    def test_bytes_written_grow_with_the_entries_not_with_their_square(self):
         pwrite, written = os.pwrite, 0
 
         def counting(file, text, at):
@@ -169,7 +169,7 @@ class qa_sigmf_growing(SigmfCase):
 
 class qa_sigmf_tags(SigmfCase):
     def packets(self, *tags, samples=1000):
-        """What our own source plays of these (item, length or PMT), and the log."""
+        """The tags (item, length or PMT) that the source plays of these, and the log."""
         typed = lambda value: isinstance(value, pmt.pmt_base)
         tags = [
             typed_tag(item, KEY, value if typed(value) else pmt.to_pmt(value))
