@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Simulates bit and frame error rates of LDPC codes over white Gaussian noise.
 
-For a code, a constellation, a decoder and a backend: a table, a CSV file that a later run continues,
-and a picture with confidence intervals, published curves, uncoded theory and the Shannon limit."""
+Takes a code, a constellation, a decoder and a backend. Gives a table, a CSV file that a
+later run continues, and a picture. The picture has confidence intervals, published
+curves, uncoded theory and the Shannon limit."""
 
 import argparse
 import inspect
@@ -28,13 +29,14 @@ EXAMPLES = """examples:
   cudaphy_ber --code "wifi n=648 rate=1/2" --eb-n0 1:2:0.5 --scheduler tcp://10.0.0.1:8786
   cudaphy_ber --overlay wifi.csv other.csv --png both.png
 
-Lists are written 1,1.5,2 or first:last:step; one that begins with a minus sign as --eb-n0=-2,0.
+Write lists as 1,1.5,2 or first:last:step, and after "=" if they begin with a minus sign:
+--eb-n0=-2,0.
 Exit status: 0; 1 after an error or a failed check; 2 for wrong arguments; 77 if the backend can't
 be had here; 130 if interrupted (what was counted is in the CSV file)."""
 
 
 def number_list(text):
-    """Numbers from "1,2.5" or "1:2:0.25", the last of which is included."""
+    """Numbers from "1,2.5" or "1:2:0.25"; the last one is included."""
     try:
         if ":" in text:
             first, last, step = map(float, text.split(":"))
@@ -52,7 +54,7 @@ def number_list(text):
 
 
 def positive(kind):
-    """The argument type of a number above 0; "none" is no limit."""
+    """The argument type of a number above 0; "none" means no limit."""
 
     def parse(text):
         try:
@@ -82,9 +84,11 @@ def parser():
     )
     ratio = link.add_mutually_exclusive_group()
     ratio.add_argument(
-        "--eb-n0", type=number_list, metavar="LIST", help="dB, an information bit"
+        "--eb-n0", type=number_list, metavar="LIST", help="dB for an information bit"
     )
-    ratio.add_argument("--es-n0", type=number_list, metavar="LIST", help="dB, a symbol")
+    ratio.add_argument(
+        "--es-n0", type=number_list, metavar="LIST", help="dB for a symbol"
+    )
     link.add_argument(
         "--constellation", metavar="NAME", default="bpsk", help="default: bpsk"
     )
@@ -111,23 +115,23 @@ def parser():
     decoder.add_argument(
         "--scale", type=float, help="factor of normalised min-sum; default: the code's"
     )
-    decoder.add_argument("--offset", type=float, help="of offset min-sum")
+    decoder.add_argument("--offset", type=float, help="offset of offset min-sum")
     decoder.add_argument("--arithmetic", choices=("float32", "int8"))
     decoder.add_argument(
         "--llr-steps",
         type=float,
         metavar="S",
-        help="int8: steps in a unit of LLR; default: 12 on CUDA, else 6",
+        help="steps of int8 in a unit of LLR; default: 12 on CUDA, otherwise 6",
     )
     decoder.add_argument(
         "--no-early-stop",
         dest="early_stop",
         action="store_false",
         default=None,
-        help="all iterations for every word",
+        help="run all iterations for every word",
     )
 
-    end = made.add_argument_group("when a point ends (none: no such limit)")
+    end = made.add_argument_group("limits that end a point (none: no such limit)")
     end.add_argument(
         "--errors",
         type=positive(int),
@@ -153,19 +157,21 @@ def parser():
     where.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="of a Dask cluster whose machines have this module",
+        help="address of a Dask cluster whose machines have this module",
     )
-    where.add_argument("--batch", type=int, metavar="WORDS", help="simulated at once")
     where.add_argument(
-        "--seed", type=int, default=1, help="of words and noise; default: 1"
+        "--batch", type=int, metavar="WORDS", help="words simulated at once"
+    )
+    where.add_argument(
+        "--seed", type=int, default=1, help="seed of words and noise; default: 1"
     )
 
     output = made.add_argument_group("output")
     output.add_argument(
         "--csv",
         metavar="FILE",
-        help="points are added here; those that are there with enough errors are not "
-        "simulated again, others continued",
+        help="file for the points; its points with enough errors are not simulated again, "
+        "its other points are continued",
     )
     output.add_argument("--png", metavar="FILE", help="picture")
     output.add_argument(
@@ -181,9 +187,9 @@ def parser():
         default=["auto"],
         metavar="NAME",
         help="published curves in the picture: names of --list-references, files, none, or "
-        "auto (default): all of this code",
+        "auto (default): all curves of the code",
     )
-    output.add_argument("--title", metavar="TEXT", help="of the picture")
+    output.add_argument("--title", metavar="TEXT", help="title of the picture")
 
     about = made.add_argument_group("instead of simulating")
     about.add_argument(
@@ -191,7 +197,7 @@ def parser():
         nargs="?",
         const="",
         metavar="FAMILY",
-        help="the families, or every code of one",
+        help="list the families, or every code of one family",
     )
     about.add_argument("--list-references", action="store_true")
     about.add_argument(
@@ -203,13 +209,13 @@ def parser():
     about.add_argument(
         "--self-check",
         action="store_true",
-        help="short runs beside theory; about a minute",
+        help="compare short runs with theory; about a minute",
     )
     return made
 
 
 def reference_folder():
-    """Where the published curves are: beside this program, or where it was installed."""
+    """The folder of the published curves, in the source tree or installed."""
     here = Path(__file__).resolve().parent
     for folder in (
         here / "reference_curves",
@@ -249,7 +255,7 @@ def chosen_references(names, codes):
 
 
 def decoder_of(arguments):
-    """The decoder's settings that were given."""
+    """The decoder's settings given on the command line."""
     names = (
         "max_iterations",
         "algorithm",
@@ -301,8 +307,8 @@ def duration(seconds):
 
 
 class bar:
-    """A progress bar on standard error: the part done, rate, errors and time left; none where
-    that is no terminal."""
+    """A progress bar on standard error with the part done, rate, errors and time left. If
+    standard error is no terminal, there is no bar."""
 
     def __init__(self, points):
         self._bar = tqdm(
@@ -333,7 +339,7 @@ class bar:
 
 
 def simulate(arguments, simulation):
-    """Runs the points; gives what the file held of this curve, with the new points."""
+    """Runs the points. Returns the curve of the file with the new points."""
     identity = error_rate_files.identity_of(simulation)
     known = []
 
@@ -403,7 +409,7 @@ def run(arguments):
         raise ValueError("give the points, by --eb-n0 or --es-n0")
     if arguments.overlay and not arguments.png:
         raise ValueError("--overlay needs --png, the picture to draw")
-    # Errors of files come before anything is simulated.
+    # Find errors of files before anything is simulated.
     if arguments.csv:
         open(arguments.csv, "ab").close()
     if arguments.png:
@@ -428,7 +434,7 @@ def run(arguments):
     return True
 
 
-def say(problem):
+def print_message(problem):
     """A message that disturbs neither table nor progress bar."""
     tqdm.write(f"cudaphy_ber: {problem}", file=sys.stderr)
 
@@ -438,22 +444,22 @@ def main():
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", UserWarning)
-            warnings.showwarning = lambda text, *_, **__: say(text)
+            warnings.showwarning = lambda text, *_, **__: print_message(text)
             return 0 if run(arguments) else 1
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return INTERRUPTED
     except cudaphy.BackendUnavailable as problem:
-        say(f"skipped: {problem}")
+        print_message(f"skipped: {problem}")
         return UNAVAILABLE
     except ValueError as problem:
-        say(problem)
+        print_message(problem)
         return USAGE
     except OSError as problem:
-        say(problem)
+        print_message(problem)
         return 1
     except MemoryError as problem:
-        say(f"too little memory: {str(problem) or 'choose a smaller --batch'}")
+        print_message(f"too little memory: {str(problem) or 'choose a smaller --batch'}")
         return 1
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tells what this machine has for gr-cudaphy and what is missing, and times its kernels.
 
-Each kernel's rate stands beside its bound, from the measured bandwidth of a copy in the backend's
-memory or from measured arithmetic, whichever is less; what the kernel put out is held against the
-reference backend, or, of a decoder, against the words that were sent."""
+Each kernel's rate stands beside its bound: the lesser of the rates that the measured
+bandwidth of a copy and the measured arithmetic allow. Each kernel's output is compared
+with the reference backend's, and a decoder's with the words sent."""
 
 import argparse
 import json
@@ -32,24 +32,24 @@ def parser():
         "--backend",
         choices=("auto", "cuda", "cpu", "reference", "all"),
         default="all",
-        help="to test; default: all that this machine can use, except the slow reference",
+        help="what to test; default: all but the slow reference",
     )
     made.add_argument("--device", type=int, default=0, help="index of the GPU")
-    made.add_argument("--no-test", action="store_true", help="facts alone, at once")
+    made.add_argument("--no-test", action="store_true", help="print only the facts")
     made.add_argument(
         "--test",
         nargs="+",
         metavar="NAME",
         choices=cudaphy.self_test_names(),
-        help="only these kernels: " + ", ".join(cudaphy.self_test_names()),
+        help="test only these kernels: " + ", ".join(cudaphy.self_test_names()),
     )
     made.add_argument(
         "--version",
         action="version",
         version=f"cudaphy_info {cudaphy.__version__}",
-        help="of gr-cudaphy",
+        help="print the version of gr-cudaphy",
     )
-    made.add_argument("--json", action="store_true", help="all of it as one JSON object")
+    made.add_argument("--json", action="store_true", help="print one JSON object")
     made.add_argument(
         "--damage",
         metavar="NAME",
@@ -141,8 +141,8 @@ def as_json(result):
 
 
 def test(backend, arguments, bar):
-    """Measures a backend and its kernels, and prints unless JSON is chosen; gives what goes
-    into the JSON object."""
+    """Measures a backend and its kernels, and prints them unless JSON is chosen. Returns
+    the backend's part of the JSON object."""
     began = time.monotonic()
     names = arguments.test or cudaphy.self_test_names()
     bar.show(f"{backend}: memory and arithmetic ...")

@@ -32,7 +32,7 @@ def command(*arguments):
 
 
 def ber(*arguments, backend=BACKEND, alone=False):
-    """Runs the program; gives what subprocess.run does. Only where it is to be `alone` in a
+    """Runs the program, and returns what subprocess.run would. Only `alone` takes a
     process of its own, which imports for two seconds."""
     where = ("--backend", backend) if backend else ()
     run = command(*where, *arguments)
@@ -87,7 +87,7 @@ class qa_cudaphy_ber(unittest.TestCase):
             self.assertEqual(int(row["bits"]), 324 * int(row["frames"]))
             self.assertEqual(row["backend"], BACKEND)
 
-    def test_continues_a_file_and_skips_what_is_done(self):
+    def test_continues_a_file_and_skips_finished_points(self):
         run = ("--code", SHORT, "--batch", 100, "--csv", self.csv)
         self.good(*run, "--eb-n0", "1,1.5", "--errors", 30)
         before = self.rows()
@@ -95,7 +95,7 @@ class qa_cudaphy_ber(unittest.TestCase):
         out = self.good(*run, "--eb-n0", "1,1.5", "--errors", 30)
         self.assertEqual(self.rows(), before)
         self.assertEqual(out.count("from the file"), 2)
-        # More is asked of what is there, and a point is new.
+        # This run wants more errors of the points in the file, and one new point.
         self.good(*run, "--eb-n0", "1,1.5,0.5", "--errors", 90)
         after = self.rows()
         self.assertEqual(after[:2], before)
@@ -116,12 +116,12 @@ class qa_cudaphy_ber(unittest.TestCase):
         self.good(*run, "--eb-n0", "1", "--errors", 30, "--iterations", 5)
         self.assertEqual(len(error_rate_files.read_curves(self.csv)), 2)
 
-    def test_keeps_what_was_counted_when_interrupted(self):
+    def test_an_interrupted_run_keeps_its_counts(self):
         run = command(
             *("--code", SHORT, "--eb-n0", "6", "--frames", "none", "--batch", 100),
             *("--backend", BACKEND, "--csv", self.csv),
         )
-        # Of its own group: what a terminal's Ctrl-C reaches.
+        # A process group of its own, as a terminal's Ctrl-C reaches it.
         process = subprocess.Popen(
             run,
             stdout=subprocess.PIPE,
@@ -139,7 +139,7 @@ class qa_cudaphy_ber(unittest.TestCase):
         (row,) = self.rows()
         self.assertGreaterEqual(int(row["frames"]), 100)
 
-    def test_goes_on_after_a_torn_line(self):
+    def test_a_torn_line_is_replaced(self):
         run = ("--code", SHORT, "--batch", 100, "--csv", self.csv, "--errors", 30)
         self.good(*run, "--eb-n0", "1,1.5")
         whole = self.csv.read_bytes()
@@ -155,7 +155,7 @@ class qa_cudaphy_ber(unittest.TestCase):
         ]
         self.assertEqual(*same)
 
-    def test_says_before_it_simulates_what_can_not_be_written(self):
+    def test_files_that_cannot_be_written_are_errors_before_the_simulation(self):
         endless = ("--code", SHORT, "--eb-n0", 1, "--errors", "none", "--frames", "none")
         for output in ("--csv", "--png"):
             done = ber(*endless, "--seconds", 1e6, output, self.folder / "no/such/file")
@@ -215,7 +215,7 @@ class qa_cudaphy_ber(unittest.TestCase):
         )
         self.assertTrue(self.png.read_bytes().startswith(PNG))
 
-    def test_tells_its_version(self):
+    def test_prints_its_version(self):
         done = ber("--version")
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stdout, f"cudaphy_ber {cudaphy.__version__}\n")
@@ -225,10 +225,10 @@ class qa_cudaphy_ber(unittest.TestCase):
         out = self.good("--list-codes", "wifi", backend=None)
         self.assertEqual(len(out.splitlines()), 13)
 
-    def test_says_what_is_wrong(self):
+    def test_errors_name_what_is_wrong(self):
         points = ("--code", SHORT, "--eb-n0", 1, "--frames", 10)
         self.png.write_text("not a CSV file")
-        # Every exit status from a process of its own too.
+        # Each exit status is tested from a process of its own too.
         self.assertEqual(ber(alone=True).returncode, 2)
         for arguments, message in (
             ((), "--code"),
@@ -291,7 +291,7 @@ class qa_cudaphy_ber(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("Traceback (most recent call last)", done.stderr[-300:])
 
-    def test_checks_itself(self):
+    def test_self_check_passes(self):
         out = self.good("--self-check")
         self.assertIn("ok:", out)
         self.assertNotIn("FAILED", out)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""cudaphy_info: what it tells, its self-test, its exit status."""
+"""cudaphy_info: its facts, its self-test, its exit status."""
 
 import functools
 import json
@@ -24,7 +24,7 @@ SOME = ("inverse 4x4", "equalizer 4x4 MMSE", QUICK, "LDPC 802.11n rate 1/2 int8"
 
 @functools.lru_cache
 def machine():
-    """What bounds the kernels, which takes seconds to measure."""
+    """The bounds of the kernels, which take seconds to measure."""
     return cudaphy.measure_machine("cpu")
 
 
@@ -43,7 +43,7 @@ class test_cudaphy_info(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    def test_tells_what_is_here_without_a_test(self):
+    def test_facts_come_without_a_test(self):
         out = self.good("--no-test")
         self.assertIn(f"gr-cudaphy   {cudaphy.__version__}, ", out)
         self.assertIn("GNU Radio    3.10", out)
@@ -52,7 +52,7 @@ class test_cudaphy_info(unittest.TestCase):
         self.assertIn("missing", out)
         self.assertNotIn("bound", out)
 
-    def test_tells_its_version(self):
+    def test_prints_its_version(self):
         self.assertRegex(cudaphy.__version__, r"^\d+\.\d+\.\d+$")
         self.assertEqual(self.good("--version"), f"cudaphy_info {cudaphy.__version__}\n")
 
@@ -67,7 +67,7 @@ class test_cudaphy_info(unittest.TestCase):
             self.assertTrue(kernel["right"], kernel)
             self.assertGreater(kernel["rate"], 0, kernel)
             self.assertIn(kernel["bound_by"], ("memory", "arithmetic"))
-            # No bound is passed but by what a noisy machine measures wrong.
+            # On a busy machine errors of measurement let rates exceed bounds a little.
             self.assertLess(kernel["rate"], 5 * kernel["bound"], kernel)
 
     def test_the_table_names_kernels_rates_and_bounds(self):
@@ -77,13 +77,13 @@ class test_cudaphy_info(unittest.TestCase):
         self.assertIn("Every kernel is right", out)
         self.assertNotIn("inverse 4x4", out)
 
-    def test_a_wrong_result_is_told_and_is_exit_status_1(self):
+    def test_a_wrong_result_is_printed_and_is_exit_status_1(self):
         done = run("--backend", BACKEND, "--test", QUICK, "--damage", QUICK)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn(f"FAILED: {QUICK} on {BACKEND}", done.stdout)
 
     def test_the_check_of_every_kernel_finds_one_wrong_value(self):
-        # On the reference, which has no more to do than to check.
+        # On the reference backend, which is only compared with itself.
         for name in cudaphy.self_test_names():
             if "float32" not in name:
                 for damage in (False, True):
@@ -97,7 +97,7 @@ class test_cudaphy_info(unittest.TestCase):
             self.assertEqual(run(*wrong).returncode, 2, wrong)
 
     @unittest.skipIf("cuda" in cudaphy.backends(), "there is a GPU here")
-    def test_a_backend_that_can_not_be_had_is_exit_status_77(self):
+    def test_a_missing_backend_is_exit_status_77(self):
         done = run("--backend", "cuda")
         self.assertEqual(done.returncode, 77)
         self.assertIn('backend "cuda" can\'t be had', done.stderr)
@@ -110,7 +110,7 @@ class test_cudaphy_info(unittest.TestCase):
 
 
 class test_machine_info(unittest.TestCase):
-    """What is missing, from facts of machines that are not here."""
+    """The lines about missing parts, from facts of other machines."""
 
     def facts(self, **cuda):
         known = dict(

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every block of the module in random flowgraphs: samples (good, huge, not finite, any bits), tags and messages of
-every type, buffer sizes, early ends, stops and starts. No flowgraph may hang, and no process crash.
+"""Every block of the module in random flowgraphs: samples (good, huge, not finite, any
+bits), tags and messages of every type, buffer sizes, early ends, stops and starts. No
+flowgraph may hang, and no process may crash.
 
-Trials run in child processes, some at a time, so that a crash is told with the seed that repeats it."""
+Trials run in child processes, several in each, so that a crash is reported with the seed
+that repeats it."""
 
 import faulthandler
 import os
@@ -98,7 +100,7 @@ def random_pmt(rng, depth=2):
 
 
 def random_samples(rng, good):
-    """Items of the type of an array of good ones; mostly good, mostly fewer."""
+    """Random items of the type of an array of good ones: mostly good, mostly fewer."""
     count = rng.integers(0, len(good) + 1) if rng.random() < 0.7 else len(good)
     x = np.array(good[:count])
     kind = rng.integers(6)
@@ -149,7 +151,7 @@ class Hang(Exception):
 
 
 def returns(call, seconds):
-    """Whether a call returns in time; Python's lock is free while it runs."""
+    """Whether a call returns in time. The call must release Python's lock."""
     caller = threading.Thread(target=call, daemon=True)
     caller.start()
     caller.join(seconds)
@@ -160,10 +162,12 @@ def stop(top, seconds):
     return returns(top.stop, seconds) and returns(top.wait, seconds)
 
 
-def end(top, seconds, turn):
+def end(top, seconds, run_number):
     if not returns(top.wait, seconds):
         stops = "ends" if stop(top, 20) else "does not end"
-        raise Hang(f"no end within {seconds} s in turn {turn}; with stop() it {stops}")
+        raise Hang(
+            f"no end within {seconds} s in run {run_number}; with stop() it {stops}"
+        )
 
 
 def ports_of(ports):
@@ -186,11 +190,11 @@ def post(rng, block, count):
 
 
 def trial(rng, name, backend, seconds):
-    """One block in a flowgraph. Raises Hang, or what should not have been raised."""
+    """Runs one block in a flowgraph. Raises Hang, or the block's exception."""
     from gnuradio import blocks, gr
     from qa_support.block_table import entry
 
-    its, options = entry(name), {}
+    row, options = entry(name), {}
     for option, choices in (
         ("length_tag_key", ["", "packet_len"]),
         ("backend", [backend]),
@@ -198,21 +202,21 @@ def trial(rng, name, backend, seconds):
         ("max_latency", [0, 0, 0.001]),
     ):
         value = choices[rng.integers(len(choices))]
-        if option in its.takes:
+        if option in row.takes:
             options[option] = value
-    block, top = its.make(**options), gr.top_block()
-    sources, kept = [], [block]
-    if its.outputs and hasattr(block, "output_multiple") and rng.random() < 0.3:
+    block, top = row.make(**options), gr.top_block()
+    sources, alive = [], [block]
+    if row.outputs and hasattr(block, "output_multiple") and rng.random() < 0.3:
         multiple = block.output_multiple()
         block.set_min_output_buffer(int(rng.integers(1, 50000)))
         if rng.random() < 0.5:
             block.set_max_output_buffer(multiple * int(rng.choice([2, 5])))
-    for port, good in enumerate(its.inputs):
+    for port, good in enumerate(row.inputs):
         x = random_samples(rng, good)
-        a_frame = max(1, len(good) // max(1, its.frames))
-        tags = random_tags(rng, len(x), a_frame, its.keys)
-        if its.tags and rng.random() < 0.5:
-            tags += [each for each in its.tags if each.offset < len(x)]
+        a_frame = max(1, len(good) // max(1, row.frames))
+        tags = random_tags(rng, len(x), a_frame, row.keys)
+        if row.tags and rng.random() < 0.5:
+            tags += [each for each in row.tags if each.offset < len(x)]
         size = good.itemsize * (good.shape[1] if good.ndim == 2 else 1)
         source = blocks.vector_source_b(list(x.tobytes()), False, size, tags)
         sources.append(source)
@@ -222,7 +226,7 @@ def trial(rng, name, backend, seconds):
         if rng.random() < 0.3:
             pieces.set_min_output_buffer(int(rng.integers(1, 50000)))
         top.connect(source, pieces, (block, port))
-    for port, (dtype, vlen) in enumerate(its.outputs):
+    for port, (dtype, vlen) in enumerate(row.outputs):
         size = np.dtype(dtype).itemsize * max(1, vlen)
         sink = blocks.null_sink(size)
         if rng.random() < 0.2:
@@ -234,20 +238,20 @@ def trial(rng, name, backend, seconds):
         if rng.random() < 0.2:
             top.connect((block, port), blocks.vector_sink_b(size))
     for port in ports_of(block.message_ports_out()):
-        kept.append(blocks.message_debug())
-        top.msg_connect(block, port, kept[-1], "store")
-    for turn in range(rng.integers(1, 4)):
+        alive.append(blocks.message_debug())
+        top.msg_connect(block, port, alive[-1], "store")
+    for run_number in range(rng.integers(1, 4)):
         for source in sources:
             source.rewind()
         post(rng, block, rng.integers(0, 5))
         top.start()
         post(rng, block, rng.integers(0, 10))
-        if not its.inputs or rng.random() < 0.3:
+        if not row.inputs or rng.random() < 0.3:
             time.sleep(rng.random() * 0.03)
             if not stop(top, seconds):
-                raise Hang(f"no end within {seconds} s of stop() in turn {turn}")
+                raise Hang(f"no end within {seconds} s of stop() in run {run_number}")
         else:
-            end(top, seconds, turn)
+            end(top, seconds, run_number)
     for figures in ("stats", "problem", "frames", "failures"):
         if hasattr(block, figures):
             getattr(block, figures)()
@@ -261,7 +265,7 @@ def run_trials(arguments):
     for number in range(arguments.trials):
         seed = arguments.seed + number
         rng = np.random.default_rng(seed)
-        name = str(rng.choice(list(TABLE)))  # also where it is not heeded
+        name = str(rng.choice(list(TABLE)))  # drawn even if --block overrides it
         name = arguments.block or name
         print(f"trial {seed} {name}", flush=True)
         # Beyond every limit of trial(): a call that holds Python's lock.
@@ -274,11 +278,11 @@ def run_trials(arguments):
             os._exit(3)
         faulthandler.cancel_dump_traceback_later()
     print("all trials ended", flush=True)
-    os._exit(0)  # flowgraphs and what they log have ended; nothing is to be torn down
+    os._exit(0)  # flowgraphs and their logs have ended, so leave without clean-up
 
 
 def run_child(arguments, seed):
-    """(trials, what failed or None)"""
+    """(trials, the failure or None)"""
     command = [sys.executable, __file__, "--trials", str(TRIALS), "--seed", str(seed)]
     command += ["--limit", str(arguments.limit), "--backend", arguments.backend]
     command += ["--block", arguments.block] if arguments.block else []
@@ -306,10 +310,12 @@ def run_child(arguments, seed):
 
 def main():
     parser = fuzzing.parser(__doc__)
-    parser.add_argument("--block", default="", help="this one alone")
+    parser.add_argument("--block", default="", help="test only this block")
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--limit", type=float, default=60, help="seconds a flowgraph")
-    parser.add_argument("--trials", type=int, help="so many in this process, no more")
+    parser.add_argument(
+        "--trials", type=int, help="run only this number, in this process"
+    )
     arguments = parser.parse_args()
     if arguments.trials:
         run_trials(arguments)

@@ -91,7 +91,7 @@ def damaged_name(dice):
 
 
 def try_once(call, given, longest):
-    """Says what is wrong with what call(given) does; None if nothing is."""
+    """The problem of call(given), or None."""
     began = time.monotonic()
     try:
         call(given)

@@ -35,7 +35,7 @@ TYPES = ("<c8", ">c8", "<c16", "<f4", ">f8", "<i2", "|u1", "?", "<U3", "<M8[s]")
 
 
 def content_of(dice):
-    """The bytes of a file, and whether it is of impulse responses."""
+    """The bytes of a file, and whether the file holds impulse responses."""
     kind = dice.choice(TYPES)
     shape = [dice.randrange(1, 5) for _ in range(dice.choice((3, 3, 3, 2, 4)))]
     file = io.BytesIO()
@@ -49,7 +49,7 @@ def content_of(dice):
 
 
 def attack(path, dice, read):
-    """What is wrong with one file's reading, or None."""
+    """The problem of reading one file, or None."""
     content, whole = content_of(dice)
     if dice.randrange(10):
         content, whole = fuzzing.damaged(content, dice, LETTERS, WORDS), False

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of LDPC codes that nobody meant to write: each is read as a code, or refused with a short
-ValueError, within its time. Another process reads them, so that a crash or a loop is seen.
+"""Damaged files of LDPC codes: each is read as a code, or refused with a short
+ValueError, within its time. Another process reads the files, so that a crash or a loop is
+noticed.
 
 PYTHONPATH=build/test_modules python3 fuzz/fuzz_ldpc_files.py --seconds 60 --seed 1
 """
@@ -24,8 +25,8 @@ WORDS = "-1 0 1 2 3 7 8 64 511 4096 65536 1048576 1048577 99999999999999999999 -
 WORDS = WORDS.split() + ["punctured", "shortened", "visited", "#", "1 0 1", "0-1048575"]
 BYTES = b"0123456789 -/\n\r\t#.x\xff\x00,"
 MEMORY = 4 << 30
-# Seconds of a core that a file may take: reading, and the largest elimination that its length
-# allows; and how many times as many by the clock, where others hold the cores.
+# Seconds of a core that a file may take: for reading, and for the largest elimination
+# that its length allows. The clock may show a multiple, because others use the cores too.
 READING, ELIMINATION, PATIENCE = 2.0, 30.0, 10
 
 
@@ -91,7 +92,7 @@ def mutated(roll, text):
 
 
 def asks_for_much(roll):
-    """A well-formed file whose few bytes stand for a lot."""
+    """A well-formed file whose few bytes stand for a large matrix."""
     kind = roll.randrange(5)
     if kind == 0:
         n = roll.choice([1000, 100000, 300000])
@@ -126,7 +127,7 @@ def asks_for_much(roll):
 
 
 def check(path, reader):
-    """What became of a file: the code's sizes, or the error's text."""
+    """The result of a file: the code's sizes, or the error's text."""
     try:
         code = getattr(cudaphy.ldpc_code, f"from_{reader}")(str(path))
     except ValueError as error:
@@ -162,7 +163,7 @@ def reading(files, folder):
 
 
 class readers:
-    """The process that reads, made anew after a crash or a loop."""
+    """The process that reads files, made anew after a crash or a loop."""
 
     def __init__(self, folder):
         self._folder, self._process = folder, None
@@ -170,12 +171,12 @@ class readers:
     def read(self, reader, text, limit):
         if self._process is None:
             context = multiprocessing.get_context("spawn")
-            self._pipe, theirs = context.Pipe()
+            self._pipe, other_end = context.Pipe()
             self._process = context.Process(
-                target=reading, args=(theirs, self._folder), daemon=True
+                target=reading, args=(other_end, self._folder), daemon=True
             )
             self._process.start()
-            theirs.close()
+            other_end.close()
         try:
             self._pipe.send((reader, text))
             if self._pipe.poll(limit * PATIENCE):

@@ -33,7 +33,8 @@ PACKERS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}
 
 
 def valid_file(dice, path):
-    """Writes a matrix of a random size, field and symmetry with SciPy; it, by SciPy."""
+    """Writes a matrix of a random size, field and symmetry with SciPy. Returns the matrix
+    as SciPy reads it."""
     rows = dice.randrange(1, 40)
     symmetry = dice.choice(("general", "symmetric", "skew-symmetric", "hermitian"))
     columns = dice.randrange(1, 40) if symmetry == "general" else rows

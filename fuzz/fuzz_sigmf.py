@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Damaged SigMF recordings and archives: each is read within a bounded time, and what is read lies
-within the file, or it is refused with a SigmfError of less than 1,000 characters.
+"""Damaged SigMF recordings and archives. Each is read within a bounded time, with all
+samples inside the file, or refused with a SigmfError of less than 1,000 characters.
 
 Prints the seed; the same seed tries the same. Exit status 1 if anything else happened."""
 
@@ -102,17 +102,17 @@ def recording(dice):
     return metadata, dice.randbytes(size)
 
 
-def places(value, path=()):
+def paths_of(value, path=()):
     yield path
     inner = value.items() if isinstance(value, dict) else ()
     for key, one in enumerate(value) if isinstance(value, list) else inner:
-        yield from places(one, (*path, key))
+        yield from paths_of(one, (*path, key))
 
 
 def damaged_json(value, dice):
     value = copy.deepcopy(value)
     for _ in range(dice.choice((1, 1, 2, 5))):
-        inner = [path for path in places(value) if path]
+        inner = [path for path in paths_of(value) if path]
         if not inner:
             break
         *path, last = dice.choice(inner)
@@ -207,7 +207,7 @@ def check(samples, found):
 
 
 def attack(folder, seed):
-    """What is wrong with one recording's reading, or None; whether it was read."""
+    """(the problem of reading one recording or None, whether it was read)"""
     dice = random.Random(seed)
     parts, name, whole = files_of(dice)
     for old in folder.iterdir():
@@ -233,7 +233,9 @@ def attack(folder, seed):
 
 def main():
     parser = fuzzing.parser(__doc__)
-    parser.add_argument("--count", type=int, default=0, help="how many; 0: all in time")
+    parser.add_argument(
+        "--count", type=int, default=0, help="recordings; 0: as many as fit"
+    )
     options = parser.parse_args()
     seed = options.seed
     print(f"seed {seed}", flush=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the fuzzers share: their arguments, and damage to the bytes of a file."""
+"""Shared by the fuzzers: arguments, and damage to the bytes of a file."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def parser(text):
-    """--seconds and --seed, which is CUDAPHY_TEST_SEED's unless it is given."""
+    """--seconds and --seed, whose default is CUDAPHY_TEST_SEED."""
     made = argparse.ArgumentParser(description=text)
     made.add_argument("--seconds", type=float, default=60, help="how long")
     given = os.environ.get("CUDAPHY_TEST_SEED")
@@ -48,6 +48,6 @@ def write(path, content):
 
 
 def limit_memory(more):
-    """Allows this process so many bytes of addresses beyond those that it has."""
+    """Limits this process to `more` bytes of addresses beyond those that it has."""
     in_use = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
     resource.setrlimit(resource.RLIMIT_AS, (in_use + more,) * 2)

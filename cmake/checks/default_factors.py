@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fails where the table of default factors in docs/conventions.md is not that of the code,
-lib/kernels/ldpc/codes/default_factors.cc; with --write, writes it anew from there."""
+"""Fails if the table of default factors in docs/conventions.md differs from
+lib/kernels/ldpc/codes/default_factors.cc. With --write, writes the table from that
+file."""
 
 import argparse
 import itertools

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fails where a source file does not begin with its licence or is too long to be read in
-one go, or a GRC block file is not what a person finds in GRC: under [CUDA PHY], documented,
-and named after its id."""
+"""Fails if a source file does not begin with its licence, or is too long to be read in
+one go. Fails if a GRC block file is not under [CUDA PHY], not documented, or not named
+after its id."""
 
 import re
 import sys
@@ -22,7 +22,7 @@ def is_source(path):
 
 
 def is_table(path):
-    """Tables of constants may be long, and say so: x_table.h, tables_dvb.cc."""
+    """Tables of constants may be long. Their names say so: x_table.h, tables_dvb.cc."""
     return re.search(r"(^|_)tables?(_|$)", path.stem) is not None
 
 
@@ -54,7 +54,7 @@ def problems_of_block(root, path):
 
 
 def problems(root):
-    """What is wrong in the tree at root, and how many files were read."""
+    """The problems of the tree at root, and the number of files read."""
     root, wrong = Path(root), []
     sources = [path for path in tree.files(root) if is_source(path)]
     sources += [Path(name) for name in SCRIPTS if (root / name).is_file()]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Formats the C++, CUDA and Python files; with --check it changes
-nothing and fails where something would change. Exit status 77: a formatter is missing.
+"""Formats the C++, CUDA and Python files. With --check changes nothing, and fails if a
+file would change. Exit status 77: a formatter is missing.
 
 Formatters differ from version to version; these are Debian 12's."""
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Installs the built module into an empty folder and uses it from there as others will:
-find_package(gnuradio-cudaphy) from other CMake projects, the blocks' files where GRC looks
-for them, `from gnuradio import cudaphy`, the programs and the documentation. Then installs it
-below /usr in another empty folder, as packages do, and uninstalls it."""
+"""Installs the built module into an empty folder and uses it there: by
+find_package(gnuradio-cudaphy) from other CMake projects, the blocks' files where GRC
+looks for them, `from gnuradio import cudaphy`, the programs and the documentation. Then
+installs the module below /usr in another empty folder, as packages do, and uninstalls
+it."""
 
 import argparse
 import compileall
@@ -19,7 +20,7 @@ SOURCE = HERE.parents[1]
 
 
 def call(*command, skips=False, **environment):
-    """Runs a command, which must succeed; `skips`: or end with 77, for want of a GPU."""
+    """Runs a command, which must succeed, or with `skips` may end with 77 (no GPU)."""
     print("$", *command, flush=True)
     done = subprocess.run([*map(str, command)], env={**os.environ, **environment})
     if not (skips and done.returncode == 77):
@@ -63,7 +64,7 @@ def check_python_module(prefix, libraries):
     )
     finds = {"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(libraries)}
     call(sys.executable, "-B", "-c", program, **finds)
-    # With the published curves that are installed beside it.
+    # The program finds the published curves that are installed beside it.
     call(
         sys.executable,
         "-B",
@@ -74,8 +75,8 @@ def check_python_module(prefix, libraries):
 
 
 def check_files(folder, source, pattern):
-    """All files of a folder of the source that fit the pattern are in an installed one, but for
-    tests and for what makes the site of the documentation."""
+    """All files of a source folder that fit the pattern are installed. Tests and the
+    scripts of the documentation's site are not."""
     files = {path.relative_to(source) for path in source.glob(pattern) if path.is_file()}
     files = {
         path
@@ -97,7 +98,7 @@ def check_data(prefix):
 
 
 def check_programs(prefix, libraries, folder, version):
-    """They run by their names where the first python3 on PATH is another one."""
+    """The programs run by name even if the first python3 on PATH is another one."""
     for path in prefix.rglob("*"):
         if path.is_file():
             first = path.open("rb").readline().decode(errors="replace").strip()
@@ -123,7 +124,7 @@ def check_programs(prefix, libraries, folder, version):
 
 
 def check_below_usr(folder, arguments):
-    """A build for a package: no tests, prefix /usr. Its libraries are those built already."""
+    """A build for a package: no tests, prefix /usr, and the libraries built already."""
     tree, stage = folder / "package", folder / "stage"
     call(
         arguments.cmake,
@@ -169,8 +170,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         prefix = Path(folder, "prefix")
-        # A component's list of files is its own: what the user installed can still be
-        # uninstalled.
+        # A component has its own list of files; the user's installation keeps its list.
         everything = ("--component", "Unspecified")
         call(
             arguments.cmake, "--install", arguments.build, "--prefix", prefix, *everything

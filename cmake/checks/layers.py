@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fails where an include or an import runs against the layers:
+"""Fails if an include or an import runs against the layers:
 
     common <- linalg, symmetric, ldpc, mimo, fdtd <- runtime <- blocks
         <- python <- examples, apps, bench
@@ -64,7 +64,7 @@ class Tree:
         return ("common" if folder == "common" else "kernels"), folder
 
     def resolve(self, path, target):
-        """The file of this tree that an include means, or None for somebody else's."""
+        """The file of this tree that an include means; None for others' files."""
         for base in (path.parent, Path("lib"), Path("include"), Path()):
             parts = []
             for part in (base / target).parts:
@@ -147,7 +147,7 @@ def problems_of_imports(repository, path, programs):
 
 
 def problems(root):
-    """What is wrong in the tree at root, and how many files were read."""
+    """The problems of the tree at root, and the number of files read."""
     repository = Tree(root)
     programs = {"examples", "apps", "bench"}
     programs |= {p.stem for p in repository.files if p.parts[0] in ("examples", "apps")}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks that the libraries named take at most 64 KB of thread-local storage: each of a process's
-threads has it on its stack, and a thread whose stack is smaller can't start."""
+"""Fails if a library takes more than 64 KB of thread-local storage. Each thread of a
+process has that storage on its stack, and a thread with a smaller stack cannot start."""
 
 import re
 import subprocess

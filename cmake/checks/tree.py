@@ -20,7 +20,7 @@ CPP = (".h", ".inl", ".cc", ".cu", ".cuh")
 
 
 def files(root, folders=FOLDERS, suffixes=None):
-    """Paths relative to root, sorted; never what a build or a run left behind."""
+    """Paths relative to root, sorted, without files that a build or a run left behind."""
     found = []
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
@@ -32,7 +32,7 @@ def files(root, folders=FOLDERS, suffixes=None):
 
 
 def report(problems, read):
-    """Prints what is wrong; the exit status of a check."""
+    """Prints the problems. Returns the exit status of a check."""
     for problem in problems:
         print(problem)
     print(f"{read} files read, {len(problems)} problems")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands behind the channel decoders of DVB-S2: baseband frames."""
+"""Baseband frames of DVB-S2, behind the channel decoders."""
 
 import collections
 

@@ -228,9 +228,9 @@ class fdtd(fdtd_simulation):
     def add_dipole(self, cell, component="ez", length=1, resistance=50.0, driven=True):
         """A thin wire along the component, length cells (odd), with a port in the middle one. Returns the port."""
         self._check_open()
-        place = self._place(cell)
+        position = self._place(cell)
         return self._port(
-            self._grid.add_dipole(component, place, length, resistance, driven)
+            self._grid.add_dipole(component, position, length, resistance, driven)
         )
 
     def _port(self, numbers):
@@ -276,13 +276,13 @@ class fdtd(fdtd_simulation):
         shape = tuple(self._grid.shape[: len(self._cells_of)])
         return self._grid.element(component, (0, 0, 0)), shape
 
-    def _place(self, place):
-        place = tuple(int(n) for n in np.atleast_1d(place))
-        if len(place) != len(self._cells_of):
+    def _place(self, position):
+        position = tuple(int(n) for n in np.atleast_1d(position))
+        if len(position) != len(self._cells_of):
             raise ValueError(
-                f"{place} has {len(place)} numbers, the grid {len(self._cells_of)} axes"
+                f"{position} has {len(position)} numbers, the grid {len(self._cells_of)} axes"
             )
-        return place + (0,) * (3 - len(place))
+        return position + (0,) * (3 - len(position))
 
     def _make_system(self):
         return getattr(self._grid, "system_" + self._dtype.name)()

@@ -6,11 +6,11 @@ import warnings
 import numpy as np
 
 
-def _numbers(which, place, limit, what):
-    """Source or probe numbers of ports and numbers, and whether it was a single one."""
+def _numbers(which, attribute, limit, what):
+    """(source or probe numbers of ports or numbers, whether a single one was given)"""
     single = not isinstance(which, (list, tuple, np.ndarray)) or hasattr(which, "probe")
     numbers = [
-        getattr(one, place) if hasattr(one, place) else one
+        getattr(one, attribute) if hasattr(one, attribute) else one
         for one in ([which] if single else which)
     ]
     for number in numbers:
@@ -69,7 +69,7 @@ def _spectra(sim, tx, rx, low, high, settle_db, max_steps, progress):
     record's seconds."""
     dt = sim.time_step
     if not dt > 0:
-        raise ValueError("the simulation's matrices came without a time step")
+        raise ValueError("the matrices have no time step: give fdtd.from_matrices() one")
     if not 0 < low < high < 0.5 / dt:
         raise ValueError(
             f"the band {low:g} ... {high:g} Hz must lie within 0 ... {0.5 / dt:g} Hz, half of "
@@ -163,7 +163,7 @@ def impulse_response(
         max_steps,
         progress,
     )
-    # So fine a grid of frequencies that nothing comes round, with room for the band's ripple.
+    # The grid of frequencies avoids wrap-around, with room for the band's ripple.
     length = int(np.ceil(seconds * bandwidth)) + 2 * lead + 1
     fine = 2 * max(length, taps or 0) + 64
     offset = np.fft.fftfreq(fine, 1 / bandwidth)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every finite-difference time-domain simulation has: time steps, and how far they are."""
+"""The base of finite-difference time-domain simulations: time steps and progress."""
 
 import functools
 import sys
@@ -29,7 +29,7 @@ class fdtd_simulation:
     Threads may share one: their calls follow each other, in any order.
     """
 
-    _CALL_SECONDS = 0.2  # of work handed to the stepper at a time
+    _CALL_SECONDS = 0.2  # seconds of work handed to the stepper at a time
     _CALL_STEPS = 4096
 
     def __init__(self, dtype, format, backend, device):
@@ -160,7 +160,7 @@ class fdtd_simulation:
 
     @in_turn
     def reset(self):
-        """All fields are zero again, and time too."""
+        """Sets all fields and the time to zero."""
         self._ready().reset()
         self._steps_done = 0
 
@@ -184,7 +184,7 @@ class fdtd_simulation:
 
 
 class _bar:
-    """A line on stderr: how far, how fast, how much longer."""
+    """A line on stderr: progress, rate, and time left."""
 
     def __init__(self, steps, cells):
         self._steps, self._cells = steps, cells

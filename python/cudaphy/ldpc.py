@@ -89,7 +89,7 @@ def ldpc_decode(
     LLRs that are no real numbers; BackendUnavailable.
     """
     llr = real_array(llr, "llr", np.float32, np.float16, np.int8)
-    lead = llr.shape[:-1]
+    leading = llr.shape[:-1]
     rows = np.ascontiguousarray(_rows(llr, code.n, "llr"))
     results = _native._ldpc_decode(
         code,
@@ -114,11 +114,11 @@ def ldpc_decode(
     )
     bits, iterations, ok, values = results
     found = (
-        bits.reshape(lead + bits.shape[1:]),
-        iterations.reshape(lead),
-        ok.reshape(lead).astype(bool),
+        bits.reshape(leading + bits.shape[1:]),
+        iterations.reshape(leading),
+        ok.reshape(leading).astype(bool),
     )
-    return found + (values.reshape(lead + values.shape[1:]),) if soft else found
+    return found + (values.reshape(leading + values.shape[1:]),) if soft else found
 
 
 def companion_code(

@@ -8,7 +8,7 @@ from .numpy_arguments import number_array
 
 
 def _in_kind_of_kernels(a, name="a"):
-    """The array in one of the kernels' four kinds: the one to which numpy combines it with float32."""
+    """The array in one of the kernels' four kinds, as numpy combines it with float32."""
     a = number_array(a, name)
     kind = np.result_type(a.dtype, np.float32)
     if kind.itemsize > (16 if kind.kind == "c" else 8):  # beyond double precision
@@ -67,7 +67,7 @@ def invert(
     order = a.shape[sides][0]
     batch = a.shape[2:] if interleaved else a.shape[:-2]
     if order == 0:
-        flat = (0, 0, 0)  # which the kernel refuses
+        flat = (0, 0, 0)  # the kernel refuses order 0
     else:
         flat = (order, order, -1) if interleaved else (-1, order, order)
     x, *others = _INVERSE[a.dtype.name](
@@ -159,7 +159,7 @@ def solve_triangular(
     if one_side:
         b = b[..., np.newaxis]
     columns = b.shape[-1]
-    if columns == 0:  # what info says does not depend on it
+    if columns == 0:  # info does not depend on b
         b = np.zeros(b.shape[:-1] + (1,), b.dtype)
     batch = np.broadcast_shapes(l.shape[:-2], b.shape[:-2])
     one_l = l[..., 0, 0].size == 1 if order else False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What this machine has for gr-cudaphy, and what it lacks: the facts behind cudaphy_info."""
+"""The facts behind cudaphy_info: what this machine has and lacks for gr-cudaphy."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ def version_text(number):
 
 
 def cpu_name(path="/proc/cpuinfo"):
-    """The processor's name; on machines whose kernel doesn't tell, its architecture."""
+    """The processor's name, or its architecture if the kernel does not give the name."""
     try:
         found = re.search(
             r"^model name\s*:\s*(.+)$", Path(path).read_text(), re.MULTILINE
@@ -65,8 +65,8 @@ def gpus_on_bus(path="/sys/bus/pci/devices"):
 
 
 def unusable_gpus(count, resolve=module.resolve_backend):
-    """Why GPUs that the mainboard sees can't be computed on, one line each; none where
-    CUDA_VISIBLE_DEVICES hides some on purpose."""
+    """The reasons why GPUs on the mainboard cannot be used, one line each. None if
+    CUDA_VISIBLE_DEVICES hides GPUs on purpose."""
     reasons = []
     for index in range(0 if "CUDA_VISIBLE_DEVICES" in os.environ else count):
         try:
@@ -92,7 +92,7 @@ def toolkit():
 
 
 def facts():
-    """What this machine has: a dictionary that JSON can hold."""
+    """The facts of this machine: a dictionary that JSON can hold."""
     built_with, driver = module.cuda_versions()
     nvcc, on_bus = toolkit(), gpus_on_bus()
     return {
@@ -132,7 +132,7 @@ def facts():
 
 
 def _missing_cuda(found):
-    """Why there is no CUDA backend, and what to do, in the order of doing."""
+    """Why there is no CUDA backend, and the remedies in the order to apply them."""
     cuda, lines = found["cuda"], []
     if cuda["built_with"] is None:
         if not cuda["gpus_on_bus"] and not cuda["driver_release"]:
@@ -174,7 +174,7 @@ def _number(version):
     return int(major) * 1000 + int(minor) * 10
 
 
-# What optional parts of this module or its examples import or call: (what for, name, Debian package)
+# Imports and programs of optional parts: (purpose, name, Debian package)
 _IMPORTS = (
     ("cudaphy_ber", "tqdm", "python3-tqdm"),
     ("pictures of cudaphy_ber and the examples", "matplotlib", "python3-matplotlib"),
@@ -189,7 +189,7 @@ _PROGRAMS = (("GNU Radio Companion's compiler", "grcc", "gnuradio"),)
 
 
 def missing(found=None):
-    """What this machine lacks: lines that say what it is, what it is for, and how to get it."""
+    """Lines about missing parts: the part, its purpose, and how to get it."""
     found = found or facts()
     if "cuda" in found["backends"]:
         lines = list(found["cuda"]["unusable_gpus"])

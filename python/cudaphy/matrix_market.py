@@ -50,7 +50,7 @@ def read_matrix_market(path):
     except OSError as problem:
         if problem.errno is not None:
             raise
-        reason = problem  # of what is packed
+        reason = problem  # times the bytes of a packed file
     except (
         ValueError,
         OverflowError,
@@ -66,7 +66,7 @@ def read_matrix_market(path):
 
 
 class _bounded:
-    """A file's bytes, unpacked, of which there are no more than a packed file of its size may hold."""
+    """The unpacked bytes of a file, at most as many as its size allows."""
 
     def __init__(self, file, most):
         self._file, self._left = file, most
@@ -111,7 +111,7 @@ def _read(path):
         file = _bounded(opened, most)
         layout, field, symmetry = _banner(file.line())
         shape, count = _size(file, layout, symmetry)
-        # An entry is two bytes at least.
+        # An entry has at least two bytes.
         if 2 * count > most:
             raise ValueError(f"{count} entries do not fit the file")
         # Rows and columns take memory, also those without an entry.
@@ -155,7 +155,7 @@ def _banner(line):
 
 
 def _size(file, layout, symmetry):
-    """Rows and columns, and how many entries are to come."""
+    """The numbers of rows, columns and entries."""
     header, line = 0, file.line()
     while line and (not line.strip() or line.lstrip().startswith(b"%")):
         header += len(line)
@@ -178,7 +178,7 @@ def _size(file, layout, symmetry):
 
 
 def _entries(file, width, count):
-    """The lines of so many numbers, float64, (count, width): whole ones to 2^53."""
+    """Lines of numbers, float64 (count, width); whole numbers are exact to 2^53."""
     parts, found = [], 0
     for text in file.chunks():
         if not text or text.isspace():
@@ -226,7 +226,7 @@ def _places(entries, shape):
 
 
 def _dense_places(shape, symmetry):
-    """Column after column; of what is symmetric, the lower half."""
+    """Reads column after column; the lower half of a symmetric matrix."""
     if symmetry == "general":
         columns, rows = np.divmod(np.arange(shape[0] * shape[1]), max(shape[0], 1))
         return rows, columns
@@ -235,7 +235,7 @@ def _dense_places(shape, symmetry):
 
 
 def _both_halves(rows, columns, values, symmetry):
-    """The half that a file holds, and the other."""
+    """Adds the other half to the half that a file holds."""
     diagonal, above = rows == columns, rows < columns
     below = rows > columns
     if above.any() and below.any():

@@ -61,7 +61,7 @@ def estimate_channel(
             f"received has shape {received.shape}, pilots {shape}; "
             "expected (..., P, tones, Nr) and (P, Nt) or (P, tones, Nt)"
         )
-    lead = received.shape[:-3]
+    leading = received.shape[:-3]
     h, n0, _ = _native._estimate_channel(
         received.reshape((-1,) + received.shape[-3:]),
         shape[-1],
@@ -82,7 +82,7 @@ def estimate_channel(
     )
     if not len(times):
         h = h[:, 0]
-    return h.reshape(lead + h.shape[1:]), n0[:, 0].reshape(lead)
+    return h.reshape(leading + h.shape[1:]), n0[:, 0].reshape(leading)
 
 
 def equalize(
@@ -113,10 +113,10 @@ def equalize(
         raise ValueError(
             f"y has shape {y.shape}, h {h.shape}; expected (..., Nr) and (..., Nr, Nt)"
         )
-    lead = y.shape[:-1]
+    leading = y.shape[:-1]
     antennas, layers = h.shape[-2:]
     if (noise_var is None) != (covariance is not None):
-        raise ValueError("give either noise_var or a covariance, and None for noise_var")
+        raise ValueError("give either noise_var, or a covariance and noise_var=None")
     if covariance is None:
         item, variance = (), real_array(noise_var, "noise_var", np.float32)
     else:
@@ -126,23 +126,23 @@ def equalize(
             raise ValueError(
                 f"covariance has shape {variance.shape}; expected (..., {antennas}, {antennas})"
             )
-    # Matrices serve all that stands before the dimensions they have: factored once.
+    # A matrix that lacks leading dimensions is factored once for all their vectors.
     own = h.shape[:-2]
-    shared = lead[: len(lead) - len(own)]
+    shared = leading[: len(leading) - len(own)]
     symbols = int(np.prod(shared))
     if (
         variance.shape == item
-        and own == lead[len(lead) - len(own) :]
+        and own == leading[len(leading) - len(own) :]
         and 1 < symbols <= 65536
         and y.size
     ):
         tones = int(np.prod(own))
         shape = (1, symbols, tones)
     else:
-        shape = (int(np.prod(lead)), 1, 1)
-        h = np.broadcast_to(h, lead + (antennas, layers))
+        shape = (int(np.prod(leading)), 1, 1)
+        h = np.broadcast_to(h, leading + (antennas, layers))
         if variance.shape != item:
-            variance = np.broadcast_to(variance, lead + item)
+            variance = np.broadcast_to(variance, leading + item)
     x, noise, _ = _native._equalize(
         y.reshape(shape + (antennas,)),
         h.reshape((shape[0], shape[2], antennas, layers)),
@@ -153,7 +153,7 @@ def equalize(
         backend,
         device,
     )
-    return x.reshape(lead + (layers,)), noise.reshape(lead + (layers,))
+    return x.reshape(leading + (layers,)), noise.reshape(leading + (layers,))
 
 
 def demap(
@@ -253,7 +253,7 @@ def receive_slots(
         if isinstance(pilots, _native.pilot_pattern)
         else np.shape(pilots)[-1]
     )
-    lead = received.shape[:-3]
+    leading = received.shape[:-3]
     got = _native._receive_slots(
         received.reshape((-1,) + received.shape[-3:]),
         layers,
@@ -269,6 +269,6 @@ def receive_slots(
         got["llr"] = got["llr"].view(np.float16)
     if not len(options.get("times", ())):
         got["h"], got["n0"] = got["h"][:, 0], got["n0"][:, 0]
-    got = {name: each.reshape(lead + each.shape[1:]) for name, each in got.items()}
+    got = {name: each.reshape(leading + each.shape[1:]) for name, each in got.items()}
     found = got.pop("bits"), got.pop("iterations"), got.pop("ok").astype(bool)
     return found + (got,) if details else found

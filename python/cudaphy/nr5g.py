@@ -15,8 +15,8 @@ def _rows(array, what):
     """(..., n) as (rows, n), and the shape without n."""
     if array.ndim < 1:
         raise ValueError(f"{what} has no dimension; expected (..., n)")
-    lead = array.shape[:-1]
-    return array.reshape((int(np.prod(lead)), array.shape[-1])), lead
+    leading = array.shape[:-1]
+    return array.reshape((int(np.prod(leading)), array.shape[-1])), leading
 
 
 def _bits(bits, what="bits"):
@@ -35,15 +35,15 @@ def crc(bits, kind="24A"):
     bits: (..., n). kind: "24A", "24B", "24C", "16", "11" or "6".
     Returns uint32 (...), the term x^0 its lowest bit. Raises ValueError.
     """
-    rows, lead = _bits(bits)
-    return _native._nr5g_remainders(kind, rows).reshape(lead)
+    rows, leading = _bits(bits)
+    return _native._nr5g_remainders(kind, rows).reshape(leading)
 
 
 def attach_crc(bits, kind="24A"):
     """Appends the CRC, highest term first. bits: (..., n). Returns uint8 (..., n + CRC's bits)."""
-    rows, lead = _bits(bits)
+    rows, leading = _bits(bits)
     out = _native._nr5g_attach(kind, rows)
-    return out.reshape(lead + out.shape[1:])
+    return out.reshape(leading + out.shape[1:])
 
 
 def check_crc(bits, kind="24A"):
@@ -117,7 +117,7 @@ def rate_match(
     modulation_order (1, 2, 4, 6, 8, 10). redundancy_version: 0..3. limited_buffer: N_ref, 0 for none.
     Returns uint8 (..., length). Raises ValueError, also if the words are too short.
     """
-    rows, lead = _bits(words, "words")
+    rows, leading = _bits(words, "words")
     matcher = _matcher(
         base_graph,
         lifting_size,
@@ -126,7 +126,7 @@ def rate_match(
         redundancy_version,
         limited_buffer,
     )
-    return matcher.match(rows, length).reshape(lead + (length,))
+    return matcher.match(rows, length).reshape(leading + (length,))
 
 
 def rate_recover(
@@ -148,7 +148,7 @@ def rate_recover(
     """
     llr = real_array(llr, "llr", np.float32, np.int8)
     dtype = llr.dtype
-    rows, lead = _rows(llr, "llr")
+    rows, leading = _rows(llr, "llr")
     matcher = _matcher(
         base_graph,
         lifting_size,
@@ -157,7 +157,7 @@ def rate_recover(
         redundancy_version,
         limited_buffer,
     )
-    shape = lead + (matcher.soft_bits,)
+    shape = leading + (matcher.soft_bits,)
     if soft is None:
         out = np.zeros(shape, dtype)
     else:

@@ -30,7 +30,7 @@ def _compressed_rows(a):
 
 
 def _matrix(a):
-    """In compressed rows, from a path, from scipy.sparse, or from rows of numbers."""
+    """The matrix in compressed rows, from a path, scipy.sparse, or rows of numbers."""
     if isinstance(a, (str, os.PathLike)):
         return read_matrix_market(a)
     return _compressed_rows(a)

@@ -14,7 +14,7 @@ _UPDATE = {kind: getattr(_native, f"_inverse_update_{kind}") for kind in _KINDS}
 
 
 def _check_plain_symmetry(a):
-    """The same for complex matrices that equal their plain transposes."""
+    """Raises ValueError if a complex matrix does not equal its plain transpose."""
     symmetric = _ASYMMETRY[a.real.dtype.name]
     for item, matrix in enumerate(a):
         for part in (matrix.real, matrix.imag):
@@ -28,8 +28,9 @@ def _check_plain_symmetry(a):
 
 
 def _plain_symmetric_inverse(a, residual, rcond, backend, device):
-    """Of complex matrices A = B + i C = A^T, by their lower triangles: M = [B C; C -B] is real and symmetric, and
-    with X = U + i V its inverse is [U -V; -V -U]."""
+    """Inverts complex matrices A = B + i C = A^T from their lower triangles.
+    M = [B C; C -B] is real and symmetric, and with X = U + i V its inverse is [U -V; -V -U].
+    """
     batch, n = a.shape[:2]
     lower = np.tril(a.imag)
     m = np.zeros((batch, 2 * n, 2 * n), a.real.dtype)
@@ -41,7 +42,7 @@ def _plain_symmetric_inverse(a, residual, rcond, backend, device):
     )
     x = np.empty_like(a)
     x.real = inverse[:, :n, :n]
-    # Equal but for rounding.
+    # Equal to within rounding.
     x.imag = -(inverse[:, n:, :n] / 2 + inverse[:, n:, :n].swapaxes(1, 2) / 2)
     if rcond:
         whole = np.tril(a) + np.tril(a, -1).swapaxes(1, 2)
@@ -62,8 +63,8 @@ def _check_symmetry(a):
         which = f"a[{item}]" if len(a) > 1 else "a"
         if a.dtype.kind == "c":
             symmetric = _ASYMMETRY[a.real.dtype.name]
-            both = (np.ascontiguousarray(part) for part in (matrix.real, matrix.imag))
-            if all(symmetric(part) is None for part in both):
+            parts = (np.ascontiguousarray(part) for part in (matrix.real, matrix.imag))
+            if all(symmetric(part) is None for part in parts):
                 raise ValueError(
                     f"{which} is complex symmetric but not Hermitian: [{i}, {j}] is {matrix[i, j]}, "
                     f"[{j}, {i}] is {matrix[j, i]}, not its conjugate; symmetry='symmetric' inverts it"
@@ -142,7 +143,8 @@ def invert_symmetric(
 
 
 def update_inverse(x, v, d=1, forgetting=1.0, backend="auto", device=0):
-    """Inverses after their matrices changed: of forgetting * A + V diag(d) V^H, by Woodbury's formula.
+    """Updates inverses of matrices that changed to forgetting * A + V diag(d) V^H, by
+    Woodbury's formula.
 
     x: (..., n, n), inverses of symmetric (complex: Hermitian) matrices A; not changed.
     v: (..., n, k), k = 1..64 and at most n; or (..., n) for k = 1, if v has one dimension, or one fewer than x.

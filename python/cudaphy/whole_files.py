@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files that are whole or not there: a full disk or a crash leaves no half of one."""
+"""Files that are whole or missing: a full disk or a crash leaves no half of one."""
 
 import os
 import shutil
@@ -7,7 +7,8 @@ from pathlib import Path
 
 
 def write_whole(path, write):
-    """Writes a file by write(name) with the name of one beside it, which then takes its place.
+    """Calls write(name) with the name of a file beside `path`, and then renames that file
+    to `path`.
 
     If write fails, a file that was at `path` stays unchanged. If `path` is no ordinary file, but a device
     for example, it is written directly. Raises what write raises, and OSError.
@@ -16,7 +17,7 @@ def write_whole(path, write):
     if path.exists() and not path.is_file():
         write(path)
         return
-    # With the same suffix: writers choose a format by it.
+    # The name keeps the suffix, because writers choose a format by it.
     beside = path.with_name(f".{os.getpid()}.{path.name}"[-255:])
     try:
         write(beside)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Beamforming by the inverse of a sample covariance matrix: what stands before and after it."""
+"""Beamforming: the blocks around the inverse of a sample covariance matrix."""
 
 import math
 
@@ -60,7 +60,7 @@ class array_covariance(gr.basic_block):
     def start(self):
         self._sum = np.zeros((self._elements, self._elements), np.complex128)
         self._summed = 0
-        self._rows = np.zeros((0, self._elements), np.complex64)  # not put out yet
+        self._rows = np.zeros((0, self._elements), np.complex64)  # rows not put out yet
         return super().start()
 
     def forecast(self, noutput_items, ninputs):
@@ -93,7 +93,7 @@ class array_covariance(gr.basic_block):
         return made
 
     def _matrix(self):
-        """The matrix of what has been summed up, which begins anew."""
+        """The covariance of the snapshots summed up. The sum then begins anew."""
         with np.errstate(invalid="ignore", over="ignore"):
             r = self._sum / self._snapshots + self._loading * np.eye(self._elements)
             lower = np.tril(r, -1).astype(np.complex64)

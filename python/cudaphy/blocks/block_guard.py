@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the blocks in Python share: none of their exceptions leaves them, and they can read a tag of any type."""
+"""Shared by blocks in Python: no exception leaves a block, and any tag can be read."""
 
 import functools
 import traceback
@@ -26,7 +26,7 @@ def guarded(block):
     Instead the block logs an error, keeps it for problem(), and ends the flowgraph.
 
     problem(): why the block ended the flowgraph; empty if it did not. fail(text): logs `text`, ends
-    the flowgraph with the next call of work(); gives what work() is to return."""
+    the flowgraph with the next call of work(). Returns the value for work() to return."""
 
     def fail(self, text):
         if not self._guard_problem:
@@ -35,8 +35,8 @@ def guarded(block):
         return _DONE
 
     def guard(name, otherwise, again=False):
-        """Replaces the method by one that gives otherwise(self, *arguments) after an exception, or,
-        unless `again`, if the block has failed before."""
+        """Replaces the method. The new method returns otherwise(self, *arguments) after
+        an exception, or, unless `again`, if the block has failed before."""
         method = getattr(block, name)
 
         @functools.wraps(method)

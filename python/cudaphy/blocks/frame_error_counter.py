@@ -73,7 +73,7 @@ class frame_error_counter(gr.sync_block):
             return self._frame_errors
 
     def correctable_frames(self):
-        """Of the frames with a wrong bit, those that the outer code would correct."""
+        """Frames with wrong bits, but no more than the outer code corrects."""
         with self._lock:
             return self._small
 
@@ -87,12 +87,12 @@ class frame_error_counter(gr.sync_block):
             return self._bit_errors
 
     def frame_error_rate(self):
-        """Of the frames compared, the part that is wrong; 0 before the first."""
+        """The part of the compared frames that is wrong; 0 before the first."""
         with self._lock:
             return self._frame_errors / max(1, self._frames)
 
     def bit_error_rate(self):
-        """Of the bits compared, the part that is wrong; 0 before the first."""
+        """The part of the compared bits that is wrong; 0 before the first."""
         with self._lock:
             return self._bit_errors / max(1, self._frames * self._length)
 
@@ -107,7 +107,7 @@ class frame_error_counter(gr.sync_block):
             return self._not_ok
 
     def _wrong_length(self, port, items):
-        """What is wrong with the length tags on the next items of a port; empty: nothing."""
+        """The problem of the length tags on a port's next items, or ""."""
         if self._length_key is None:
             return ""
         start = self.nitems_read(port)

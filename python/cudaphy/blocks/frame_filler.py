@@ -48,7 +48,7 @@ class frame_filler(gr.basic_block):
         return True
 
     def filled(self):
-        """Frames that did not come, and were filled with zeros."""
+        """Missing frames that were filled with zeros."""
         return self._filled
 
     def too_far_ahead(self):

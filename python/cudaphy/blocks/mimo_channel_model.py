@@ -19,7 +19,8 @@ def _whole(name, value, low, high):
 
 
 def _tap_amplitudes(taps, delay_spread):
-    """Of an exponential power delay profile of energy 1, for real and imaginary part each."""
+    """Standard deviations of the taps' real and imaginary parts: an exponential power
+    delay profile of energy 1."""
     if not 0 < delay_spread < math.inf:
         raise ValueError(f"delay_spread {delay_spread} is not positive and finite")
     energy = np.exp(-np.arange(taps) / delay_spread)
@@ -28,10 +29,10 @@ def _tap_amplitudes(taps, delay_spread):
 
 
 def _over_tones(impulse_response, tones):
-    """H of (receive, transmit, taps), also where there are more taps than tones, (tones, receive, transmit)."""
+    """H, (tones, receive, transmit), of any number of taps, (receive, transmit, taps)."""
     n, k = np.arange(impulse_response.shape[2]), np.arange(tones)
-    turns = np.outer(k, n) % tones / tones
-    h = np.tensordot(np.exp(-2j * np.pi * turns), impulse_response, (1, 2))
+    cycles = np.outer(k, n) % tones / tones
+    h = np.tensordot(np.exp(-2j * np.pi * cycles), impulse_response, (1, 2))
     return h.astype(np.complex64)
 
 
@@ -111,7 +112,7 @@ class mimo_channel_model(gr.sync_block):
             in_sig=[(np.complex64, self._transmit)],
             out_sig=[(np.complex64, self._receive)],
         )
-        # Two generators, so that neither's numbers depend on how many slots a call has.
+        # Two generators, so that fading and noise do not depend on the slots of a call.
         seeds = np.random.SeedSequence(seed).spawn(2)
         self._fading, self._noise = map(np.random.default_rng, seeds)
         self._lock = threading.Lock()
@@ -136,7 +137,7 @@ class mimo_channel_model(gr.sync_block):
         return self._transmit * 10 ** (-self.snr_db() / 10)
 
     def _draw_channels(self, slots):
-        """H of so many slots, (slots, tones, receive_antennas, transmit_antennas), or (1, ...)."""
+        """H, (slots, tones, receive_antennas, transmit_antennas), or (1, ...)."""
         if self._fixed is not None:
             return self._fixed[None]
         shape = (slots, self._taps, self._receive, self._transmit, 2)

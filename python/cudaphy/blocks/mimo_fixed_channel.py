@@ -10,11 +10,11 @@ from gnuradio import blocks, filter, gr
 def _read(path):
     """The array in a file. Raises OSError, and ValueError if the file holds no array."""
     try:
-        # Mapped: a damaged head may claim more than there is memory for.
+        # Map the file: a damaged head may claim more bytes than memory has.
         found = np.load(path, mmap_mode="r")
     except OSError:
         raise
-    except Exception as problem:  # anything that Python's parser may say of a head
+    except Exception as problem:  # Python's parser reads the head, and raises many kinds
         raise ValueError(f"{path} is no file of numpy's: {str(problem)[:200]}") from None
     if not isinstance(found, np.ndarray):
         found.close()
@@ -86,7 +86,8 @@ class mimo_fixed_channel(gr.hier_block2):
             self.connect(total, (self, r))
 
     def set_impulse_response(self, impulse_response):
-        """Sets another one, an array or a file's name, for as many antennas and of no more taps."""
+        """Sets another response, an array or a file's name, with as many antennas and at
+        most as many taps."""
         h = impulse_responses(impulse_response)
         if h.shape[:2] != self._shape[:2] or h.shape[2] > self._shape[2]:
             raise ValueError(

@@ -57,7 +57,7 @@ class mimo_multipath_channel(gr.sync_block):
     def start(self):
         self._fading = np.random.default_rng(self._seed)
         self._before = np.zeros((self._transmit, self._taps - 1), np.complex64)
-        self._left = 0  # samples of the block that are still to come
+        self._left = 0  # samples left of the present gains
         return True
 
     def _draw_gains(self):

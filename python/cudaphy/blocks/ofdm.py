@@ -115,7 +115,7 @@ class mimo_ofdm_transmitter(gr.hier_block2):
         )
         word = ofdm_preamble(fft_size, tones)
         shifts = ofdm_preamble_shifts(antennas, cyclic_prefix)
-        turn = -2j * np.pi * (np.arange(fft_size) - fft_size // 2) / fft_size
+        ramp = -2j * np.pi * (np.arange(fft_size) - fft_size // 2) / fft_size
         split = blocks.vector_to_streams(_ITEM, antennas)
         # GNU Radio's blocks would take the input's length tags for their own packets'.
         without = blocks.tag_gate(antennas * _ITEM, False)
@@ -133,7 +133,7 @@ class mimo_ofdm_transmitter(gr.hier_block2):
                 (tones,),
                 ((),),
                 ((),),
-                ((word * np.exp(turn * shifts[a])).tolist(),),
+                ((word * np.exp(ramp * shifts[a])).tolist(),),
                 length_tag_key,
             )
             allocator.set_min_output_buffer(2 * (symbols + 1))
@@ -145,11 +145,11 @@ class mimo_ofdm_transmitter(gr.hier_block2):
             prefixer.set_min_output_buffer(2 * frame)
             self.connect((split, a), packets, allocator, inverse, prefixer)
             if gap:
-                both = blocks.stream_mux(_ITEM, [frame, gap])
+                framed = blocks.stream_mux(_ITEM, [frame, gap])
                 untagged = blocks.tag_gate(_ITEM, False)
-                self.connect(prefixer, untagged, (both, 0))
-                self.connect(blocks.null_source(_ITEM), (both, 1))
-                self.connect(both, (self, a))
+                self.connect(prefixer, untagged, (framed, 0))
+                self.connect(blocks.null_source(_ITEM), (framed, 1))
+                self.connect(framed, (self, a))
             else:
                 self.connect(prefixer, (self, a))
 
@@ -233,8 +233,8 @@ class mimo_ofdm_receiver_frontend(gr.hier_block2):
         for a in range(antennas):
             forward = fft.fft_vcc(fft_size, True, scale, True)
             forward.set_min_output_buffer(2 * symbols)
-            # It takes tags with the keys of packet length and carrier offset for its own orders; left
-            # empty, they are those of tags with an empty key.
+            # The block would read the input's tags of packet length and carrier offset as
+            # its own. If these keys are empty, tags with an empty key are read.
             serializer = digital.ofdm_serializer_vcc(
                 fft_size,
                 (tones,),
@@ -264,7 +264,7 @@ class mimo_ofdm_receiver_frontend(gr.hier_block2):
         return self.synchronizer.frames()
 
     def false_alarms(self):
-        """What repeated like a preamble, and was none."""
+        """Repetitions that were no preamble."""
         return self.synchronizer.false_alarms()
 
     def torn_frames(self):
@@ -272,5 +272,5 @@ class mimo_ofdm_receiver_frontend(gr.hier_block2):
         return self.synchronizer.torn_frames()
 
     def carrier_offset(self):
-        """Of the last frame, in tone spacings."""
+        """The last frame's carrier offset in tone spacings."""
         return self.synchronizer.carrier_offset()

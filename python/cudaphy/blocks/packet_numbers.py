@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Numbers packets where they begin their way, and counts those that did not arrive."""
+"""Numbers packets at the sender, and counts missing packets at the receiver."""
 
 import threading
 
@@ -10,8 +10,8 @@ from gnuradio import gr
 from .block_guard import guarded, whole_number
 
 NUMBER = "packet_number"
-MOST_NUMBER = 1 << 48  # packets that no sender comes to: 9 years at a million a second
-MOST_LOST = 1 << 32  # packets that no link loses in a row
+MOST_NUMBER = 1 << 48  # beyond any sender's count: 9 years at a million a second
+MOST_LOST = 1 << 32  # more packets than a link loses in a row
 _TYPES = {"complex": np.complex64, "float": np.float32, "byte": np.uint8}
 
 

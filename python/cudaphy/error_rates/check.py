@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether error rates come out as theory and published figures say, on this machine."""
+"""Checks that error rates on this machine agree with theory and published figures."""
 
 import math
 
@@ -14,7 +14,7 @@ def _check(holds, text):
 
 
 def _uncoded(name, eb_n0_db, where):
-    """Within 4.5 standard deviations of theory, of some 20,000 wrong bits."""
+    """Some 20,000 wrong bits are within 4.5 standard deviations of theory."""
     theory = uncoded_bit_error_rate(name, eb_n0_db)
     frames = math.ceil(20_000 / theory / 1000)
     (point,) = simulate_error_rate(
@@ -74,14 +74,14 @@ def _same_counts(where):
 
 
 def self_check(backend="auto", device=0):
-    """Prints what holds; returns whether all does. Raises BackendUnavailable."""
+    """Prints results. Returns whether all checks passed. Raises BackendUnavailable."""
     backend, reason = _native.resolve_backend(backend, device)
     print(f"backend {backend}: {reason}" if reason else f"backend {backend}")
     where = {"backend": backend, "device": device}
     good = True
     for name, eb_n0_db in (("bpsk", 4), ("qpsk", 4), ("qam16", 7), ("qam64", 10)):
         good &= _uncoded(name, eb_n0_db, where)
-    if backend != "reference":  # which would take minutes
+    if backend != "reference":  # the reference would take minutes
         good &= _published(where)
         good &= _same_counts(where)
     return good

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Error-rate curves in CSV files: a line a point, any number of curves in a file, and added to
-whenever a point ends, so that an interrupted run loses nothing.
+"""Error-rate curves in CSV files: a line a point, and any number of curves in a file. A
+line is added when a point ends, so that an interrupted run loses nothing.
 
-A crash or a full disk can tear the last line. A torn line is left out with a warning, and the next
-point takes its place: a line counts only if it ends with a line feed and has all columns."""
+A crash or a full disk can tear the last line. A torn line is left out with a warning, and
+the next point replaces it. A line is whole if it has all columns and ends with a line
+feed."""
 
 import contextlib
 import csv
@@ -50,8 +51,9 @@ LONGEST_HEAD = 1 << 16
 
 @dataclasses.dataclass
 class curve:
-    """Points of one link. identity: what was simulated, by the names of IDENTITY; points: (point,
-    seed, batch) by Es/N0 in dB, rounded to six decimals, the last one written of each."""
+    """Points of one link. identity: the simulated link, by the names of IDENTITY. points:
+    {Es/N0 in dB, rounded to six decimals: (point, seed, batch)}, from the last line of
+    each."""
 
     identity: dict
     points: dict = dataclasses.field(default_factory=dict)
@@ -60,7 +62,7 @@ class curve:
         return [self.points[key][0] for key in sorted(self.points)]
 
     def known(self, seed, batch, enough):
-        """Points of which a run may make use: those for which enough(point) holds, and those
+        """The points that a run may use: those for which enough(point) holds, and those
         that a run with this seed and batch can continue."""
         return [
             point
@@ -70,7 +72,7 @@ class curve:
 
 
 def identity_of(simulation):
-    """What an error_rate_simulation simulates, as a file names it: texts without line feeds."""
+    """The identity of an error_rate_simulation for a file: texts without line feeds."""
     texts = [" ".join(text.split()) for text in simulation.identity()]
     return dict(zip(IDENTITY, texts))
 
@@ -105,7 +107,7 @@ def read_curves(path):
 
 def _whole_lines(path, content):
     """The cells of a file's whole lines, and the bytes of these lines: all but a torn end."""
-    # A disk that loses power may leave zeros where the last data were to come.
+    # A disk that loses power may leave zeros in place of the last data.
     *lines, rest = content.rstrip(b"\0").split(b"\n")
     if not lines and (not HEAD.startswith(rest) or len(content) == LONGEST_HEAD):
         raise _not_ours(path, 1, "it does not begin with the columns' names")
@@ -133,7 +135,7 @@ def _not_ours(path, number, problem):
 
 
 def _short(problem):
-    """The text of an error, with a long line shortened."""
+    """The text of an error, in which a long line is shortened."""
     text = str(problem)
     return text if len(text) <= 200 else text[:200] + " ..."
 
@@ -168,10 +170,10 @@ def read_curve(path, identity):
 
 def append_point(path, simulation, point):
     """Adds a line to a file, which is made with its head if there is no file. Processes that add to one
-    file wait for each other. A torn last line is removed, with a warning.
+    file wait for each other. A torn last line is removed with a warning.
 
-    Raises OSError, and then the file has no part of the line; ValueError where the file is another one
-    than of error rates.
+    Raises OSError, and then the file has no part of the line. Raises ValueError if the
+    file is not one of error rates.
     """
     low, high = point.frame_error_interval
     bit_low, bit_high = point.bit_error_interval
@@ -210,7 +212,7 @@ def append_point(path, simulation, point):
 
 
 def _write(file, data):
-    """In one call, but where a disk fills or a signal comes."""
+    """One call writes all, unless a disk fills up or a signal comes."""
     while data:
         data = data[file.write(data) :]
 

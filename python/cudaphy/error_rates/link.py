@@ -18,12 +18,12 @@ from ..ldpc import ldpc_decode, ldpc_encode
 from ..mimo import demap
 
 UNCODED_LENGTH = 1000
-LONGEST_NAME = 200  # characters; none of a family has as many
+LONGEST_NAME = 200  # characters; names of families are shorter
 FILES = {"alist": "from_alist", "qc": "from_qc"}
 
 
 class uncoded:
-    """Bits that go straight to the symbols, in the place of a code."""
+    """Stands for a code: bits go straight to the symbols."""
 
     def __init__(self, n):
         self.name, self.n, self.k, self.rate = f"uncoded {n}", n, n, 1.0
@@ -39,11 +39,11 @@ def code_from_text(text):
     """
     kind, _, path = text.partition(":")
     if kind in FILES:
-        # A pipe or a device could block, or have no end.
+        # Pipes and devices are refused, because they could block or have no end.
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ValueError(f"{path} is no regular file")
         with open(path, "rb"):
-            pass  # says so itself where it can't be read
+            pass  # raises its own error if the file can't be read
         return getattr(_native.ldpc_code, FILES[kind])(path)
     if len(text) > LONGEST_NAME:
         raise ValueError(
@@ -102,7 +102,7 @@ def code_of(link):
 
 
 def received_llrs(link, code, sent, es_n0, random):
-    """LLRs (words, n) of codewords sent through noise; sent None: all bits 0, n per word."""
+    """LLRs (words, n) of codewords sent through noise. sent None: words of n zeros."""
     words = sent if isinstance(sent, int) else len(sent)
     if link.constellation == "bpsk":
         # LLR = 4 Re(x + w) / N: the noise's other dimension decides nothing.
@@ -137,7 +137,7 @@ def constellation_of(name):
 
 
 def run_slice(link, es_n0_db, words, seed):
-    """Simulates `words` words; gives counts as error_rate_point has them."""
+    """Simulates `words` words. Returns the counts of an error_rate_point."""
     began = time.perf_counter()
     code = code_of(link)
     random = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed)))

@@ -70,7 +70,7 @@ NOTES = {
 
 
 def canonical(text):
-    """A code's name such that two that mean the same code are equal."""
+    """The normal form of a code's name: names of the same code are equal."""
     if text.partition(":")[0] in ("alist", "qc"):
         return text
     family, *words = shlex.split(text) or [""]

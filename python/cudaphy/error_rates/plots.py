@@ -30,7 +30,7 @@ STYLE = {
 
 
 def _rate_of(point, constellation):
-    """Code rate, from what is between Eb/N0 and Es/N0."""
+    """The code rate, from the difference of Eb/N0 and Es/N0."""
     bits = constellation_of(constellation).bits
     return 10 ** ((point.es_n0_db - point.eb_n0_db) / 10) / bits
 
@@ -60,7 +60,7 @@ def curve_labels(curves):
 
 
 def _draw_curve(axis, points, what, color, marker, label):
-    """One curve with its confidence; a point without errors is a bound, drawn open."""
+    """Draws a curve with its confidence. A point without errors is an open bound."""
     rate, interval = f"{what}_error_rate", f"{what}_error_interval"
     seen = [p for p in points if getattr(p, rate) > 0]
     if seen:
@@ -119,7 +119,7 @@ def draw_error_rates(curves, path, references=(), title=None):
 
     if not any(curve.points for curve in curves) and not references:
         raise ValueError("there is nothing to draw")
-    # A figure of its own: neither a display nor pyplot's state is touched.
+    # A figure of its own touches neither a display nor pyplot's state.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -171,9 +171,9 @@ def _finish(figure, axes, curves, references, title):
                 label=f"uncoded {name}, theory",
             )
     for axis, text in zip(axes, ("Wrong frames", "Wrong bits")):
-        for (label, limit), line in zip(limits, ("-", "--", ":", "-.") * len(limits)):
+        for (label, limit), style in zip(limits, ("-", "--", ":", "-.") * len(limits)):
             if left <= limit <= right:
-                axis.axvline(limit, color=GREY, linestyle=line, linewidth=1, label=label)
+                axis.axvline(limit, color=GREY, linestyle=style, linewidth=1, label=label)
         axis.set(title=text, xlabel="Eb/N0 (dB)", yscale="log", xlim=(left, right))
         axis.set_ylabel("frame error rate" if axis is axes[0] else "bit error rate")
         axis.set_ylim(top=1.5)

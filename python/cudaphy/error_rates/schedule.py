@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who simulates which slice of which point, and when a point ends."""
+"""Shares out slices of points to workers, and decides when a point ends."""
 
 import collections
 import dataclasses
@@ -8,12 +8,13 @@ import os
 import time
 from concurrent import futures
 
-CONNECT_SECONDS = 10  # until a scheduler must have answered
+CONNECT_SECONDS = 10  # seconds to wait for a scheduler
 
 
 class executor:
-    """A context: threads of this machine, whose kernels release the interpreter's lock, or with
-    the address of a scheduler the workers of its Dask cluster."""
+    """A context with workers: threads of this machine, whose kernels release the
+    interpreter's lock; or, with the address of a scheduler, the workers of its Dask
+    cluster."""
 
     def __init__(self, workers=None, scheduler=None):
         self._client = None
@@ -46,8 +47,8 @@ class executor:
     def submit(self, *call):
         if not self._client:
             return self._pool.submit(*call)
-        # Not Client.get_executor(): where a call ends as it is cancelled, that one's
-        # callback fails and its traceback goes to the log.
+        # Not Client.get_executor(): if a call ends while it is cancelled, the executor's
+        # callback fails and logs a traceback.
         here = futures.Future()
         there = self._client.submit(*call, pure=False)
 
@@ -69,7 +70,8 @@ class progress:
     """How far a simulation has come.
 
     point: the earliest that has not ended. share: points done, with fractions; points: all of them.
-    bits_per_second: information bits simulated in a second. seconds_left: None where nobody knows.
+    bits_per_second: information bits simulated in a second. seconds_left: None if
+    unknown.
     """
 
     point: object
@@ -80,8 +82,8 @@ class progress:
 
 
 class _course:
-    """A point under way. Its slices are counted in order; those that come after its end are not
-    counted, so that no number of workers changes what is."""
+    """A point under way. Its slices are counted in order. Slices after its end are not
+    counted, so that the number of workers changes nothing."""
 
     def __init__(self, point, batch, limits):
         self.point, self.batch, self.limits = point, batch, limits
@@ -89,7 +91,7 @@ class _course:
         self.next_slice = point.slices
         self.bits = self.frames = 0  # counted in this run
         self.seconds = 0.0
-        self.told = False
+        self.reported = False
 
     def shares(self):
         """How far each limit is reached."""
@@ -119,7 +121,7 @@ class _course:
         return max(1, slices)
 
     def collect(self, workers):
-        """Counts the slices that are there."""
+        """Counts the slices that have come."""
         while self.queue and self.queue[0].done() and not self.ended():
             counts = self.queue.popleft().result()
             self.point.add(counts)
@@ -137,7 +139,8 @@ class _course:
 
 @dataclasses.dataclass
 class limits:
-    """What ends a point: wrong frames, frames, or seconds of this run; infinite: never."""
+    """Limits that end a point: wrong frames, frames, or seconds of this run. An infinite
+    limit never ends it."""
 
     frame_errors: float
     frames: float
@@ -153,10 +156,11 @@ class schedule:
         self._on_progress = on_progress or (lambda state: None)
 
     def carry_out(self, workers, submit):
-        """Simulates until every point has ended. submit(point, slice) gives a future of counts.
+        """Simulates until every point has ended. submit(point, slice) returns a future of
+        counts.
 
-        Calls on_point(point, whether anything was added) when a point ends, also when it is broken
-        off by an exception, and on_progress(progress) as slices come.
+        Calls on_point(point, whether anything was added) when a point ends or an
+        exception breaks it off. Calls on_progress(progress) as slices come.
         """
         if not self._courses:
             return []
@@ -182,8 +186,8 @@ class schedule:
         return [course.point for course in self._courses]
 
     def _tell(self, course):
-        if not course.told:
-            course.told = True
+        if not course.reported:
+            course.reported = True
             self._on_point(course.point, course.frames > 0)
 
     def _fill(self, most, submit):

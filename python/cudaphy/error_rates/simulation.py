@@ -2,9 +2,9 @@
 """Simulation of bit and frame error rates: random words -> LDPC encoder -> symbols -> white
 Gaussian noise -> soft demapper -> LDPC decoder -> counts.
 
-A point's words fall into slices. A slice's bits and noise depend on the seed, the signal-to-noise
-ratio and the slice's number alone, and slices are counted in order: however many workers share the
-work, and wherever they stand, the counts are the same.
+A point's words fall into slices. A slice's bits and noise depend on the seed, the
+signal-to-noise ratio and the slice's number alone, and slices are counted in order. The
+counts are therefore the same with any number of workers on any machines.
 """
 
 import dataclasses
@@ -24,11 +24,11 @@ from ..ldpc import ldpc_decode
 
 @dataclasses.dataclass
 class error_rate_point:
-    """What was counted at one signal-to-noise ratio.
+    """The counts at one signal-to-noise ratio.
 
     frames, bits: words and information bits simulated. frame_errors: words of which an information
     bit was wrong; bit_errors: those bits; undetected_errors: wrong words whose parity checks all hold.
-    iterations: of all words together. seconds: of all workers together.
+    iterations: the sum over all words. seconds: the sum over all workers.
     """
 
     eb_n0_db: float
@@ -62,8 +62,8 @@ class error_rate_point:
 
     @property
     def bit_error_interval(self):
-        """95 % confidence: (lowest, highest) bit error rate; wrong bits come in bursts, so the
-        spread is that of the frames' counts."""
+        """95 % confidence: (lowest, highest) bit error rate. The spread is that of the
+        frames' counts, because wrong bits come in bursts."""
         return bit_error_interval(
             self.bit_errors, self.bit_errors_squared, self.bits, self.frames
         )
@@ -77,21 +77,21 @@ class error_rate_point:
 def default_batch(code, backend):
     """Words of a slice that keep a backend ("cuda", "cpu" or "reference") busy."""
     if backend == "cuda":
-        # Some thousand words fill a GPU; their LLRs and noise shall stay below 1 GB.
+        # Some thousand words fill a GPU, and their LLRs and noise stay below 1 GB.
         return max(1, min(max(2112, (1 << 23) // code.n), (1 << 26) // code.n))
     if backend == "cpu":
-        # As many as vector lanes, and the rest in the caches.
+        # As many words as vector lanes, and data that stay in the caches.
         return -(-max(1 << 18, 64 * code.n) // code.n // 64) * 64
     return max(1, (1 << 14) // code.n)
 
 
-# What the simulation itself decides, or what random words have no use for.
+# Options that the simulation sets itself, or that random words do not need.
 _OURS = ("code", "llr", "output", "llr_positive", "backend", "device")
 _OURS += ("packed", "soft", "stop_crc")
 
 
 def decoder_settings(given, backend):
-    """The settings of ldpc_decode that matter, as text: those given and the others' defaults."""
+    """The settings of ldpc_decode that matter, given or default, as text."""
     settings = {
         name: given.get(name, parameter.default)
         for name, parameter in inspect.signature(ldpc_decode).parameters.items()
@@ -114,7 +114,7 @@ class error_rate_simulation:
     """A link whose error rates are simulated; simulate_error_rate() is the short way.
 
     The constructor's parameters are those of simulate_error_rate() that describe the link and where
-    it is simulated; run() takes the others. Attributes: code, bits_per_symbol, seed,
+    simulates it; run() takes the others. Attributes: code, bits_per_symbol, seed,
     backend, and batch, the words of a slice. Threads may share one, and run() side by side.
     """
 
@@ -140,15 +140,17 @@ class error_rate_simulation:
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} {value} is not a whole number of at least 1")
         for name in sorted(set(_OURS) & set(decoder)):
-            raise ValueError(f"a simulation leaves no choice of the decoder's {name}")
+            raise ValueError(
+                f"the simulation sets the decoder's {name} itself: leave it out"
+            )
         if not isinstance(code, str) and scheduler is not None:
             raise ValueError(
-                "with a scheduler, a code is given as text, not as an object"
+                "give the code as text, because a scheduler cannot send an object"
             )
         self.code = code_from_text(code) if isinstance(code, str) else code
         content = None
         if isinstance(code, str) and code.partition(":")[0] in FILES:
-            # It has been read as a code, which has a limit.
+            # The text was read as a code, so that its length has a limit.
             content = Path(code.partition(":")[2]).read_bytes()
         self.bits_per_symbol = constellation_of(constellation).bits
         # A cluster's machines choose for themselves.
@@ -167,15 +169,15 @@ class error_rate_simulation:
             content,
         )
         if not isinstance(self.code, uncoded):
-            # What the decoder refuses shall be refused before anything is begun.
+            # A decoder made here refuses wrong parameters before anything begins.
             nothing = np.zeros((0, self.code.n), np.float32)
             try:
                 ldpc_decode(self.code, nothing, backend=here, device=device, **decoder)
             except TypeError as problem:
-                raise ValueError(f"the decoder does not take that: {problem}") from None
+                raise ValueError(f"wrong decoder settings: {problem}") from None
 
     def identity(self):
-        """What is simulated, as text: code, constellation, demapper, decoder's settings, data."""
+        """The link as text: code, constellation, demapper, decoder's settings, data."""
         link = self._link
         name = (
             " ".join(link.code.split()) if isinstance(link.code, str) else link.code.name
@@ -214,7 +216,7 @@ class error_rate_simulation:
             if value is not None and not value > 0:
                 raise ValueError(f"{name} {value} is not above 0")
         if all(value is None for value in ends.values()):
-            raise ValueError("nothing says when a point ends")
+            raise ValueError("give a limit that ends a point")
         points = self._points(eb_n0_db, es_n0_db, known)
         where = limits(*(value or math.inf for value in ends.values()))
         course = schedule(points, self.batch, where, on_point, on_progress)
@@ -284,9 +286,10 @@ def simulate_error_rate(
     the cluster's, whose machines need this module. decoder: further arguments of ldpc_decode, as
     max_iterations, algorithm, scale, early_stop.
     known: points of an earlier run with the same parameters, to be continued where they ended too early.
-    on_point(point, new) is called when a point ends, new telling whether anything was added to a known one,
-    and for points under way when an exception, as KeyboardInterrupt, breaks the run off; on_progress(state)
-    as slices come, with an error_rate_schedule.progress.
+    on_point(point, new) is called when a point ends; `new` is false if nothing was added
+    to a known point. It is called for points under way too if an exception, such as
+    KeyboardInterrupt, breaks the run off. on_progress(state) is called as slices come,
+    with an error_rate_schedule.progress.
     Returns an error_rate_point for each signal-to-noise ratio, in the order given.
     Raises ValueError for a parameter out of range, BackendUnavailable, OSError.
     """

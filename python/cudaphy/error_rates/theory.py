@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What error rates are held against: confidence, uncoded theory, the Shannon limit."""
+"""Theory: confidence intervals, error rates without coding, the Shannon limit."""
 
 import functools
 import math
@@ -11,8 +11,8 @@ from .. import cudaphy_python as _native
 
 
 def binomial_interval(events, trials, confidence=0.95):
-    """(lowest, highest) probability of an event seen so often, after Clopper and Pearson
-    (Biometrika 26(4), 1934); (0, 1) without trials."""
+    """(lowest, highest) probability of an event with this count, after Clopper and
+    Pearson (Biometrika 26(4), 1934); (0, 1) without trials."""
     if trials == 0:
         return 0.0, 1.0
     tail = (1 - confidence) / 2
@@ -64,11 +64,11 @@ def uncoded_bit_error_rate(constellation, eb_n0_db):
         else:
             return None
         if len(np.unique(np.bincount(which))) != 1:
-            return None  # levels that differ in frequency belong to no product
+            return None  # levels of different frequency are no product
         edges = (levels[1:] + levels[:-1]) / 2
         changes = np.flatnonzero(np.diff(of_level))
         for level, sent in zip(levels, of_level):
-            # The bit decided at level l is that of the lowest level, flipped at every change.
+            # The bit at level l is the lowest level's bit, flipped at every change.
             wrong = float(of_level[0] != sent) * np.ones_like(sigma)
             for change in changes:
                 beyond = _tail((edges[change] - level) / sigma)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SigMF archives: tar files (POSIX.1-2001) with recordings, read where they stand.
 
-Python's own tarfile would do, but for damaged archives: it may loop for ever there, or read a header
+Python's tarfile is no choice for damaged archives: it may loop for ever, or read a header
 that claims to have gigabytes."""
 
 import os
@@ -20,16 +20,16 @@ _EXTENSIONS = (b"x", b"g", b"L", b"K")  # POSIX's and GNU's
 
 
 def _number(field):
-    """A number of a header: in octal digits, or, for large ones, in bytes. None for what is none."""
+    """A header's number, in octal digits, or in bytes if it is large; else None."""
     if field[0] == 0x80:
         return int.from_bytes(field[1:], "big")
     text = field.strip(b" \0")
     return int(text or b"0", 8) if all(c in b"01234567" for c in text) else None
 
 
-def _decimal(digits, place):
+def _decimal(digits, position):
     if not digits.isdigit() or len(digits) > 20:
-        raise SigmfError(f"{place} has no size")
+        raise SigmfError(f"{position} has no size")
     return int(digits)
 
 
@@ -37,16 +37,16 @@ def _text(field):
     return field.partition(b"\0")[0].decode("utf-8", "surrogateescape")
 
 
-def _records(content, place):
+def _records(content, position):
     """The lines "length key=value" of a POSIX header."""
     found, at = {}, 0
     while at < len(content) and content[at]:
         digits = content[at : at + 20].partition(b" ")[0]
-        length = _decimal(digits, place)
+        length = _decimal(digits, position)
         line = content[at + len(digits) + 1 : at + length - 1]
         key, equal, value = line.partition(b"=")
         if length <= len(digits) + 2 or at + length > len(content) or not equal:
-            raise SigmfError(f"{place} has a header that is damaged")
+            raise SigmfError(f"{position} has a header that is damaged")
         found[_text(key)] = value
         at += length
     return found
@@ -57,31 +57,33 @@ def _members(found, size, archive):
     members, after, at = {}, {}, 0
     for _ in range(_MOST_MEMBERS):
         head = read_up_to(found, _BLOCK, at)
-        place = f"{archive}: the header at byte {at}"
+        position = f"{archive}: the header at byte {at}"
         if not any(head) and at and len(head) in (0, _BLOCK):
             return members
         checked = head[:148] + b" " * 8 + head[156:]
         if len(head) < _BLOCK or _number(head[148:156]) != sum(checked):
-            raise SigmfError(f"{place} is none of a tar archive, or is damaged")
+            raise SigmfError(f"{position} is none of a tar archive, or is damaged")
         kind, begin = head[156:157], at + _BLOCK
         length = _number(head[124:136])
         if length is None:
-            raise SigmfError(f"{place} has no size")
+            raise SigmfError(f"{position} has no size")
         if kind in _EXTENSIONS:
             if length > _MOST_HEADER:
-                raise SigmfError(f"{place} has {length} bytes, more than {_MOST_HEADER}")
+                raise SigmfError(
+                    f"{position} has {length} bytes, more than {_MOST_HEADER}"
+                )
             content = read_up_to(found, length, begin)
             if kind == b"L":
                 after["path"] = content
             elif kind == b"x":
-                after.update(_records(content, place))
+                after.update(_records(content, position))
         else:
             name = _text(head[:100])
             if head[257:263] == b"ustar\0" and head[345]:
                 name = _text(head[345:500]) + "/" + name
             name = _text(after["path"]) if "path" in after else name
             if "size" in after:
-                length = _decimal(after["size"], place)
+                length = _decimal(after["size"], position)
             if kind in _WITHOUT_DATA:
                 length = 0
             sparse = any(key.startswith("GNU.sparse") for key in after)
@@ -90,7 +92,7 @@ def _members(found, size, archive):
             after = {}
         if begin + length > size:
             raise SigmfError(
-                f"{place} says that {length} bytes follow, but the archive ends before"
+                f"{position} says that {length} bytes follow, but the archive ends before"
             )
         at = begin + -(-length // _BLOCK) * _BLOCK
     raise SigmfError(f"{archive}: has more than {_MOST_MEMBERS} files")
@@ -98,10 +100,10 @@ def _members(found, size, archive):
 
 @dataclass
 class archive_files:
-    """A recording that stands in an archive."""
+    """A recording in an archive."""
 
     archive: Path
-    inner: str  # path of the metadata within, without suffix
+    inner: str  # path of the metadata in the archive, without suffix
     members: dict
 
     @property

@@ -20,7 +20,7 @@ from .reader import files_of, read_recording
 
 
 def _real_number(value):
-    """What a PMT holds, NaN where that is no real number."""
+    """The number in a PMT, or NaN if it holds no real number."""
     whole = whole_number(value)
     if whole is not None:
         return float(whole)
@@ -28,7 +28,7 @@ def _real_number(value):
 
 
 def _time(value):
-    """What a tag rx_time holds, or None."""
+    """The time in a tag rx_time, or None."""
     if not pmt.is_tuple(value) or pmt.length(value) != 2:
         return None
     whole, part = whole_number(pmt.tuple_ref(value, 0)), pmt.tuple_ref(value, 1)
@@ -79,7 +79,7 @@ class sigmf_source(gr.sync_block):
                 f"{found.name}: has {found.channels} channels, not {self._channels}"
             )
         self._form = format_of(found.datatype)
-        # Such samples are read to where they go.
+        # Samples in this form are read straight into the output.
         self._direct = self._channels == 1 and self._form.is_as_in_memory
         self._buffer = np.empty(0, np.uint8)
         self._next = 0
@@ -201,7 +201,7 @@ class sigmf_sink(gr.sync_block):
         self._key = pmt.intern(length_tag_key) if length_tag_key else None
         self._files, self._growing = locked_files(), None
         self._clear()
-        self._open()  # says early what can't be written
+        self._open()  # raises early if the files can't be written
 
     def _clear(self):
         self._rate = self._given_rate
@@ -226,7 +226,7 @@ class sigmf_sink(gr.sync_block):
         return self._clipped
 
     def samples(self):
-        """Of each channel, written since the start, with the captures and packets in them."""
+        """Samples of each channel that are written with their captures and packets."""
         return self._written
 
     def _about(self):
@@ -236,7 +236,7 @@ class sigmf_sink(gr.sync_block):
         self._clear()
         if not self._files or not self._files.first_is(self._data):
             self._open()
-        # First what describes an empty file too: what is on disk is a recording at any time.
+        # Write the metadata first, so that the files are a recording at any time.
         self._growing = growing_metadata(self._meta, self._about())
         os.ftruncate(self._files.first, 0)
         return super().start()
@@ -259,13 +259,13 @@ class sigmf_sink(gr.sync_block):
         return super().stop()
 
     def _warn(self, kind, text):
-        """Of each kind once."""
+        """Logs each kind of problem once."""
         if kind not in self._warned:
             self._warned.add(kind)
             gr.log.warn(f"{self._data}: {text}")
 
     def _heed(self, name, tag, item, captures):
-        """Takes what a tag on this sample says of the recording."""
+        """Takes a tag's time, frequency or rate for the recording."""
         if name == "rx_freq":
             frequency = _real_number(tag.value)
             if abs(frequency) <= HIGHEST_FREQUENCY:
@@ -293,7 +293,7 @@ class sigmf_sink(gr.sync_block):
                 self._growing.describe(self._about())
 
     def _heed_packet(self, tag, item, packets):
-        """Takes a length tag; a packet that is whole moves to `packets`."""
+        """Takes a length tag. A whole packet moves to `packets`."""
         count = whole_number(tag.value)
         if count is None or count < 1:
             return

@@ -18,7 +18,7 @@ META, DATA, ARCHIVE, COLLECTION = (
 
 
 class SigmfError(ValueError):
-    """What is wrong with a recording, and in which file."""
+    """The error of a recording; the text names the file."""
 
 
 _short = reprlib.Repr()
@@ -29,7 +29,7 @@ _short.maxlist = _short.maxdict = 3
 
 
 def shown(value):
-    """A value as an error's text quotes it: at most about 100 characters of what may be many MB."""
+    """A value for an error's text: at most about 100 characters."""
     try:
         text = _short.repr(value)
     except ValueError:  # Python prints no whole number of more than 4300 digits
@@ -38,7 +38,7 @@ def shown(value):
 
 
 def absolute(path):
-    """Does not change with the process's folder. Raises SigmfError for what is no name."""
+    """The absolute path. Raises SigmfError for a wrong name."""
     base_of(path)
     return os.path.abspath(os.fsdecode(path))
 
@@ -62,8 +62,7 @@ def paths_of(path):
 
 
 def open_to_read(path):
-    """A descriptor of a regular file; nothing else is opened, for a pipe would not end. Raises
-    SigmfError."""
+    """A descriptor of a regular file. Raises SigmfError for others: pipes do not end."""
     try:
         found = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as problem:
@@ -75,7 +74,7 @@ def open_to_read(path):
 
 
 def read_up_to(found, count, begin=0):
-    """Bytes of an open file, as many as there are."""
+    """Bytes of an open file, fewer at its end."""
     pieces = []
     while count > 0:
         piece = os.pread(found, min(count, 1 << 24), begin)
@@ -88,7 +87,7 @@ def read_up_to(found, count, begin=0):
 
 
 def read_into(found, buffer, begin):
-    """Fills a buffer of bytes from an open file; gives how many there were."""
+    """Fills a buffer of bytes from an open file. Returns the number of bytes read."""
     got = os.preadv(found, [buffer], begin)
     while 0 < got < len(buffer):
         count = os.preadv(found, [buffer[got:]], begin + got)
@@ -99,7 +98,7 @@ def read_into(found, buffer, begin):
 
 
 def write_all(found, text, begin):
-    """Writes all of the bytes at this place of an open file. Raises OSError."""
+    """Writes all of the bytes at this position of an open file. Raises OSError."""
     view = memoryview(text)
     while len(view):
         count = os.pwrite(found, view, begin)
@@ -107,9 +106,9 @@ def write_all(found, text, begin):
 
 
 class locked_files:
-    """Files that stay as they are while a block plays a recording, or are one block's alone while it
-    writes one. It is the file that is locked, by whatever name, for other processes too (flock), until
-    it is closed here or with the last reference."""
+    """Locks files: several blocks may play them, or one block alone may write them. The
+    lock (flock) belongs to the file under all its names, and holds for other processes
+    too. It ends when the file is closed here or with the last reference."""
 
     def __init__(self):
         self._open = []
@@ -118,7 +117,7 @@ class locked_files:
         return bool(self._open)
 
     def add(self, found, path, alone):
-        """Locks an open file and keeps it. Raises SigmfError where another block has it."""
+        """Locks an open file and keeps it. Raises SigmfError if another block has it."""
         self._open.append(found)
         if not stat.S_ISREG(os.fstat(found).st_mode):
             raise SigmfError(f"{path}: is no file")
@@ -154,8 +153,8 @@ class locked_files:
 
 @contextlib.contextmanager
 def replacing(path):
-    """Gives a new file, open to be written, which takes this name at the end: what had the name
-    before stays whole until then, and where anything fails."""
+    """A context with a new file, open to be written, which takes this name at the end.
+    The old file stays whole until then, and if anything fails."""
     path = os.path.realpath(path)
     beside = path + ".part"
     made = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
@@ -174,7 +173,7 @@ def replacing(path):
 
 @dataclass
 class extent:
-    """A part of a file, in which samples or metadata stand."""
+    """A part of a file that holds samples or metadata."""
 
     file: Path
     begin: int
@@ -194,7 +193,7 @@ class folder_files:
 
     @property
     def locked(self):
-        """The files that a block locks which plays the recording, but for its data."""
+        """The files, except the data, that a block locks when it plays the recording."""
         return [self.meta]
 
     def metadata(self, most):
@@ -206,7 +205,7 @@ class folder_files:
             os.close(found)
 
     def data(self, name=None):
-        """The extent of the samples, in a file beside of this name. Raises SigmfError."""
+        """The extent of the samples in a file beside the metadata. Raises SigmfError."""
         path = self.meta.with_name(name or self.meta.name[: -len(META)] + DATA)
         found = open_to_read(path)
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How SigMF writes samples and times: every datatype of its version 1.2, and times in UTC."""
+"""Samples and times of SigMF: every datatype of version 1.2, and times in UTC."""
 
 import datetime
 import re
@@ -13,7 +13,7 @@ _PIECE = 1 << 18  # numbers that are converted at a time, while they are in the 
 
 @dataclass(frozen=True)
 class sample_format:
-    """One datatype: integers are numbers of full scale 1; real samples have no imaginary part."""
+    """A datatype. Integers have full scale 1; real samples have no imaginary part."""
 
     dtype: str
     scale: float = 1
@@ -36,7 +36,7 @@ class sample_format:
 
     @property
     def is_as_in_memory(self):
-        """Whether samples are complex64 as they stand in the file."""
+        """Whether samples in the file are complex64 already."""
         return self.is_complex and np.dtype(self.dtype) == np.float32
 
     def to_samples(self, raw):
@@ -55,7 +55,7 @@ class sample_format:
         return parts.view(np.complex64) if self.is_complex else parts.astype(np.complex64)
 
     def from_samples(self, samples):
-        """(raw numbers, how many of them were clipped)"""
+        """(raw numbers, the number of clipped ones)"""
         parts = np.ascontiguousarray(samples, np.complex64).view(np.float32)
         if np.dtype(self.dtype).kind == "f":
             return parts.astype(self.dtype, copy=False), 0
@@ -96,13 +96,13 @@ def _all_formats():
 
 
 FORMATS = _all_formats()
-# What a sink of complex samples can write.
+# The datatypes that a sink of complex samples can write.
 COMPLEX_FORMATS = tuple(name for name, one in FORMATS.items() if one.is_complex)
 
 
 def format_of(name):
-    """The format of a datatype's name. Raises ValueError for what is none. The order of bytes means
-    nothing where a number is a single one, but SigMF's schema lets it be named."""
+    """The format of a datatype's name. Raises ValueError for an unknown name. SigMF's
+    schema lets single bytes name an order of bytes, which means nothing."""
     known = name
     if isinstance(name, str) and re.fullmatch(r"[cr][iu]8_[lb]e", name):
         known = name[:3]
@@ -120,7 +120,7 @@ _TIME = re.compile(
 
 
 def has_zone(text):
-    """Whether a time says that it is in UTC, or how far from it."""
+    """Whether a time names UTC, or its distance from UTC."""
     return re.search(r"([Zz]|[+-]\d\d(:?\d\d)?)$", text.partition(":")[2]) is not None
 
 
@@ -143,7 +143,7 @@ def time_of(text):
         text_of((seconds, 0.0))
     except (ValueError, OverflowError):
         raise ValueError("is no time between the years 1 and 9999") from None
-    # Of many digits the nearest number may be 1 itself.
+    # With many digits the nearest number may be 1 itself.
     return seconds, min(float("0." + (found[7] or "0")[:40]), 1 - 2.0**-53)
 
 

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Metadata of SigMF as they are written: at once, or while a recording grows.
+"""Writes metadata of SigMF, at once or while a recording grows.
 
-While it grows, the file on disk is whole after each write, so that a killed process leaves a recording
-that any program reads. Writing all metadata anew for each tag would take time that grows with the
-square of their number. Instead an entry is one write in place: annotations stand last in the file, and
-",\\n{...}\\n]}" is written over its end "\\n]}". Captures stand before them, and are written likewise
-into blanks that are kept behind them, for JSON allows blanks anywhere; where these are used up, the
-file is written anew beside and takes the place of the old one, with as many blanks again as there are
-captures: that happens seldom enough to cost no more than the entries themselves.
+While a recording grows, its file is whole after each write, so that a killed process
+leaves a recording that any program reads. Writing all metadata anew for each tag would
+take time in proportion to the square of their number. Instead an entry is one write in
+place. Annotations stand last in the file, so that ",\\n{...}\\n]}" overwrites its end
+"\\n]}". Captures stand before them, and overwrite blanks behind the last capture, because
+JSON allows blanks anywhere. If the blanks are used up, the whole file is written anew with
+as many blanks again as there are captures, and then renamed. That happens so seldom that it
+costs no more than the entries themselves.
 
-The kernel takes a killed process's last write as a whole, but for one thing: it may end where a page of
-the file does (4096 bytes). Such an entry was not yet reported; sigmf_reader.py leaves it out."""
+The kernel completes a killed process's last write, except that the write may end at the
+end of a page of the file (4096 bytes). Such an entry was not yet reported, and
+sigmf_reader.py leaves it out."""
 
 import contextlib
 import json
@@ -71,8 +73,8 @@ def whole_text(about, captures, annotations):
 
 
 class growing_metadata:
-    """The metadata of a recording that goes on. Each method raises OSError where it can't write; what
-    was there before stays whole."""
+    """The metadata of a growing recording. Each method raises OSError if it can't write;
+    the file then stays whole as before."""
 
     def __init__(self, path, about):
         self._path, self._file = path, None
@@ -118,7 +120,7 @@ class growing_metadata:
         return (b",\n" if before and entries else b"") + b",\n".join(map(_line, entries))
 
     def finish(self):
-        """The last write: without blanks, and without the mark of what is unfinished."""
+        """The last write, without blanks and the mark of an unfinished recording."""
         self.close()
         content = _head(self._about) + self._captures + _CLOSE + _BETWEEN + self._notes
         with replacing(self._path) as file:
@@ -136,13 +138,13 @@ class growing_metadata:
             write_all(
                 file, head + captures + _CLOSE.ljust(room) + _BETWEEN + notes + _END, 0
             )
-            kept = os.dup(file)
+            copy = os.dup(file)
         self.close()
-        self._file, self._head, self._room = kept, head, room
+        self._file, self._head, self._room = copy, head, room
         self._captures, self._notes = captures, notes
 
     def _put(self, text, at, end):
-        """Over the end of a list; where that fails, the end is put back."""
+        """Writes over the end of a list. If that fails, puts the end back."""
         try:
             write_all(self._file, text, at)
         except OSError as problem:

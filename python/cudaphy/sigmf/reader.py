@@ -18,16 +18,17 @@ from .formats import format_of, has_zone, text_of, time_of
 PACKET_LABEL = "packet"
 MOST_CHANNELS = 64
 HIGHEST_RATE, HIGHEST_FREQUENCY = 1e12, 1e15  # Hz
-# Of metadata: 5 million captures or packets are about 300 MB, and need 3 GB of memory.
+# 5 million captures or packets are about 300 MB, and need 3 GB of memory.
 MOST_BYTES = 1 << 28
 MOST_OBJECTS = 5_000_000
-# In "global" while a sink writes; what a killed one leaves may end within a sample.
+# Set in "global" while a sink writes. Data of a killed sink may end within a sample.
 UNFINISHED = "cudaphy:unfinished"
 
 
 @dataclass
 class capture:
-    """From this sample on: frequency in Hz, and time as (whole seconds since 1970, fraction)."""
+    """A capture: from sample `start` on the frequency in Hz, and the time as (whole
+    seconds since 1970, fraction)."""
 
     start: int
     frequency: float = None
@@ -36,8 +37,8 @@ class capture:
 
 @dataclass
 class recording:
-    """What the metadata say, checked against the data file. Positions count from the file's first
-    sample, which is the one of number `offset` in a recording of several files."""
+    """The metadata, checked against the data file. Positions count from the file's first
+    sample, which has the number `offset` in a recording of several files."""
 
     data: Path  # the data file, or the archive
     datatype: str
@@ -54,13 +55,14 @@ class recording:
     remarks: list = field(default_factory=list)  # on what was ignored
     sample_bytes: int = 0  # of all channels
     unfinished: bool = False  # its sink has not stopped
-    # Where samples stand: from this one on they follow each other from this byte of the file on.
+    # Runs of samples: (first sample, its byte in the file)
     pieces: list = field(default_factory=lambda: [(0, 0)])
 
     def read_into(self, found, first, buffer):
         """Fills a buffer of bytes from the open data file with samples of all channels in turn, from
-        this one on. Gives how many samples there were: fewer than the buffer takes where others
-        stand elsewhere in the file. Raises SigmfError where the file became shorter."""
+        this one on. Returns the number of samples, fewer than the buffer takes if the
+        next ones stand elsewhere in the file. Raises SigmfError if the file became
+        shorter."""
         number = bisect.bisect_right(self.pieces, (first, math.inf)) - 1
         start, begin = self.pieces[number]
         last = self.samples
@@ -97,8 +99,8 @@ def _refuse_collection(path):
 
 
 def _repaired(content):
-    """The metadata of an unfinished recording in which the last write is torn: it has an entry a
-    line (sigmf_growing.py), and those that are whole count. None for others."""
+    """The metadata of an unfinished recording whose last write is torn. Such a file has
+    an entry a line (sigmf_growing.py), and whole lines count. None for other files."""
     head = content.partition("\n")[0]
     if f'"{UNFINISHED}"' not in head or content.count("\n") > MOST_OBJECTS:
         return None
@@ -131,7 +133,7 @@ class metadata_reader:
         raise SigmfError(f"{self.name}: {text}")
 
     def remark(self, kind, text):
-        """Of each kind one is enough."""
+        """One warning of each kind is enough."""
         self.remarks.setdefault(kind, f"{self.name}: {text}")
 
     def parsed(self, content):
@@ -165,7 +167,7 @@ class metadata_reader:
             self.fail(f"{name} is {shown(value)}, which is no number up to {most:g}")
         return float(value)
 
-    def count(self, where, name, place, default=0):
+    def count(self, where, name, owner, default=0):
         value = where.get(name)
         if value is None:
             return default
@@ -173,7 +175,7 @@ class metadata_reader:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             self.fail(
-                f"{name} of {place} is {shown(value)}, not a whole number of at least 0"
+                f"{name} of {owner} is {shown(value)}, not a whole number of at least 0"
             )
         return value
 
@@ -248,7 +250,7 @@ def _starts(read, captures, offset):
 
 
 def _place_samples(read, captures, starts, data, made):
-    """How many samples there are, and where, between what is none."""
+    """The number of samples, and the runs of samples between other bytes."""
     at, last, skipped, pieces = data.begin, 0, 0, [(0, data.begin)]
     size = made.sample_bytes
     for number, (one, start) in enumerate(zip(captures, starts)):
@@ -277,15 +279,15 @@ def _place_samples(read, captures, starts, data, made):
     made.pieces = pieces[1:] if len(pieces) > 1 and pieces[1][0] == 0 else pieces
 
 
-def _time_of(read, one, place):
+def _time_of(read, one, owner):
     try:
         time = time_of(one["core:datetime"])
     except ValueError as problem:
-        read.fail(f"core:datetime of {place}: {shown(one['core:datetime'])} {problem}")
+        read.fail(f"core:datetime of {owner}: {shown(one['core:datetime'])} {problem}")
     if not has_zone(one["core:datetime"]):
-        read.remark("zone", f"core:datetime of {place} names no zone: taken for UTC")
+        read.remark("zone", f"core:datetime of {owner} names no zone: taken for UTC")
     if time[0] < 0:
-        read.remark("1970", f"core:datetime of {place} is before 1970: no tag rx_time")
+        read.remark("1970", f"core:datetime of {owner} is before 1970: no tag rx_time")
     return time
 
 
@@ -302,8 +304,8 @@ def _later(time, seconds):
 
 
 def _beyond(read, made, what, item):
-    """For what lies beyond the data: of an unfinished recording they may be lost, where the machine
-    failed."""
+    """The problem of an entry beyond the data. An unfinished recording may have lost data
+    if the machine failed."""
     text = (
         f"{what} at sample {shown(item + made.offset)}, but {made.data.name} ends after "
     )
@@ -315,15 +317,16 @@ def _beyond(read, made, what, item):
 
 def _read_captures(read, captures, starts, made):
     for number, (one, start) in enumerate(zip(captures, starts)):
-        place = f"capture {number}"
+        owner = f"capture {number}"
         if start > made.samples or (start == made.samples and start > 0):
-            _beyond(read, made, f"{place} begins", start)
+            _beyond(read, made, f"{owner} begins", start)
             break
-        time = _time_of(read, one, place) if "core:datetime" in one else None
+        time = _time_of(read, one, owner) if "core:datetime" in one else None
         frequency = read.number(one, "core:frequency", HIGHEST_FREQUENCY)
         if start < 0:
-            # Its samples go on into this file, but its time is that of an earlier sample.
-            read.remark("before", f"{place} begins before the file, at its core:offset")
+            # The capture goes on into this file, but its time belongs to an earlier
+            # sample.
+            read.remark("before", f"{owner} begins before the file, at its core:offset")
             time = _later(time, -start / made.sample_rate) if made.sample_rate else None
             start = 0
         if made.captures and made.captures[-1].start == start:
@@ -334,19 +337,19 @@ def _read_captures(read, captures, starts, made):
 def _read_annotations(read, found, starts, made, packet_label):
     made.annotations = read.objects(found, "annotations")
     for number, one in enumerate(made.annotations):
-        place = f"annotation {number}"
-        start = read.count(one, "core:sample_start", place, made.offset) - made.offset
+        owner = f"annotation {number}"
+        start = read.count(one, "core:sample_start", owner, made.offset) - made.offset
         if one.get("core:sample_count") is None:  # up to the end of its capture
             after = bisect.bisect_right(starts, start)
             end = starts[after] if after < len(starts) else max(made.samples, start)
         else:
-            end = start + read.count(one, "core:sample_count", place)
+            end = start + read.count(one, "core:sample_count", owner)
         if end > made.samples:
-            _beyond(read, made, f"{place} ends", end)
+            _beyond(read, made, f"{owner} ends", end)
             continue
         if one.get("core:label") == packet_label and end > start:
             if start < 0:
-                read.remark("cut", f"{place} is a packet that begins before the file")
+                read.remark("cut", f"{owner} is a packet that begins before the file")
             else:
                 made.packets.append((start, end - start))
     made.packets.sort()
