@@ -11,9 +11,9 @@ namespace {
 using complex = std::complex<float>;
 using namespace pl_code;
 
-constexpr double pi = 3.14159265358979323846;
-constexpr float spacing =
-    1.0f / 256; // of frequencies: half a header's resolution is 1 / 180
+// Of frequencies: half a header's resolution is 1 / 180.
+constexpr double spacing = 1.0 / 256;
+constexpr float most_gain = 1.2f; //!< of a score between two frequencies
 constexpr int code_symbols = pl_header_symbols - pl_start_symbols;
 
 bool start_bit(int i) { return start_of_frame >> (pl_start_symbols - 1 - i) & 1; }
@@ -38,85 +38,15 @@ struct known_differences {
     }
 };
 
-//! The 90 symbols, the start of frame, the scrambler and pi/2-BPSK taken off.
-void take_off(const complex* symbols, complex* out)
-{
-    for (int i = 0; i < pl_header_symbols; ++i) {
-        const bool flip =
-            i < pl_start_symbols ? start_bit(i) : scrambler_bit(i - pl_start_symbols);
-        const complex straight = symbols[i] * std::conj(turned(i));
-        out[i] = flip ? -straight : straight;
-    }
-}
-
-struct likely {
-    int pls = 0;
-    float power = -1;
-    complex sum;
-};
-
-//! The code whose sum over the header has the most power at a frequency. `straight`: as
-//! take_off() leaves the symbols, the frequency taken off.
-likely best_code(const complex* straight)
-{
-    complex start = 0;
-    for (int i = 0; i < pl_start_symbols; ++i) {
-        start += straight[i];
-    }
-    likely best;
-    const complex* const code = straight + pl_start_symbols;
-    for (const bool pilots : { false, true }) {
-        complex pair[code_symbols / 2];
-        for (int i = 0; i < code_symbols / 2; ++i) {
-            pair[i] = code[2 * i] + (pilots ? -code[2 * i + 1] : code[2 * i + 1]);
-        }
-        for (const bool extended : { false, true }) {
-            complex sums[code_symbols / 2];
-            for (int i = 0; i < code_symbols / 2; ++i) {
-                const bool flip = extended && (extended_row >> (31 - i) & 1);
-                // The symbols of S2X are turned by a quarter.
-                const complex value =
-                    extended ? complex(pair[i].imag(), -pair[i].real()) : pair[i];
-                sums[i] = flip ? -value : value;
-            }
-            transform(sums);
-            for (int u = 0; u < 32; ++u) {
-                for (const bool negative : { false, true }) {
-                    const complex sum = negative ? start - sums[u] : start + sums[u];
-                    const float power = std::norm(sum);
-                    if (power > best.power) {
-                        best = { code_of_value(u, negative, extended, pilots),
-                                 power,
-                                 sum };
-                    }
-                }
-            }
-        }
-    }
-    return best;
-}
-
-void turn(const complex* in, double frequency, complex* out)
-{
-    std::complex<double> step = std::polar(1.0, -2 * pi * frequency), phase = 1;
-    for (int i = 0; i < pl_header_symbols; ++i) {
-        out[i] = in[i] * complex(phase);
-        phase *= step;
-    }
-}
-
 } // namespace
 
-pl_search::pl_search(float most_frequency)
+pl_search::pl_search(float most_frequency, const pl_codes& allowed)
+    : d_most_frequency(most_frequency), d_allowed(allowed)
 {
     if (!(most_frequency >= 0 && most_frequency <= 0.5f)) {
         throw std::invalid_argument("pl_search: most_frequency is " +
                                     std::to_string(most_frequency) +
                                     ", allowed are 0 to 0.5 cycles a symbol");
-    }
-    const int steps = static_cast<int>(std::ceil(most_frequency / spacing));
-    for (int i = -steps; i <= steps; ++i) {
-        d_frequencies.push_back(i * spacing);
     }
 }
 
@@ -159,39 +89,46 @@ void pl_search::differences(const complex* symbols, size_t count, float* out)
 
 pl_found pl_search::at(const complex* symbols) const
 {
-    std::array<complex, pl_header_symbols> straight, turned_back;
-    take_off(symbols, straight.data());
+    return near(symbols, 0, d_most_frequency, 0);
+}
+
+pl_found pl_search::near(const complex* symbols,
+                         double centre,
+                         double most_difference,
+                         float least) const
+{
+    pl_found found;
     float energy = 0;
     for (int i = 0; i < pl_header_symbols; ++i) {
         energy += std::norm(symbols[i]);
     }
-    pl_found found;
     if (!(energy > 0)) {
         return found;
     }
-    likely best;
-    double frequency = 0;
-    const auto try_at = [&](double one) {
-        turn(straight.data(), one, turned_back.data());
-        const auto here = best_code(turned_back.data());
-        if (here.power > best.power) {
-            best = here;
-            frequency = one;
-        }
-    };
-    for (const float one : d_frequencies) {
-        try_at(one);
+    const int steps = static_cast<int>(std::ceil(most_difference / spacing));
+    const double first = centre - steps * spacing;
+    const auto best = likely_header(symbols, first, spacing, 2 * steps + 1, d_allowed);
+    found.score = best.power / energy;
+    if (best.power < 0 || found.score * most_gain < least) {
+        return found;
     }
+    double frequency = first + best.step * spacing;
+    auto sum = header_sum(symbols, best.pls, frequency);
     // Halving steps to the top of the peak.
     for (double step = spacing / 2; step > 1e-5; step /= 2) {
-        const double centre = frequency;
-        try_at(centre - step);
-        try_at(centre + step);
+        const double middle = frequency;
+        for (const double one : { middle - step, middle + step }) {
+            const auto here = header_sum(symbols, best.pls, one);
+            if (std::norm(here) > std::norm(sum)) {
+                sum = here;
+                frequency = one;
+            }
+        }
     }
     found.pls = best.pls;
     found.frequency = static_cast<float>(frequency);
-    found.amplitude = best.sum / static_cast<float>(pl_header_symbols);
-    found.score = best.power / energy;
+    found.amplitude = static_cast<complex>(sum / static_cast<double>(pl_header_symbols));
+    found.score = static_cast<float>(std::norm(sum)) / energy;
     return found;
 }
 
@@ -217,7 +154,7 @@ std::vector<pl_found> pl_search::find(const complex* symbols,
                       order.end(),
                       [&](size_t a, size_t b) { return metric[a] > metric[b]; });
     for (size_t i = 0; i < candidates; ++i) {
-        auto found = at(symbols + order[i]);
+        auto found = near(symbols + order[i], 0, d_most_frequency, least);
         if (found.score >= least) {
             found.at = order[i];
             all.push_back(found);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/dvb/pl_likelihood.h"
 #include <complex>
 #include <cstddef>
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
@@ -31,7 +32,7 @@ class pl_search
 {
 public:
     //! Frequencies to `most_frequency` cycles a symbol either way are tried, at most 0.5.
-    explicit pl_search(float most_frequency);
+    explicit pl_search(float most_frequency, const pl_codes& allowed = all_pl_codes());
 
     /*!
      * |sum of differences| for a header that begins at each of count - 89 symbols.
@@ -41,6 +42,13 @@ public:
 
     //! The best code and frequency of a header that begins at symbols[0] of 90.
     pl_found at(const std::complex<float>* symbols) const;
+
+    //! The same at frequencies that differ from `centre` by `most_difference` or less. A
+    //! header whose score is below `least` has it roughly, and no frequency.
+    pl_found near(const std::complex<float>* symbols,
+                  double centre,
+                  double most_difference,
+                  float least = 0) const;
 
     /*!
      * The most likely headers among `count` symbols.
@@ -54,7 +62,8 @@ public:
                                float least) const;
 
 private:
-    std::vector<float> d_frequencies;
+    double d_most_frequency;
+    pl_codes d_allowed;
 };
 
 } // namespace gr::cudaphy::kernels
