@@ -99,10 +99,10 @@ class qa_live(unittest.TestCase):
             top = getattr(module_of(made), made.stem)()
             top.run()
         sync, decoder = top.frame_sync, top.decoder
-        # Some frames pass until the frequency is known well enough.
-        self.assertGreaterEqual(decoder.frames(), FRAMES - 12)
+        # The first frame and the last one may lie in the filters' tails.
+        self.assertGreaterEqual(decoder.frames(), FRAMES - 2)
         self.assertEqual(decoder.frame_errors(), 0)
-        self.assertEqual((sync.damaged(), sync.lost_lock()), (0, 0))
+        self.assertEqual((sync.dropped(), sync.lost_locks()), (0, 0))
         self.assertAlmostEqual(sync.frequency(), 0.01, 4)
         # The measured noise went to the demapper: 6 dB Es/N0, and a little of the receiver's own.
         self.assertAlmostEqual(top.demapper.noise_variance(), 0.25, delta=0.13)

@@ -21,7 +21,7 @@ from .linalg import invert, invert_triangular, solve_triangular  # noqa: F401
 from .symbols import sync_symbols  # noqa: F401
 from .symmetric import invert_symmetric, update_inverse  # noqa: F401
 from .bch import bch_decode, bch_encode  # noqa: F401
-from .dvb import bb_frame_reader  # noqa: F401
+from .dvb import bb_frame_reader, dvbs2_frames  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .error_rates.simulation import code_from_text, error_rate_point  # noqa: F401
 from .error_rates.simulation import (

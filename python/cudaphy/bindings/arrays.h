@@ -74,6 +74,7 @@ private:
 void bind_backends(py::module& m);
 void bind_bch(py::module& m);
 void bind_dvb(py::module& m);
+void bind_dvbs2_frame_sync(py::module& m);
 void bind_fdtd(py::module& m);
 void bind_fdtd_blocks(py::module& m);
 void bind_linalg(py::module& m);

@@ -12,6 +12,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_backends(m);
     bind_bch(m);
     bind_dvb(m);
+    bind_dvbs2_frame_sync(m);
     bind_fdtd(m);
     bind_linalg(m);
     bind_symbols(m);

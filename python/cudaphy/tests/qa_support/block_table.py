@@ -14,13 +14,12 @@ from typing import Any, Callable
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, fec, gr
-from gnuradio.cudaphy.blocks.dvbs2_frame_sync import dvbs2_frame_sync, physical_frame
 
 from . import BACKEND, KEY, gaussian, packet_tags, tag
+from .dvbs2_frames import framed
 
 CODE = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
 OUTER = cudaphy.bch_code(5, 2)
-MODCOD = ("QPSK", "1/2", "SHORT")
 PILOTS = np.array([[1, 1], [1, -1]], "c8")
 SYMBOLS, GAP = 4, 100  # of OFDM
 TONES = [t for t in range(-26, 27) if t]
@@ -81,6 +80,12 @@ def _slots(count):
     y = np.full((count, 20, 9, 2), cudaphy.constellation("qpsk").points[0])
     y[:, [0, 5]] = PILOTS[:, None]
     return (y + 0.03 * gaussian(y.shape)).astype("c8").reshape(-1, 2)
+
+
+def _dvbs2_frames(count):
+    """QPSK of unit energy, short frames with pilots."""
+    data = np.sign(gaussian((count, 2 * 8100)).real) / np.sqrt(2)
+    return framed(data[:, ::2] + 1j * data[:, 1::2], "QPSK", "1/2", "short").ravel()
 
 
 def _scene():
@@ -154,8 +159,8 @@ def _table():
             **batch,
         ),
         "dvbs2_frame_sync": _block(
-            lambda **o: dvbs2_frame_sync(*MODCOD, **o),
-            lambda: [np.tile(physical_frame(*MODCOD)[0], n)],
+            lambda **o: cudaphy.dvbs2_frame_sync(**o),
+            lambda: [_dvbs2_frames(n)],
             lambda: [complexes],
             frames=n,
             takes=("length_tag_key",),

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/dvb/frame_sync/header_tracker.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr double pi = 3.14159265358979323846;
+constexpr size_t window = 4096; //!< places that are looked at together
+//! Of these, those whose likelihood is computed: at -2.35 dB a header is among them three
+//! times out of four.
+constexpr size_t most_candidates = 75;
+constexpr uint64_t history = 1 << 19; //!< symbols that are searched backwards
+//! Symbols after which a lock is lost in which no header is found.
+constexpr uint64_t patience = 150'000;
+
+// Scores of pl_search. Those of headers at -2.35 dB are 33 on the average, and above 14
+// all but once in 10^4 times.
+constexpr float least_candidate = 18; //!< of any code, at any frequency
+constexpr float least_pair = 42;      //!< of two headers together
+constexpr float least_second = 14; //!< of the second one, near the first one's frequency
+constexpr float least_alone = 30;  //!< of a header that ends with the stream
+constexpr float least_known = 12;  //!< at the place and frequency that it must have
+constexpr float least_beside = 16; //!< one symbol beside
+constexpr float least_before = 13; //!< by a frame of any length before a known header
+
+//! Two headers' frequencies differ by less, in cycles a symbol.
+constexpr double most_difference = 0.004;
+
+//! |sum|^2 / energy of the strongest tone among a header's symbols, as pl_search scores
+//! headers.
+float tone_score(const std::complex<float>* symbols)
+{
+    constexpr int tones = 256;
+    float energy = 0, best = 0;
+    for (int i = 0; i < pl_header_symbols; ++i) {
+        energy += std::norm(symbols[i]);
+    }
+    for (int k = 0; k < tones; ++k) {
+        const auto step =
+            static_cast<std::complex<float>>(std::polar(1.0, 2 * pi * k / tones));
+        std::complex<float> turn = 1, sum = 0;
+        for (int i = 0; i < pl_header_symbols; ++i) {
+            sum += symbols[i] * turn;
+            turn *= step;
+        }
+        best = std::max(best, std::norm(sum));
+    }
+    return energy > 0 ? best / energy : 0;
+}
+
+//! Makes the symbols zeros that are far larger than most, and the median energy 1.
+void clean_up(std::vector<std::complex<float>>& symbols)
+{
+    constexpr float most = 64; // of the median energy
+    std::vector<float> energies;
+    for (size_t i = 0; i < symbols.size(); i += 4) {
+        energies.push_back(std::norm(symbols[i]));
+    }
+    const auto middle =
+        energies.begin() + static_cast<std::ptrdiff_t>(energies.size() / 2);
+    std::nth_element(energies.begin(), middle, energies.end());
+    const float limit = *middle > 0 ? most * *middle : HUGE_VALF;
+    const float scale = *middle > 0 ? 1 / std::sqrt(*middle) : 1;
+    for (auto& one : symbols) {
+        one = std::norm(one) > limit ? std::complex<float>(0) : scale * one;
+    }
+}
+
+//! pl_search::near() without clicks.
+pl_found look(const pl_search& search,
+              const std::complex<float>* symbols,
+              double frequency,
+              float least)
+{
+    float sum = 0, most = 0;
+    for (int i = 0; i < pl_header_symbols; ++i) {
+        sum += std::norm(symbols[i]);
+        most = std::max(most, std::norm(symbols[i]));
+    }
+    if (most < sum / 2) {
+        return search.near(symbols, frequency, most_difference, least);
+    }
+    std::vector<std::complex<float>> clean(symbols, symbols + pl_header_symbols);
+    clean_up(clean);
+    return search.near(clean.data(), frequency, most_difference, least);
+}
+
+//! Divides the sums of differences by the symbols' energy.
+void normalise(const std::vector<std::complex<float>>& symbols, std::vector<float>& sums)
+{
+    double energy = 0;
+    for (int i = 0; i + 1 < pl_header_symbols; ++i) {
+        energy += std::norm(symbols[static_cast<size_t>(i)]);
+    }
+    for (size_t i = 0; i < sums.size(); ++i) {
+        energy += std::norm(symbols[i + pl_header_symbols - 1]);
+        sums[i] = energy > 0 ? sums[i] / static_cast<float>(energy) : 0;
+        energy = std::max(0.0, energy - std::norm(symbols[i]));
+    }
+}
+
+} // namespace
+
+header_tracker::header_tracker(double most_frequency)
+    : d_search(static_cast<float>(most_frequency), known_pl_codes()),
+      d_most_frequency(most_frequency), d_length_of_pls(256)
+{
+    std::map<int, pl_codes> codes;
+    for (int pls = 0; pls < 256; ++pls) {
+        if (const auto mode = dvb_mode::of(pls)) {
+            const int length = mode->length();
+            d_length_of_pls[pls] = length;
+            codes.try_emplace(length, pl_codes{}).first->second[pls] = true;
+        }
+    }
+    for (const auto& [length, allowed] : codes) {
+        d_search_of_length.emplace(
+            length, pl_search(static_cast<float>(most_frequency), allowed));
+    }
+}
+
+void header_tracker::restart(uint64_t at)
+{
+    d_locked = d_holds = false;
+    d_floor = d_scanned = at;
+    d_candidates.clear();
+}
+
+void header_tracker::set_frequency(double frequency)
+{
+    d_frequency = frequency;
+    d_weight = 1000;
+}
+
+uint64_t header_tracker::needed(const symbol_buffer& symbols) const
+{
+    if (d_locked) {
+        return d_next - 1;
+    }
+    const uint64_t end = symbols.end();
+    return std::max(d_floor > 0 ? d_floor - 1 : 0, end > history ? end - history : 0);
+}
+
+frame_header header_tracker::header_of(uint64_t at, const pl_found& found) const
+{
+    frame_header out;
+    out.at = at;
+    out.pls = found.pls;
+    out.length = d_length_of_pls[found.pls];
+    out.frequency = found.frequency;
+    out.score = found.score;
+    return out;
+}
+
+void header_tracker::update(const symbol_buffer& symbols,
+                            bool ended,
+                            std::deque<frame_header>& to)
+{
+    do {
+        if (d_locked) {
+            follow(symbols, to);
+        }
+    } while (!d_locked && search(symbols, ended, to));
+    if (ended && !to.empty()) {
+        to.back().is_last = true;
+    }
+}
+
+//! The header at this place or one symbol beside.
+pl_found header_tracker::near_place(const symbol_buffer& symbols, uint64_t& at) const
+{
+    auto best = look(d_search, symbols.at(at), d_frequency, least_known);
+    const uint64_t middle = at;
+    if (best.score < least_known) {
+        for (const uint64_t place : { middle - 1, middle + 1 }) {
+            const auto beside =
+                look(d_search, symbols.at(place), d_frequency, least_beside);
+            if (beside.score >= least_beside && beside.score > best.score) {
+                best = beside;
+                at = place;
+            }
+        }
+    }
+    return best;
+}
+
+void header_tracker::follow(const symbol_buffer& symbols, std::deque<frame_header>& to)
+{
+    while (symbols.end() >= d_next + pl_header_symbols + 1) {
+        uint64_t at = d_next;
+        const auto found = near_place(symbols, at);
+        if (found.score < least_known) {
+            d_locked = false;
+            d_holds = true;
+            d_candidates.clear();
+            // Symbols may have got lost within the last frame.
+            d_floor = d_scanned = d_last + pl_header_symbols;
+            if (!to.empty()) {
+                to.back().is_last = true;
+            }
+            return;
+        }
+        d_weight = std::min(d_weight + 1, 1000);
+        if (d_weight < 1000) {
+            d_frequency += (found.frequency - d_frequency) / d_weight;
+        }
+        to.push_back(header_of(at, found));
+        d_last = at;
+        d_next = at + static_cast<uint64_t>(to.back().length);
+    }
+}
+
+//! Whether there is a lock now.
+bool header_tracker::search(const symbol_buffer& symbols,
+                            bool ended,
+                            std::deque<frame_header>& to)
+{
+    constexpr uint64_t more = pl_header_symbols - 1;
+    d_scanned = std::max(d_scanned, symbols.first());
+    while (true) {
+        if (try_candidates(symbols, ended, to)) {
+            return true;
+        }
+        const uint64_t places = symbols.end() > more ? symbols.end() - more : 0;
+        const uint64_t last = std::min(places, d_scanned + window);
+        if (last <= d_scanned || (last < d_scanned + window && !ended)) {
+            break;
+        }
+        scan(symbols, last);
+        d_scanned = last;
+    }
+    if (d_holds && (ended || d_scanned > d_next + patience)) {
+        d_holds = false;
+        ++d_lost_locks;
+    }
+    return false;
+}
+
+void header_tracker::scan(const symbol_buffer& symbols, uint64_t last)
+{
+    const size_t places = last - d_scanned;
+    const auto* const first = symbols.at(d_scanned);
+    std::vector<std::complex<float>> clean(first, first + places + pl_header_symbols - 1);
+    clean_up(clean);
+    std::vector<float> metric(places);
+    pl_search::differences(clean.data(), clean.size(), metric.data());
+    normalise(clean, metric);
+    std::vector<size_t> order(places);
+    std::iota(order.begin(), order.end(), size_t{ 0 });
+    const size_t count = std::min(most_candidates, places);
+    std::partial_sort(order.begin(),
+                      order.begin() + static_cast<std::ptrdiff_t>(count),
+                      order.end(),
+                      [&](size_t a, size_t b) { return metric[a] > metric[b]; });
+    for (size_t i = 0; i < count && metric[order[i]] > 0; ++i) {
+        const auto* const at = clean.data() + order[i];
+        const auto found =
+            d_holds ? d_search.near(at, d_frequency, most_difference, least_candidate)
+                    : d_search.near(at, 0, d_most_frequency, least_candidate);
+        if (found.score >= least_candidate) {
+            d_candidates.push_back(header_of(d_scanned + order[i], found));
+        }
+    }
+}
+
+bool header_tracker::try_candidates(const symbol_buffer& symbols,
+                                    bool ended,
+                                    std::deque<frame_header>& to)
+{
+    std::vector<frame_header> waiting;
+    for (const auto& one : d_candidates) {
+        switch (confirm(symbols, one, ended)) {
+        case verdict::right:
+            lock(symbols, one, to);
+            return true;
+        case verdict::waits:
+            waiting.push_back(one);
+            break;
+        case verdict::wrong:
+            break;
+        }
+    }
+    d_candidates = std::move(waiting);
+    return false;
+}
+
+header_tracker::verdict header_tracker::confirm(const symbol_buffer& symbols,
+                                                const frame_header& one,
+                                                bool ended) const
+{
+    const uint64_t next = one.at + static_cast<uint64_t>(one.length);
+    if (one.at < symbols.first()) {
+        return verdict::wrong;
+    }
+    const auto is_tone = [&] { return tone_score(symbols.at(one.at)) > one.score; };
+    if (next + pl_header_symbols + 1 > symbols.end()) {
+        if (!ended) {
+            return verdict::waits;
+        }
+        return next <= symbols.end() && one.score >= least_alone && !is_tone()
+                   ? verdict::right
+                   : verdict::wrong;
+    }
+    float best = 0;
+    for (const uint64_t place : { next - 1, next, next + 1 }) {
+        const auto found = look(d_search, symbols.at(place), one.frequency, least_second);
+        best = std::max(best, found.score);
+    }
+    return best >= least_second && best + one.score >= least_pair && !is_tone()
+               ? verdict::right
+               : verdict::wrong;
+}
+
+void header_tracker::lock(const symbol_buffer& symbols,
+                          const frame_header& found,
+                          std::deque<frame_header>& to)
+{
+    std::deque<frame_header> chain{ found };
+    d_floor = std::max(d_floor, symbols.first());
+    while (!(d_holds && chain.front().at == d_next)) {
+        const auto one = before(symbols, chain.front());
+        if (!one) {
+            break;
+        }
+        chain.push_front(*one);
+    }
+    if (!d_holds || chain.front().at != d_next) {
+        d_lost_locks += d_holds;
+        chain.front().is_first = true;
+        d_weight = 0;
+        d_frequency = 0;
+        for (const auto& one : chain) {
+            d_frequency += (one.frequency - d_frequency) / ++d_weight;
+        }
+    }
+    d_locked = true;
+    d_holds = false;
+    d_last = found.at;
+    d_next = found.at + static_cast<uint64_t>(found.length);
+    d_candidates.clear();
+    to.insert(to.end(), chain.begin(), chain.end());
+}
+
+//! The header of the frame that ends where a known one begins.
+std::optional<frame_header> header_tracker::before(const symbol_buffer& symbols,
+                                                   const frame_header& known) const
+{
+    std::optional<frame_header> best;
+    for (const auto& [length, search] : d_search_of_length) {
+        const auto symbols_before = static_cast<uint64_t>(length);
+        if (known.at < d_floor + symbols_before) {
+            continue;
+        }
+        const uint64_t at = known.at - symbols_before;
+        const auto found = look(search, symbols.at(at), known.frequency, least_before);
+        if (d_holds && at == d_next) {
+            return header_of(at, found);
+        }
+        if (found.score >= least_before && (!best || found.score > best->score)) {
+            best = header_of(at, found);
+        }
+    }
+    return best;
+}
+
+} // namespace gr::cudaphy::kernels
