@@ -67,12 +67,12 @@ private:
 
 //! Eight bits a byte of a bit a byte, the first one highest; bits after the last whole
 //! byte are left out.
-void pack(const std::vector<uint8_t>& bits, std::vector<uint8_t>& to)
+void pack(const uint8_t* bits, size_t count, std::vector<uint8_t>& to)
 {
-    to.resize(bits.size() / 8);
+    to.resize(count / 8);
     for (size_t i = 0; i < to.size(); ++i) {
         uint64_t eight; // the first bit lowest
-        std::memcpy(&eight, bits.data() + 8 * i, sizeof(eight));
+        std::memcpy(&eight, bits + 8 * i, sizeof(eight));
         // Bit j of the eight comes to place 7 - j of the highest byte.
         to[i] = (eight & 0x0101010101010101u) * 0x8040201008040201u >> 56;
     }
@@ -271,7 +271,7 @@ void bb_deframer_impl::pass_over(const std::string& reason)
     d_packet = {};
     d_items.clear();
     d_ok = false;
-    take_frame();
+    take_frame(nullptr, 0);
 }
 
 //! A warning, at most one a second.
@@ -287,32 +287,36 @@ void bb_deframer_impl::warn_sometimes(const std::string& text)
 //! Of a frame, not beyond its end.
 void bb_deframer_impl::take(const uint8_t* items, size_t count)
 {
-    d_items.insert(d_items.end(), items, items + count);
     d_packet.left -= d_key ? count : 0;
-    if (d_items.size() < d_packet.frame_items) {
-        return;
+    if (count == d_packet.frame_items) {
+        take_frame(items, count);
+    } else {
+        d_items.insert(d_items.end(), items, items + count);
+        if (d_items.size() < d_packet.frame_items) {
+            return;
+        }
+        take_frame(d_items.data(), d_items.size());
+        d_items.clear();
     }
-    take_frame();
     if (d_key && d_packet.left == 0) {
         d_packet = {};
     }
 }
 
-void bb_deframer_impl::take_frame()
+void bb_deframer_impl::take_frame(const uint8_t* frame, size_t bytes)
 {
-    if (d_packed) {
-        d_bytes.swap(d_items);
-    } else {
-        pack(d_items, d_bytes);
+    if (!d_packed) {
+        pack(frame, bytes, d_bytes);
+        frame = d_bytes.data();
+        bytes = d_bytes.size();
     }
-    d_items.clear();
     const bool ok = d_ok;
     d_ok = true;
     counts before, after;
     {
         const gr::thread::scoped_lock guard(d_counts_mutex);
         before = d_kernel->so_far();
-        d_kernel->take(d_bytes.data(), d_bytes.size(), ok, d_out);
+        d_kernel->take(frame, bytes, ok, d_out);
         after = d_kernel->so_far();
     }
     if (after.bad_headers > before.bad_headers) {
@@ -324,8 +328,8 @@ void bb_deframer_impl::take_frame()
         d_lost_to_tell.swap(d_lost);
         d_lost.reset();
     }
-    if (d_frames_wanted && !d_bytes.empty()) {
-        publish_frame(ok);
+    if (d_frames_wanted && bytes > 0) {
+        publish_frame(frame, bytes, ok);
     }
     publish_packets();
     if (d_status_wanted) {
@@ -333,22 +337,19 @@ void bb_deframer_impl::take_frame()
     }
 }
 
-void bb_deframer_impl::publish_frame(bool ok)
+void bb_deframer_impl::publish_frame(const uint8_t* frame, size_t bytes, bool ok)
 {
     const auto& scrambler = kernels::bb_scrambler();
-    const auto bytes = std::min(d_bytes.size(), scrambler.size());
-    std::transform(d_bytes.begin(),
-                   d_bytes.begin() + bytes,
-                   scrambler.begin(),
-                   d_bytes.begin(),
-                   std::bit_xor<>());
+    std::vector<uint8_t> plain(std::min(bytes, scrambler.size()));
+    std::transform(
+        frame, frame + plain.size(), scrambler.begin(), plain.begin(), std::bit_xor<>());
     dictionary metadata;
     metadata.add("ok", ok);
     bb_header header;
-    if (bytes >= least_bits / 8 && bb_header::parse(d_bytes.data(), header)) {
+    if (plain.size() >= least_bits / 8 && bb_header::parse(plain.data(), header)) {
         metadata.add(header);
     }
-    message_port_pub(frames_port, pdu(metadata, d_bytes));
+    message_port_pub(frames_port, pdu(metadata, plain));
 }
 
 void bb_deframer_impl::publish_packets()

@@ -42,8 +42,8 @@ private:
     void pass_over(const std::string& reason);
     void warn_sometimes(const std::string& text);
     void take(const uint8_t* items, size_t count);
-    void take_frame();
-    void publish_frame(bool ok);
+    void take_frame(const uint8_t* frame, size_t bytes);
+    void publish_frame(const uint8_t* frame, size_t bytes, bool ok);
     void publish_packets();
     void publish_status();
     bool is_connected(const pmt::pmt_t& port);
@@ -58,9 +58,9 @@ private:
     // The input.
     open_packet d_packet{};
     bool d_passes_over = false;   //!< up to the next packet, which was told of
-    std::vector<uint8_t> d_items; //!< of the frame under way
+    std::vector<uint8_t> d_items; //!< of the frame under way, unless all came at once
     bool d_ok = true;             //!< the frame under way
-    std::vector<uint8_t> d_bytes; //!< of the last frame
+    std::vector<uint8_t> d_bytes; //!< of the last frame, packed here
 
     mutable gr::thread::mutex d_counts_mutex;
     std::unique_ptr<kernels::bb_deframer> d_kernel;
