@@ -3,11 +3,11 @@
 
 A block for flowgraphs has a noun's name: matrix_inverse, triangular_matrix_inverse,
 symmetric_matrix_inverse, sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper,
-mimo_receiver, ldpc_encoder, ldpc_decoder, fdtd_channel, mimo_fixed_channel, array_covariance,
-mvdr_weights, symbol_sync.
+mimo_receiver, ldpc_encoder, ldpc_decoder, bch_encoder, bch_decoder, bb_deframer, symbol_sync,
+dvbs2_frame_sync, fdtd_channel, mimo_fixed_channel, array_covariance, mvdr_weights.
 A function that works on numpy arrays has a verb's: invert, invert_triangular, solve_triangular,
 invert_symmetric, update_inverse, multiply_sparse, estimate_channel, equalize, demap,
-receive_slots, ldpc_encode, ldpc_decode, sync_symbols.
+receive_slots, ldpc_encode, ldpc_decode, bch_encode, bch_decode, sync_symbols.
 fdtd simulates fields in time. backends() and devices() say what this machine has.
 """
 

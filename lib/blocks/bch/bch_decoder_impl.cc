@@ -10,24 +10,14 @@ namespace {
 using kernels::bch_code;
 using kernels::bch_packing;
 
-int input_bytes(const bch_code& code, const bch_packing& p)
-{
-    return bytes_of(code.n(), p.packed_input);
-}
-
-int output_bytes(const bch_code& code, const bch_packing& p)
-{
-    return bytes_of(code.k(), p.packed_output);
-}
-
 //! The status word of each word: bits that were wrong, or bch_decoder::failed.
 class decoder_job : public batch_job
 {
 public:
     //! \param own_queue  outlives the job
     decoder_job(const bch_code::sptr& code, const bch_packing& p, queue& own_queue)
-        : d_own_queue(own_queue), d_in(input_bytes(*code, p)),
-          d_out(output_bytes(*code, p)),
+        : d_own_queue(own_queue), d_in(word_bytes(*code, p.packed_input)),
+          d_out(info_bytes(*code, p.packed_output)),
           d_kernel(
               kernels::bch_decoder::make(code, p, own_queue.where(), own_queue.device()))
     {
@@ -77,7 +67,9 @@ public:
           coding_block(
               codes,
               [&](const bch_code& code) {
-                  return bch_ports(input_bytes(code, p), output_bytes(code, p), options);
+                  return bch_ports(word_bytes(code, p.packed_input),
+                                   info_bytes(code, p.packed_output),
+                                   options);
               },
               options,
               1),

@@ -9,21 +9,12 @@ namespace {
 using kernels::bch_code;
 using kernels::bch_packing;
 
-int input_bytes(const bch_code& code, const bch_packing& p)
-{
-    return bytes_of(code.k(), p.packed_input);
-}
-
-int output_bytes(const bch_code& code, const bch_packing& p)
-{
-    return bytes_of(code.n(), p.packed_output);
-}
-
 class encoder_job : public batch_job
 {
 public:
     encoder_job(const bch_code::sptr& code, const bch_packing& p, const queue& work_queue)
-        : d_in(input_bytes(*code, p)), d_out(output_bytes(*code, p)),
+        : d_in(info_bytes(*code, p.packed_input)),
+          d_out(word_bytes(*code, p.packed_output)),
           d_kernel(kernels::bch_encoder::make(
               code, p, work_queue.where(), work_queue.device()))
     {
@@ -51,7 +42,9 @@ public:
           coding_block(
               codes,
               [&](const bch_code& code) {
-                  return bch_ports(input_bytes(code, p), output_bytes(code, p), options);
+                  return bch_ports(info_bytes(code, p.packed_input),
+                                   word_bytes(code, p.packed_output),
+                                   options);
               },
               options,
               0),

@@ -7,6 +7,18 @@
 
 namespace gr::cudaphy {
 
+//! Bytes of an information word,
+inline int info_bytes(const kernels::bch_code& code, bool packed)
+{
+    return bytes_of(code.k(), packed);
+}
+
+//! and of a codeword.
+inline int word_bytes(const kernels::bch_code& code, bool packed)
+{
+    return bytes_of(code.n(), packed);
+}
+
 //! Of words that come and leave in so many bytes. \throws backend_unavailable
 inline word_ports bch_ports(int in, int out, const bch_block_options& options)
 {

@@ -324,6 +324,12 @@ void bb_deframer_impl::take_frame(const uint8_t* frame, size_t bytes)
     } else if (after.lost_starts > before.lost_starts) {
         d_lost = d_lost.value_or(0);
     }
+    constexpr uint64_t enough = 16;
+    if (after.frames == enough && after.bad_headers == enough && after.bad_frames == 0) {
+        d_logger->warn("no frame so far has a right header. Frames must be scrambled as "
+                       "BCH Decoder puts them out, of k bits of its code, and the first "
+                       "one must begin at the first item");
+    }
     if (!d_out.transport.empty()) {
         d_lost_to_tell.swap(d_lost);
         d_lost.reset();

@@ -3,6 +3,7 @@
 #include "block_arguments.h"
 #include <gnuradio/cudaphy/bb_deframer.h>
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
+#include <optional>
 
 namespace gr::cudaphy::bindings {
 namespace {

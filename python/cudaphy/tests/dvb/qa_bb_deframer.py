@@ -266,6 +266,16 @@ class qa_bb_deframer(FlowgraphCase):
         for name, value in block.header().items():
             self.assertEqual(header[name], value)
 
+    def test_frames_that_are_none_are_told_of_once(self):
+        bits = np.random.default_rng(3).integers(0, 2, 20 * K, np.uint8)
+        for failed, told in ((False, 1), (True, 0)):
+            tags = packet_tags(20 * [K])
+            tags += [tag(0, "bch_ok", False)] if failed else []
+            with captured_log() as log:
+                _, block, _ = self.deframe(bits, tags)
+            self.assertEqual(block.counts()["bad_headers"], 20)
+            self.assertEqual(log.text.count("no frame so far has a right header"), told)
+
     def test_status_comes_once_a_second(self):
         frames = np.tile(self.frames[:1], (30, 1))
         block = cudaphy.bb_deframer(K, length_tag_key="")
