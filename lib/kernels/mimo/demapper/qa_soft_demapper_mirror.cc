@@ -14,16 +14,6 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-std::vector<float> demap(const soft_demapper::parameters& p, const symbols& in)
-{
-    const auto q = queue::make(tested_backend());
-    const array<complex64> x(*q, view<const complex64>(in.x));
-    const array<float> noise(*q, view<const float>(in.noise));
-    auto llr = poisoned<float>(*q, in.x.size() * p.points.bits);
-    soft_demapper::make(p, tested_backend())->run(x, noise, llr, *q);
-    return llr.to_host();
-}
-
 //! Max-log LLRs by a search of all points, in the order of operations of plane_metric.
 std::vector<float> searched(const constellation& c, const symbols& in)
 {

@@ -69,6 +69,17 @@ inline symbols noisy_symbols(const constellation& c, size_t count)
     return made;
 }
 
+//! LLRs of the tested backend.
+inline std::vector<float> demap(const soft_demapper::parameters& p, const symbols& in)
+{
+    const auto q = queue::make(tested_backend());
+    const array<complex64> x(*q, view<const complex64>(in.x));
+    const array<float> noise(*q, view<const float>(in.noise));
+    auto llr = poisoned<float>(*q, in.x.size() * p.points.bits);
+    soft_demapper::make(p, tested_backend())->run(x, noise, llr, *q);
+    return llr.to_host();
+}
+
 inline void check_against_definition(const soft_demapper::parameters& p,
                                      const symbols& in,
                                      const std::vector<float>& llr)

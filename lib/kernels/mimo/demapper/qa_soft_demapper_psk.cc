@@ -31,16 +31,6 @@ gray_8psk(float radius, double angle, const std::vector<int>& order, int flips)
     return c;
 }
 
-std::vector<float> demap(const soft_demapper::parameters& p, const symbols& in)
-{
-    const auto q = queue::make(tested_backend());
-    const array<complex64> x(*q, view<const complex64>(in.x));
-    const array<float> noise(*q, view<const float>(in.noise));
-    auto llr = poisoned<float>(*q, in.x.size() * p.points.bits);
-    soft_demapper::make(p, tested_backend())->run(x, noise, llr, *q);
-    return llr.to_host();
-}
-
 } // namespace
 
 BOOST_AUTO_TEST_CASE(llrs_of_8psk_hold_for_every_gray_code_turned_by_any_angle)
