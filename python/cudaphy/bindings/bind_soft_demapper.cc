@@ -79,37 +79,37 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
                          float llr_steps,
                          const py::kwargs& more) {
                  keywords left(more);
-                 py::object points = py::none(), labels = py::none(),
+                 py::object points = py::none(), labels = py::list(),
                             further = py::none();
-                 soft_demapper_options options;
+                 kernels::bit_interleaver interleaver;
+                 std::string tag_key;
                  left.take("points", points);
                  left.take("labels", labels);
-                 left.take("bit_interleaver", options.interleaver.columns);
-                 left.take("frame_symbols", options.interleaver.symbols);
-                 left.take("frame_bits", options.interleaver.bits);
-                 left.take("constellation_tag_key", options.constellation_tag_key);
+                 left.take("bit_interleaver", interleaver.columns);
+                 left.take("frame_symbols", interleaver.symbols);
+                 left.take("frame_bits", interleaver.bits);
+                 left.take("constellation_tag_key", tag_key);
                  left.take("constellations", further);
                  left.finish();
-                 options.points =
-                     points.is_none()
-                         ? constellation_of(which)
-                         : py::type::of<constellation>()(
-                               points, labels.is_none() ? py::list() : labels)
-                               .cast<constellation>();
-                 options.constellations = constellations_of(further);
-                 options.vlen = vlen;
-                 options.max_log = max_log;
-                 options.llr_positive = llr_positive;
-                 options.noise_input = noise_input;
-                 options.noise_variance = noise_variance;
-                 options.type = type;
-                 options.llr_steps = llr_steps;
-                 options.length_tag_key = length_tag_key;
-                 options.backend = backend;
-                 options.device = device;
-                 options.max_batch = max_batch;
-                 options.max_latency = max_latency;
-                 return soft_demapper::make(options);
+                 return soft_demapper::make(
+                     { points.is_none() ? constellation_of(which)
+                                        : py::type::of<constellation>()(points, labels)
+                                              .cast<constellation>(),
+                       vlen,
+                       max_log,
+                       llr_positive,
+                       noise_input,
+                       noise_variance,
+                       type,
+                       llr_steps,
+                       interleaver,
+                       tag_key,
+                       constellations_of(further),
+                       length_tag_key,
+                       backend,
+                       device,
+                       max_batch,
+                       max_latency });
              }),
              py::arg("constellation") = "qpsk",
              py::arg("vlen") = 1,
