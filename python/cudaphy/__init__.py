@@ -4,10 +4,11 @@
 A block for flowgraphs has a noun's name: matrix_inverse, triangular_matrix_inverse,
 symmetric_matrix_inverse, sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper,
 mimo_receiver, ldpc_encoder, ldpc_decoder, bch_encoder, bch_decoder, bb_deframer, symbol_sync,
-dvbs2_frame_sync, fdtd_channel, mimo_fixed_channel, array_covariance, mvdr_weights.
+dvbs2_frame_sync, dvbs2_receiver, fdtd_channel, mimo_fixed_channel, array_covariance, mvdr_weights.
 A function that works on numpy arrays has a verb's: invert, invert_triangular, solve_triangular,
 invert_symmetric, update_inverse, multiply_sparse, estimate_channel, equalize, demap,
-receive_slots, ldpc_encode, ldpc_decode, bch_encode, bch_decode, sync_symbols.
+receive_slots, ldpc_encode, ldpc_decode, bch_encode, bch_decode, sync_symbols,
+dvbs2_receive.
 fdtd simulates fields in time. backends() and devices() say what this machine has.
 """
 
@@ -22,6 +23,7 @@ from .symbols import sync_symbols  # noqa: F401
 from .symmetric import invert_symmetric, update_inverse  # noqa: F401
 from .bch import bch_decode, bch_encode  # noqa: F401
 from .dvb import bb_frame_reader, dvbs2_frames  # noqa: F401
+from .dvbs2 import dvbs2_receive  # noqa: F401
 from .ldpc import ldpc_decode, ldpc_encode  # noqa: F401
 from .error_rates.simulation import code_from_text, error_rate_point  # noqa: F401
 from .error_rates.simulation import (
@@ -35,6 +37,7 @@ from .blocks.beamforming import (
     mvdr_weights,
     uniform_array,
 )  # noqa: F401
+from .blocks.dvbs2_receiver import dvbs2_receiver  # noqa: F401
 from .blocks.frame_error_counter import frame_error_counter  # noqa: F401
 from .blocks.frame_filler import frame_filler  # noqa: F401
 from .blocks.mimo_channel_model import mimo_channel_model  # noqa: F401

@@ -97,3 +97,42 @@ def sync_symbols(
         np.repeat(blocks[:, 5].astype("f4"), counts),
         frequency * samples_per_symbol,
     )
+
+
+def symbol_rate_line(samples):
+    """The strongest symbol rate of a linear modulation among complex samples (n).
+
+    Returns (samples a symbol, how many times stronger the line of |x|^2 is than the spectrum around it),
+    or None if there is no line: fewer than 4096 samples, zeros or noise. Rates from 1.2 to 64
+    samples a symbol are seen. Samples that are not finite count as 0.
+    """
+    samples = np.asarray(samples, np.complex64)
+    count = len(samples)
+    if count < 4096:
+        return None
+    x = np.where(np.isfinite(samples) & (np.abs(samples) < 1e15), samples, 0)
+    # At twice the rate, so that no line of |x|^2 is folded.
+    spectrum = np.fft.fft(x)
+    wide = np.zeros(2 * count, complex)
+    wide[: count // 2] = spectrum[: count // 2]
+    wide[-(count - count // 2) :] = spectrum[count // 2 :]
+    power = np.abs(np.fft.ifft(wide)) ** 2
+    line = np.abs(np.fft.rfft((power - power.mean()) * np.hanning(2 * count)))
+    # Beside the mean energy of 512 neighbours: the spectrum of a modulation is not flat.
+    energy = np.concatenate(([0], np.cumsum(line**2)))
+    first, last = count // 64, min(int(count / 1.2), len(line) - 260)
+    bins = np.arange(first, last)
+    low = np.maximum(bins - 256, 0)
+    around = (energy[bins + 257] - energy[low]) - (energy[bins + 3] - energy[bins - 2])
+    around /= bins + 252 - low
+    rounding = count * (1e-3 * power.mean()) ** 2 + 1e-300  # all that a lone carrier has
+    strength = np.sqrt(line[bins] ** 2 / np.maximum(around, rounding))
+    best = int(np.argmax(strength))
+    if not strength[best] > 6.5:
+        return None
+    strength, best = float(strength[best]), best + first
+    # The line's frequency between two bins, by the window's shape.
+    left, middle, right = line[best - 1 : best + 2]
+    side = right if right > left else left
+    step = (2 * side - middle) / (side + middle) * (1 if right > left else -1)
+    return count / (best + step), strength

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Samples of a DVB-S2 or S2X signal to its transport stream."""
+
+import threading
+import time
+
+import numpy as np
+import pmt
+from gnuradio import blocks, gr
+
+from .. import cudaphy_python as _native
+from ..dvbs2 import ITERATIONS, LLR_STEPS, bch_code_of, dvbs2_modes, ldpc_code_of
+from ..symbols import symbol_rate_line
+from .block_guard import guarded
+
+KEY = "packet_len"
+PATIENCE = 5  # seconds without a frame, after which the receiver says why
+SEARCHED = 1 << 18  # samples in which the symbol rate is looked for then
+_TYPES = {
+    "complex": (gr.sizeof_gr_complex, blocks.vector_sink_c, 1),
+    "sc16": (2 * gr.sizeof_short, blocks.vector_sink_s, 2),
+    "sc8": (2 * gr.sizeof_char, blocks.vector_sink_b, 2),
+}
+
+
+@guarded
+class _status(gr.basic_block):
+    """Publishes once a second how the receiver does, and says in the log if it receives nothing."""
+
+    def __init__(self, receiver):
+        gr.basic_block.__init__(self, "dvbs2_receiver", None, None)
+        self._receiver = receiver
+        for port in ("symbols", "frames"):  # connections make this block run
+            self.message_port_register_in(pmt.intern(port))
+            self.set_msg_handler(pmt.intern(port), lambda message: None)
+        self._out = pmt.intern("status")
+        self.message_port_register_out(self._out)
+        self._end = threading.Event()
+        self._thread = None
+
+    def start(self):
+        self._end.clear()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        return super().start()
+
+    def stop(self):
+        self._end.set()
+        if self._thread:
+            self._thread.join()
+            self._thread = None
+        return super().stop()
+
+    def _run(self):
+        before = self._receiver.status()
+        idle = 0
+        then = time.monotonic()
+        while not self._end.wait(1):
+            now, status = time.monotonic(), self._receiver.status()
+            seconds, then = now - then, now
+            bits = 1504 * (status["transport_packets"] - before["transport_packets"])
+            published = {**status, "transport_rate": bits / seconds}
+            self.message_port_pub(self._out, pmt.to_pmt(published))
+            came = status["symbols"] != before["symbols"]
+            heard = status["frames"] != before["frames"]
+            idle = 0 if heard or not came else idle + seconds
+            if idle >= PATIENCE:
+                self._receiver.advise(self.logger)
+                idle = -11 * PATIENCE  # at most once a minute
+            before = status
+
+
+class dvbs2_receiver(gr.hier_block2):
+    """Receives DVB-S2 and DVB-S2X: samples in, a transport stream out.
+
+    In: samples of one carrier, of type "complex", "sc16" (pairs of int16) or "sc8" (pairs of int8), at
+    samples_per_symbol, 1.5 to 16, any real number. Out: bytes, whole transport packets of 188 each.
+
+    Only symbol rate and roll_off must be known. Timing, gain, the carrier (off by most_offset symbol
+    rates or less, at most 0.25), MODCOD, frame size and pilots are found; they may change from frame to
+    frame (CCM, VCM, ACM). Dummy frames are skipped. The blocks: Symbol Sync, DVB-S2 Frame Sync, Soft
+    Demapper, LDPC Decoder, BCH Decoder, Baseband Deframer.
+
+    gold_code: of the physical layer scrambling, 0 to 262142. modes: PLS codes of the frames that are
+    received, as dvb_mode has them; none: all of S2, and with extended=True all of S2X too. isi: the
+    input stream whose transport packets are put out, 0 to 255; None: the first that comes. gse: whether
+    continuous generic streams are GSE. iterations: of the LDPC decoder, at most. sample_rate: in Hz, for
+    `rx_time` if no `rx_rate` comes; 0: none. backend: "auto", "cuda", "cpu" or "reference"; device:
+    index of the GPU.
+
+    Message ports: status, a dictionary once a second: locked, modcod, esn0 (dB), frequency (symbol
+    rates), clock_error (ppm), line, symbols, frames, dummy_frames, frame_errors, frame_error_rate,
+    transport_packets, transport_rate (bit/s). packets: PDUs of generic streams, such as IP packets in
+    GSE; frames: BBFRAMEs as PDUs. Message port samples_per_symbol changes the symbol rate.
+    If no frame is found for five seconds, the log says what was looked for, and where a symbol rate is.
+
+    Raises ValueError for a parameter out of range, BackendUnavailable. (ETSI EN 302 307-1 and -2.)
+    """
+
+    def __init__(
+        self,
+        samples_per_symbol,
+        roll_off=0.2,
+        type="complex",
+        gold_code=0,
+        modes=(),
+        extended=False,
+        isi=None,
+        gse=True,
+        iterations=ITERATIONS,
+        most_offset=0.25,
+        sample_rate=0,
+        backend="auto",
+        device=0,
+    ):
+        if type not in _TYPES:
+            raise ValueError(f'type "{type}" is none of {", ".join(_TYPES)}')
+        item, capture, self._parts = _TYPES[type]
+        gr.hier_block2.__init__(
+            self,
+            "dvbs2_receiver",
+            gr.io_signature(1, 1, item),
+            gr.io_signature(1, 1, gr.sizeof_char),
+        )
+        where = {"backend": backend, "device": device}
+        wanted = dvbs2_modes(modes, extended)
+        self._symbols = _native.symbol_sync(
+            samples_per_symbol,
+            roll_off,
+            type,
+            most_offset=most_offset,
+            sample_rate=sample_rate,
+            **where,
+        )
+        self._frames = _native.dvbs2_frame_sync(
+            gold_code, [mode.pls for mode in wanted], KEY, 0.25
+        )
+        constellations = {mode.constellation for mode in wanted} - {"dvbs2_qpsk"}
+        self._demapper = _native.soft_demapper(
+            "dvbs2_qpsk",
+            type="int8",
+            llr_steps=LLR_STEPS,
+            length_tag_key=KEY,
+            constellation_tag_key="constellation",
+            constellations=sorted(constellations),
+            **where,
+        )
+        codes = {mode.code: mode for mode in wanted}
+        ldpc = {name: ldpc_code_of(mode) for name, mode in codes.items()}
+        self._ldpc = _native.ldpc_decoder(
+            next(iter(ldpc.values())),
+            iterations,
+            length_tag_key=KEY,
+            type="int8",
+            llr_scale=1 / LLR_STEPS,
+            packed=True,
+            word_tags="failed",
+            codes=ldpc,
+            **where,
+        )
+        bch = {name: bch_code_of(mode) for name, mode in codes.items()}
+        self._bch = _native.bch_decoder(
+            next(iter(bch.values())),
+            length_tag_key=KEY,
+            packed_input=True,
+            packed_output=True,
+            word_tags="failed",
+            codes=bch,
+            **where,
+        )
+        self._deframer = _native.bb_deframer(0, isi, gse, True, KEY)
+        self.connect(
+            self,
+            self._symbols,
+            self._frames,
+            self._demapper,
+            self._ldpc,
+            self._bch,
+            self._deframer,
+            self,
+        )
+        self._tap = blocks.copy(item)
+        self._tap.set_enabled(False)
+        self._captured = capture(self._parts, SEARCHED)
+        self.connect(self, self._tap, self._captured)
+
+        self._advice = ""
+        self._status = _status(self)
+        for port in ("status", "packets", "frames"):
+            self.message_port_register_hier_out(port)
+        self.message_port_register_hier_in("samples_per_symbol")
+        self.msg_connect(self, "samples_per_symbol", self._symbols, "samples_per_symbol")
+        self.msg_connect(self._symbols, "status", self._status, "symbols")
+        self.msg_connect(self._frames, "status", self._status, "frames")
+        self.msg_connect(self._status, "status", self, "status")
+        self.msg_connect(self._deframer, "packets", self, "packets")
+        self.msg_connect(self._deframer, "frames", self, "frames")
+
+    def set_samples_per_symbol(self, samples_per_symbol):
+        """From the next sample on. Raises ValueError if it is out of range."""
+        self._symbols.set_samples_per_symbol(samples_per_symbol)
+
+    def backend(self):
+        """The backend in use."""
+        return self._ldpc.backend()
+
+    def status(self):
+        """How reception goes, as a dict with the keys of the messages, but transport_rate."""
+        sync, frames, bch = self._symbols, self._frames, self._bch
+        counts, words = self._deframer.counts(), bch.frames()
+        return {
+            "locked": frames.locked(),
+            "modcod": frames.modcod(),
+            "esn0": frames.esn0(),
+            "frequency": sync.carrier_offset() + frames.frequency(),
+            "clock_error": sync.clock_error(),
+            "line": sync.line(),
+            "symbols": sync.symbols(),
+            "frames": frames.frames(),
+            "dummy_frames": frames.dummy_frames(),
+            "frame_errors": bch.frame_errors(),
+            "frame_error_rate": bch.frame_errors() / words if words else 0.0,
+            "transport_packets": counts["transport_packets"],
+        }
+
+    def advice(self):
+        """Why nothing is received, as the log said last; empty if there was no need."""
+        return self._advice
+
+    def advise(self, logger):
+        """Finds out why nothing is received, and says so in the log."""
+        self._advice = self._why_nothing()
+        logger.warn(self._advice)
+
+    def _why_nothing(self):
+        wanted = self._symbols.samples_per_symbol()
+        found = self._strongest_rate()
+        text = (
+            f"no DVB-S2 frame for {PATIENCE} s: symbols are looked for at {wanted:.4f} samples each, where the "
+            f"symbol rate's line has a strength of {self._symbols.line():.3f} (noise: about 0.03)"
+        )
+        if found is None:
+            return text + "; no other symbol rate is seen: is there a signal?"
+        rate, strength = found
+        if abs(rate / wanted - 1) < 1e-3:
+            return (
+                text
+                + "; the symbol rate is right: check roll_off, gold_code, modes and the level"
+            )
+        return text + (
+            f"; the strongest line is at {rate:.4f} samples a symbol, {strength:.0f} times the noise: set "
+            "samples_per_symbol to it"
+        )
+
+    def _strongest_rate(self):
+        self._tap.set_enabled(True)
+        begin = time.monotonic()
+        while len(self._captured.data()) < SEARCHED * self._parts:
+            if time.monotonic() - begin > 2:
+                break
+            time.sleep(0.05)
+        self._tap.set_enabled(False)
+        samples = np.array(self._captured.data()[: SEARCHED * self._parts])
+        self._captured.reset()
+        if self._parts == 2:
+            samples = samples.reshape(-1, 2) @ (1, 1j)
+        return symbol_rate_line(samples)

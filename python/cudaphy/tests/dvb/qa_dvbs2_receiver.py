@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""DVB-S2 Receiver and dvbs2_receive(): from samples that GNU Radio's transmitter made to its transport stream."""
+
+import time
+
+import numpy as np
+import pmt
+from gnuradio import blocks, cudaphy, gr
+from gnuradio.cudaphy.symbols import symbol_rate_line
+from qa_support import BACKEND, FlowgraphCase, Sink, Source, captured_log, main
+from qa_support.dvb import transport_stream
+from qa_support.dvb_samples import channel, dummy_frames, physical_frames
+
+NULLS = 12  # packets behind the stream, which fill the last frames
+
+
+def stream_and_frames(packets, *how, **more):
+    """A stream's bytes, and the symbols of the frames that carry it and null packets."""
+    stream = transport_stream(packets, seed=sum(map(ord, "".join(how))))
+    null = np.zeros((NULLS * (6 if "normal" in how else 1), 188), np.uint8)
+    null[:, :4] = 0x47, 0x1F, 0xFF, 0x10
+    symbols = physical_frames(np.concatenate([stream, null]), *how, **more)
+    return stream.tobytes(), symbols
+
+
+class qa_dvbs2_receiver(FlowgraphCase):
+    def receive(self, samples, *arguments, ports=(), **options):
+        """(bytes, receiver, {port: messages})"""
+        receiver = cudaphy.dvbs2_receiver(*arguments, backend=BACKEND, **options)
+        top, sink = gr.top_block(), Sink("uint8")
+        source = Source(samples)
+        top.connect(source.block, receiver, sink.block)
+        heard = {port: blocks.message_debug() for port in ports}
+        for port, debug in heard.items():
+            top.msg_connect(receiver, port, debug, "store")
+        self.run_flowgraph(top)
+        messages = {
+            port: [debug.get_message(i) for i in range(debug.num_messages())]
+            for port, debug in heard.items()
+        }
+        return sink.data.tobytes(), receiver, messages
+
+    def assert_stream(self, got, stream):
+        self.assertTrue(got[: len(stream)] == stream)
+        self.assertEqual(len(got) % 188, 0)
+
+    def test_streams_of_any_modcod_come_back_whole(self):
+        for how, sps, esn0, pilots in (
+            (("QPSK", "1/2", "short"), 2, 3, True),
+            (("8PSK", "3/5", "short"), 2.3, 7, True),
+            (("16APSK", "3/4", "short"), 3.7, 12, True),
+            (("32APSK", "4/5", "short"), 1.7, 16, True),
+            (("QPSK", "3/4", "short"), 2, 6, False),
+            (("QPSK", "1/2", "normal"), 2, 3, True),
+            (("QPSK", "1/4", "normal"), 2, 0, True),
+        ):
+            with self.subTest(how=how, sps=sps, pilots=pilots):
+                stream, symbols = stream_and_frames(60, *how, pilots=pilots)
+                samples = channel(symbols, sps, 0.2, esn0, 0.05, 50)
+                got, receiver, _ = self.receive(samples, sps, 0.2)
+                self.assert_stream(got, stream)
+                status = receiver.status()
+                self.assertEqual(status["frame_errors"], 0)
+                self.assertLess(abs(status["esn0"] - esn0), 1)
+                self.assertLess(abs(status["frequency"] - 0.05), 2e-3)
+
+    def test_modcods_that_change_and_dummy_frames_lose_nothing(self):
+        parts, streams = [], []
+        kinds = (
+            ("QPSK", "1/2", "short"),
+            ("8PSK", "2/3", "short"),
+            ("16APSK", "2/3", "short"),
+        )
+        for how in kinds:
+            stream, symbols = stream_and_frames(40, *how)
+            parts.append(symbols)
+            streams.append(stream)
+        sent = np.concatenate(
+            [parts[0], dummy_frames(3), parts[1], dummy_frames(1), parts[2]]
+        )
+        samples = channel(sent, 2, 0.2, 12, -0.1, -50)
+        got, receiver, _ = self.receive(samples, 2, 0.2)
+        for stream in streams:
+            self.assertTrue(stream in got)
+        self.assertEqual(receiver.status()["dummy_frames"], 4)
+
+    def test_a_receiver_of_some_modes_alone_passes_over_the_others(self):
+        first, one = stream_and_frames(40, "QPSK", "1/2", "short")
+        second, other = stream_and_frames(40, "8PSK", "2/3", "short")
+        samples = channel(np.concatenate([one, other]), 2, 0.2, 12)
+        modes = [pls for pls in range(128) if "8PSK" in repr(cudaphy.dvb_mode.of(pls))]
+        got, _, _ = self.receive(samples, 2, 0.2, modes=modes)
+        self.assertTrue(second in got)
+        self.assertFalse(first in got)
+        with self.assertRaisesRegex(ValueError, "PLS code"):
+            cudaphy.dvbs2_receiver(2, 0.2, modes=[0])
+
+    def test_integers_as_radios_send_them(self):
+        stream, symbols = stream_and_frames(40, "QPSK", "1/2", "short")
+        samples = channel(symbols, 2, 0.35, 6)
+        scale = 30 / np.abs(samples).max()
+        for type, kind, scale in (
+            ("sc16", np.int16, 300 * scale),
+            ("sc8", np.int8, 4 * scale),
+        ):
+            with self.subTest(type=type):
+                pairs = np.round(scale * samples.view("f4")).astype(kind).reshape(-1, 2)
+                items = pairs.view("u1") if kind == np.int8 else pairs
+                got, _, _ = self.receive(items, 2, 0.35, type=type)
+                self.assert_stream(got, stream)
+                frames, whole = cudaphy.dvbs2_receive(pairs, 2, 0.35, backend=BACKEND)
+                self.assert_stream(whole, stream)
+                self.assertTrue(all(frame.ok for frame in frames))
+
+    def test_arrays_give_frames_and_the_stream(self):
+        stream, symbols = stream_and_frames(40, "8PSK", "3/5", "short")
+        samples = channel(symbols, 2, 0.2, 8, 0.08)
+        frames, got = cudaphy.dvbs2_receive(samples, 2, 0.2, backend=BACKEND)
+        self.assert_stream(got, stream)
+        self.assertEqual(len(frames), len(symbols) // frames[0].mode.length)
+        for number, frame in enumerate(frames):
+            self.assertTrue(frame.ok)
+            self.assertEqual(len(frame.bits), 9552)
+            self.assertLess(abs(frame.es_n0 - 8), 1.5)
+            self.assertLess(abs(frame.frequency - 0.08), 1e-3)
+            self.assertLess(abs(frame.first_sample - 2 * number * frame.mode.length), 2)
+
+    def test_noise_zeros_carriers_and_bad_samples_give_nothing_and_end(self):
+        rng = np.random.default_rng(3)
+        count = 300_000
+        noise = rng.normal(size=(count, 2)).astype("f4").view("c8").ravel()
+        for samples in (
+            noise,
+            np.zeros(count, "c8"),
+            np.exp(0.3j * np.arange(count)).astype("c8"),
+            np.full(count, complex(np.nan, 1), "c8"),
+            np.full(count, complex(np.inf, -np.inf), "c8"),
+            noise[:5],
+        ):
+            got, receiver, _ = self.receive(samples, 2, 0.2)
+            self.assertEqual(len(got), 0)
+            self.assertFalse(receiver.status()["locked"])
+
+    def test_a_wrong_symbol_rate_is_named_in_the_log(self):
+        _, symbols = stream_and_frames(40, "QPSK", "1/2", "short")
+        samples = channel(symbols, 2.5, 0.2, 6)
+        top, receiver = gr.top_block(), cudaphy.dvbs2_receiver(2, 0.2, backend=BACKEND)
+        source = blocks.vector_source_c(samples.tolist(), True)
+        throttle = blocks.throttle(gr.sizeof_gr_complex, 1e6)
+        debug = blocks.message_debug()
+        with captured_log() as log:
+            top.connect(source, throttle, receiver, blocks.null_sink(1))
+            top.msg_connect(receiver, "status", debug, "store")
+            top.start()
+            end = time.monotonic() + 30
+            while not receiver.advice() and time.monotonic() < end:
+                time.sleep(0.2)
+            top.stop()
+            top.wait()
+        self.assertRegex(receiver.advice(), r"2\.(49|50)\d* samples a symbol")
+        self.assertIn(receiver.advice(), log.text)
+        status = pmt.to_python(debug.get_message(0))
+        self.assertEqual(status["frames"], 0)
+        self.assertFalse(status["locked"])
+        self.assertIn("transport_rate", status)
+
+    def test_the_symbol_rate_is_seen_among_samples(self):
+        rng = np.random.default_rng(1)
+        symbols = np.exp(0.5j * np.pi * rng.integers(0, 4, 60_000))
+        for sps in (1.5, 2, 3.7):
+            samples = channel(symbols, sps, 0.25, 8)
+            found, strength = symbol_rate_line(samples)
+            self.assertLess(abs(found / sps - 1), 1e-4)
+            self.assertGreater(strength, 6.5)
+        for samples in (rng.normal(size=1 << 17) + 0j, np.zeros(1 << 17), symbols[:100]):
+            self.assertIsNone(symbol_rate_line(samples))
+
+
+if __name__ == "__main__":
+    main()
