@@ -98,8 +98,7 @@ bool symbol_sync_impl::start()
     d_clock.restart();
     d_first = nitems_read(0);
     d_next = nitems_written(0);
-    d_sent = d_stream->symbols().size();
-    d_next -= d_sent;
+    d_sent = 0;
     d_empty = true;
     d_gap_next = d_finished = false;
     d_tags.clear();

@@ -263,15 +263,6 @@ double filter_at(const symbol_sync_plan& plan,
     return energy;
 }
 
-void scale(const complex64* from, int count, float factor, complex64* to)
-{
-    const auto* const in = reinterpret_cast<const float*>(from);
-    auto* const out = reinterpret_cast<float*>(to);
-    for (int i = 0; i < 2 * count; ++i) {
-        out[i] = in[i] * factor;
-    }
-}
-
 } // namespace gr::cudaphy::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -283,7 +274,6 @@ HWY_EXPORT(split);
 HWY_EXPORT(sum_line);
 HWY_EXPORT(strongest);
 HWY_EXPORT(filter_at);
-HWY_EXPORT(scale);
 
 class symbol_sync_cpu : public symbol_sync_on_host
 {
@@ -396,22 +386,6 @@ private:
                 plan(), at, d_real.data() + from, d_imag.data() + from, symbols(s));
             set_energy(s, at, energy);
         });
-    }
-
-    void give(range segments,
-              int64_t known,
-              view<complex64> to,
-              view<symbol_block> blocks,
-              queue&) override
-    {
-        complex64* next = to.data();
-        for (int64_t s = segments.first; s < segments.last; ++s) {
-            auto block = block_of(s);
-            block.gain = static_cast<float>(gain(s, known));
-            HWY_DYNAMIC_DISPATCH(scale)(symbols(s), block.symbols, block.gain, next);
-            next += block.symbols;
-            blocks[s - segments.first] = block;
-        }
     }
 
     std::vector<float> d_real, d_imag;

@@ -95,7 +95,7 @@ double symbol_sync_on_host::gain(int64_t segment, int64_t known) const
     return std::sqrt(count / sum);
 }
 
-symbol_block symbol_sync_on_host::block_of(int64_t segment)
+symbol_block symbol_sync_on_host::block_of(int64_t segment, int64_t known)
 {
     const auto& at = d_segments[slot(segment)].instants;
     const auto& from = timing(span_of(segment).at);
@@ -104,7 +104,21 @@ symbol_block symbol_sync_on_host::block_of(int64_t segment)
              at.count,
              static_cast<float>(from.clock_error),
              static_cast<float>(from.line),
-             0 };
+             static_cast<float>(gain(segment, known)) };
+}
+
+void symbol_sync_on_host::give(
+    range segments, int64_t known, view<complex64> to, view<symbol_block> blocks, queue&)
+{
+    complex64* next = to.data();
+    for (int64_t s = segments.first; s < segments.last; ++s) {
+        const auto block = block_of(s, known);
+        const auto* const from = symbols(s);
+        for (int i = 0; i < block.symbols; ++i) {
+            *next++ = from[i] * block.gain;
+        }
+        blocks[static_cast<size_t>(s - segments.first)] = block;
+    }
 }
 
 } // namespace gr::cudaphy::kernels

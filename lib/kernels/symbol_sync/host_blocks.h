@@ -27,11 +27,16 @@ protected:
     void count_symbols(range blocks);
     segment_instants instants(int64_t segment);
     void set_energy(int64_t segment, const segment_instants& instants, double energy);
-    double gain(int64_t segment, int64_t known) const;
-    //! Fills in a block of the result but for its gain.
-    symbol_block block_of(int64_t segment);
+    void give(range segments,
+              int64_t known,
+              view<complex64> symbols,
+              view<symbol_block> blocks,
+              queue& queue) override;
 
 private:
+    double gain(int64_t segment, int64_t known) const;
+    symbol_block block_of(int64_t segment, int64_t known);
+
     struct filtered_segment {
         segment_instants instants{};
         double energy = 0; //!< mean, 0 if there are no symbols

@@ -106,24 +106,6 @@ private:
         }
     }
 
-    void give(range segments,
-              int64_t known,
-              view<complex64> to,
-              view<symbol_block> blocks,
-              queue&) override
-    {
-        complex64* next = to.data();
-        for (int64_t s = segments.first; s < segments.last; ++s) {
-            auto block = block_of(s);
-            const double factor = gain(s, known);
-            block.gain = static_cast<float>(factor);
-            for (int i = 0; i < block.symbols; ++i) {
-                *next++ = complex64(complex128(symbols(s)[i]) * factor);
-            }
-            blocks[s - segments.first] = block;
-        }
-    }
-
     std::vector<complex128> d_samples, d_edge;
 };
 
