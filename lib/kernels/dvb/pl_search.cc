@@ -87,6 +87,25 @@ void pl_search::differences(const complex* symbols, size_t count, float* out)
     }
 }
 
+double pl_search::rough_frequency(const complex* symbols)
+{
+    static const known_differences known;
+    complex start = 0, pair = 0;
+    const auto difference = [&](size_t i) {
+        return symbols[i + 1] * std::conj(symbols[i]);
+    };
+    for (size_t i = 0; i < known.start.size(); ++i) {
+        start += known.start[i] * difference(i);
+    }
+    for (size_t i = 0; i < known.pair.size(); ++i) {
+        pair += known.pair[i] * difference(pl_start_symbols + 2 * i);
+    }
+    const complex sum =
+        std::norm(start + pair) > std::norm(start - pair) ? start + pair : start - pair;
+    // The known differences lack a factor of j.
+    return std::arg(sum * complex(0, -1)) / (2 * 3.14159265358979323846);
+}
+
 pl_found pl_search::at(const complex* symbols) const
 {
     return near(symbols, 0, d_most_frequency, 0);

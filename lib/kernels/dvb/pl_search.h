@@ -40,6 +40,10 @@ public:
      */
     static void differences(const std::complex<float>* symbols, size_t count, float* out);
 
+    //! The frequency of a header that begins at symbols[0] of 90, by its differences: off
+    //! by 0.04 cycles a symbol on the average at -2.35 dB.
+    static double rough_frequency(const std::complex<float>* symbols);
+
     //! The best code and frequency of a header that begins at symbols[0] of 90.
     pl_found at(const std::complex<float>* symbols) const;
 

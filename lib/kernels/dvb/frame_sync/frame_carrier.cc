@@ -203,6 +203,11 @@ void frame_carrier::settle()
         d_is_certain = true;
         d_checked = d_misfits = 0;
         d_error = 0;
+        if (d_weight == 0) { // by the headers that were learnt from
+            d_weight = pl_header_symbols * d_headers_measured;
+            d_real = d_weight * d_amplitude;
+            d_energy = d_weight * (d_amplitude * d_amplitude + d_noise);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/frame_sync/header_tracker.h"
+#include "kernels/common/parallel.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,6 +26,7 @@ constexpr float least_second = 14; //!< of the second one, near the first one's 
 constexpr float least_alone = 30;  //!< of a header that ends with the stream
 constexpr float least_known = 12;  //!< at the place and frequency that it must have
 constexpr float least_beside = 16; //!< one symbol beside
+constexpr float least_behind = 16; //!< by a frame of a known length whose own is missed
 constexpr float least_before = 13; //!< by a frame of any length before a known header
 
 //! Two headers' frequencies differ by less, in cycles a symbol.
@@ -209,6 +211,7 @@ void header_tracker::follow(const symbol_buffer& symbols, std::deque<frame_heade
             d_frequency += (found.frequency - d_frequency) / d_weight;
         }
         to.push_back(header_of(at, found));
+        d_seen.insert(to.back().length);
         d_last = at;
         d_next = at + static_cast<uint64_t>(to.back().length);
     }
@@ -222,7 +225,7 @@ bool header_tracker::search(const symbol_buffer& symbols,
     constexpr uint64_t more = pl_header_symbols - 1;
     d_scanned = std::max(d_scanned, symbols.first());
     while (true) {
-        if (try_candidates(symbols, ended, to)) {
+        if (bridge(symbols, to) || try_candidates(symbols, ended, to)) {
             return true;
         }
         const uint64_t places = symbols.end() > more ? symbols.end() - more : 0;
@@ -236,6 +239,24 @@ bool header_tracker::search(const symbol_buffer& symbols,
     if (d_holds && (ended || d_scanned > d_next + patience)) {
         d_holds = false;
         ++d_lost_locks;
+    }
+    return false;
+}
+
+//! Looks for the header behind a frame whose own was missed, if it is as long as others
+//! before.
+bool header_tracker::bridge(const symbol_buffer& symbols, std::deque<frame_header>& to)
+{
+    for (const int length : d_seen) {
+        const uint64_t at = d_next + static_cast<uint64_t>(length);
+        if (!d_holds || at + pl_header_symbols > symbols.end()) {
+            break;
+        }
+        const auto found = look(d_search, symbols.at(at), d_frequency, least_behind);
+        if (found.score >= least_behind) {
+            lock(symbols, header_of(at, found), to);
+            return true;
+        }
     }
     return false;
 }
@@ -256,15 +277,33 @@ void header_tracker::scan(const symbol_buffer& symbols, uint64_t last)
                       order.begin() + static_cast<std::ptrdiff_t>(count),
                       order.end(),
                       [&](size_t a, size_t b) { return metric[a] > metric[b]; });
-    for (size_t i = 0; i < count && metric[order[i]] > 0; ++i) {
-        const auto* const at = clean.data() + order[i];
-        const auto found =
-            d_holds ? d_search.near(at, d_frequency, most_difference, least_candidate)
-                    : d_search.near(at, 0, d_most_frequency, least_candidate);
-        if (found.score >= least_candidate) {
-            d_candidates.push_back(header_of(d_scanned + order[i], found));
+    std::vector<pl_found> found(count);
+    constexpr size_t grain = 8;
+    for_each_part(count, grain, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+            found[i] = candidate(clean.data() + order[i]);
+        }
+    });
+    for (size_t i = 0; i < count; ++i) {
+        if (found[i].score >= least_candidate) {
+            d_candidates.push_back(header_of(d_scanned + order[i], found[i]));
         }
     }
+}
+
+//! The header that may begin at a place.
+pl_found header_tracker::candidate(const std::complex<float>* symbols) const
+{
+    if (d_holds) {
+        return d_search.near(symbols, d_frequency, most_difference, least_candidate);
+    }
+    constexpr double most_error = 0.12; // three deviations at -2.35 dB
+    const double rough = pl_search::rough_frequency(symbols);
+    const double low = std::max(rough - most_error, -d_most_frequency);
+    const double high = std::min(rough + most_error, d_most_frequency);
+    return low <= high ? d_search.near(
+                             symbols, (low + high) / 2, (high - low) / 2, least_candidate)
+                       : pl_found();
 }
 
 bool header_tracker::try_candidates(const symbol_buffer& symbols,
@@ -331,6 +370,7 @@ void header_tracker::lock(const symbol_buffer& symbols,
     if (!d_holds || chain.front().at != d_next) {
         d_lost_locks += d_holds;
         chain.front().is_first = true;
+        d_seen.clear();
         d_weight = 0;
         d_frequency = 0;
         for (const auto& one : chain) {

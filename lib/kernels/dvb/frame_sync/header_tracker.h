@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace gr::cudaphy::kernels {
 
@@ -57,6 +58,8 @@ private:
     pl_found near_place(const symbol_buffer& symbols, uint64_t& at) const;
     void follow(const symbol_buffer& symbols, std::deque<frame_header>& to);
     bool search(const symbol_buffer& symbols, bool ended, std::deque<frame_header>& to);
+    bool bridge(const symbol_buffer& symbols, std::deque<frame_header>& to);
+    pl_found candidate(const std::complex<float>* symbols) const;
     void scan(const symbol_buffer& symbols, uint64_t last);
     bool try_candidates(const symbol_buffer& symbols,
                         bool ended,
@@ -80,6 +83,7 @@ private:
     uint64_t d_last = 0;    //!< the last header's place
     uint64_t d_floor = 0;   //!< no header begins before
     uint64_t d_scanned = 0; //!< places before have been looked at
+    std::set<int> d_seen;   //!< lengths of frames since the lock
     double d_frequency = 0;
     int d_weight = 0; //!< headers that the frequency is the mean of
     uint64_t d_lost_locks = 0;

@@ -69,9 +69,9 @@ row step_from(const row& before, double symbols, double walk)
     const int reach =
         std::min(most_step, 1 + static_cast<int>(3 * std::sqrt(variance) / spacing));
     std::array<float, phases + 2 * most_step> around;
-    for (int k = 0; k < phases + 2 * most_step; ++k) {
-        around[k] = before[(k - most_step + phases) % phases];
-    }
+    std::copy(before.end() - most_step, before.end(), around.begin());
+    std::copy(before.begin(), before.end(), around.begin() + most_step);
+    std::copy_n(before.begin(), most_step, around.end() - most_step);
     row out = before;
     for (int step = 1; step <= reach; ++step) {
         const auto cost =

@@ -74,15 +74,18 @@ void phase_tracker::collect(const phase_marks& marks)
 //! The phase of each data block by the most likely path.
 void phase_tracker::find_path(const phase_marks& marks, int steps)
 {
+    // The drift bends the path; the search is for straight ones.
+    const auto bend = [&](double at) { return d_drift * at * at / 2; };
     std::vector<phase_likelihood> places;
     for (const auto& one : d_marks) {
         phase_likelihood place;
         place.at = one.at;
         if (one.known) {
-            place.first_harmonic = one.sum * (2 * marks.amplitude / marks.noise);
+            place.first_harmonic = one.sum * (2 * marks.amplitude / marks.noise) *
+                                   std::polar(1.0, -bend(one.at));
         } else {
             place.blocks = marks.blocks.data() + one.block * marks.quarters.size();
-            place.turn = -2 * pi * marks.frequency * one.at;
+            place.turn = -2 * pi * marks.frequency * one.at - bend(one.at);
         }
         places.push_back(place);
     }
@@ -98,7 +101,7 @@ void phase_tracker::find_path(const phase_marks& marks, int steps)
     }
     const double turns = 2 * pi * std::round((first - path[0]) / (2 * pi));
     for (size_t i = 0; i < d_marks.size(); ++i) {
-        d_marks[i].reference = path[i] + turns;
+        d_marks[i].reference = path[i] + bend(d_marks[i].at) + turns;
     }
 }
 
@@ -264,7 +267,7 @@ const std::vector<phase_point>& phase_tracker::follow(const phase_marks& marks)
         filter(marks);
         smooth();
     } else {
-        constexpr int few = 1, some = 4, many = 9; // steps of the frequency
+        constexpr int few = 0, some = 4, many = 9; // steps of the frequency
         find_path(marks, d_frames == 0 ? many : d_frames < settling ? some : few);
         if (refer_to(marks) < least_fit) {
             find_path(marks, many);

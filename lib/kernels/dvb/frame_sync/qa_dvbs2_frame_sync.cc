@@ -117,8 +117,10 @@ double check_frames(const received& found,
         const double error = error_of(frame, right[i]);
         const double loss = 10 * std::log10((error + 1e-3) / (noise + 1e-3));
         BOOST_TEST(loss < most_loss);
-        BOOST_TEST(std::abs(10 * std::log10((frame.noise_variance + 1e-3) /
-                                            (noise + 1e-3))) < 1.5);
+        const double told =
+            10 * std::log10((frame.noise_variance + 1e-3) / (noise + 1e-3));
+        // At -2.35 dB a first header knows it to 0.7 dB.
+        BOOST_TEST(std::abs(told) < (channel.es_n0_db < 0 ? 3 : 1.5));
         sum += loss;
     }
     return sum / static_cast<double>(std::max<size_t>(1, right.size()));
