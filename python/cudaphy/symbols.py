@@ -14,7 +14,7 @@ class SymbolTiming:
 
     instants (n), float64: where the symbols lie, in samples since the first one. clock_error: how much
     higher the symbol rate is than the nominal one, in ppm, the mean. line: strength of the symbol rate's
-    line, 0 to 1, the mean. locked: whether the line is at least twice as strong as noise makes one. gain
+    line, 0 to 1, the mean. locked: whether the line is at least 2.5 times as strong as noise makes one. gain
     (n), float32: what the matched filter's output was multiplied by. carrier_offset: what was removed last,
     in symbol rates.
     """

@@ -37,6 +37,10 @@ namespace gr::cudaphy {
  * Message port status: once a second, while symbols come out, a dictionary with
  * samples_per_symbol (measured), clock_error_ppm, line, locked, level,
  * carrier_offset and symbols, as the functions of these names say.
+ *
+ * After five seconds without a lock, and every five seconds then, the log says what was
+ * looked for, and the symbol rate with the strongest line. The status has that rate as
+ * found_samples_per_symbol: 2 to 16, where a rate r below 2 appears as r / (r - 1).
  */
 class CUDAPHY_API symbol_sync : virtual public gr::block
 {
@@ -80,7 +84,7 @@ public:
     virtual double clock_error() const = 0;
     //! Strength of the symbol rate's line, 0 to 1; about 0.03 where there is noise alone.
     virtual double line() const = 0;
-    //! Whether the line is at least twice as strong as noise makes one.
+    //! Whether the line is at least 2.5 times as strong as noise makes one.
     virtual bool locked() const = 0;
     //! Mean energy of the matched filter's output before the gain, in units of the input.
     virtual double level() const = 0;

@@ -103,7 +103,10 @@ bool symbol_sync_impl::start()
     d_gap_next = d_finished = false;
     d_tags.clear();
     d_placed.clear();
-    d_told = clock::now();
+    d_told = d_counted = clock::now();
+    d_blocks = d_locked_blocks = 0;
+    d_finder.clear();
+    d_found_rate.reset();
     if (d_on.where == backend::cuda) {
         const auto ring = scheduler_port::memory_of(d_port.input_ring(0));
         d_input_lock = lock_pages(ring.base, ring.bytes);
@@ -181,9 +184,10 @@ int symbol_sync_impl::take(const void* samples, int first, int count)
     d_tags.insert(d_tags.end(), tags.begin(), tags.end());
     const bool end = d_gap_next;
     d_gap_next = false;
-    feed(static_cast<const char*>(samples) + static_cast<size_t>(first) * d_sample_bytes,
-         static_cast<size_t>(count),
-         end);
+    const auto* const from =
+        static_cast<const char*>(samples) + static_cast<size_t>(first) * d_sample_bytes;
+    feed(from, static_cast<size_t>(count), end);
+    look_for_rate(from, static_cast<size_t>(count));
     if (end) {
         d_first = nitems_read(0) + static_cast<uint64_t>(first + count);
     }
@@ -317,6 +321,49 @@ void symbol_sync_impl::note(const symbol_block& block)
     d_level = gain > 0 ? 1 / (gain * gain) : 0;
 }
 
+//! Says every five seconds without a lock what was looked for, and what there is.
+void symbol_sync_impl::look_for_rate(const void* samples, size_t count)
+{
+    const auto locked = static_cast<float>(d_stream->line_of_signal());
+    for (const auto& block : d_stream->blocks()) {
+        ++d_blocks;
+        d_locked_blocks += block.line > locked;
+    }
+    const auto now = clock::now();
+    if (now - d_counted < std::chrono::seconds(5)) {
+        return;
+    }
+    if (2 * d_locked_blocks >= d_blocks) {
+        d_counted = now;
+        d_blocks = d_locked_blocks = 0;
+        d_found_rate.reset();
+        d_finder.clear();
+        return;
+    }
+    d_finder.add(samples, count, d_parameters.format);
+    if (!d_finder.has_enough()) {
+        return;
+    }
+    d_found_rate = d_finder.find();
+    d_finder.clear();
+    d_counted = now;
+    d_blocks = d_locked_blocks = 0;
+    std::string there = "no other symbol rate has a line";
+    if (d_found_rate) {
+        const double rate = *d_found_rate;
+        there = "the strongest line is that of " + std::to_string(rate);
+        if (rate < 3) {
+            there += " (or of " + std::to_string(rate / (rate - 1)) + ")";
+        }
+        there += " samples per symbol";
+    }
+    d_logger->warn(
+        "no signal of {} samples per symbol, roll-off {}, for five seconds; {}",
+        d_stream->parameters().samples_per_symbol,
+        d_parameters.roll_off,
+        there);
+}
+
 void symbol_sync_impl::tell_status()
 {
     const auto now = clock::now();
@@ -334,6 +381,9 @@ void symbol_sync_impl::tell_status()
     add("locked", pmt::from_bool(locked()));
     add("level", pmt::from_double(level()));
     add("carrier_offset", pmt::from_double(carrier_offset()));
+    if (d_found_rate) {
+        add("found_samples_per_symbol", pmt::from_double(*d_found_rate));
+    }
     add("symbols", pmt::from_uint64(symbols()));
     message_port_pub(status_port, status);
 }

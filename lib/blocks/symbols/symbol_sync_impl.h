@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "blocks/symbols/rate_finder.h"
 #include "blocks/symbols/sample_clock.h"
 #include "runtime/block_counters.h"
 #include "runtime/device/page_lock.h"
@@ -63,6 +64,7 @@ private:
     void place_tags(bool end);
     void place(const tag_t& tag, const kernels::symbol_block& block, uint64_t item);
     void note(const kernels::symbol_block& block);
+    void look_for_rate(const void* samples, size_t count);
     void tell_status();
     void hear(const pmt::pmt_t& message);
 
@@ -87,7 +89,11 @@ private:
     std::mutex d_mutex;                      //!< of d_wanted
     std::unique_ptr<symbol_stream> d_wanted; //!< of another rate
 
+    rate_finder d_finder;
     clock::time_point d_told;
+    clock::time_point d_counted; //!< since when these blocks of symbols are counted:
+    uint64_t d_blocks = 0, d_locked_blocks = 0;
+    std::optional<double> d_found_rate; //!< where there is no lock
     std::atomic<double> d_measured_rate, d_clock_error{ 0 }, d_line{ 0 }, d_level{ 0 },
         d_carrier_offset{ 0 };
     std::atomic<bool> d_locked{ false };

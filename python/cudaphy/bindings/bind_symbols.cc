@@ -120,7 +120,7 @@ Raises ValueError for a parameter out of range, BackendUnavailable if the backen
              "Strength of the symbol rate's line, 0 to 1; about 0.03 for noise alone.")
         .def("locked",
              &symbol_sync::locked,
-             "Whether the line is at least twice as strong as noise makes one.")
+             "Whether the line is at least 2.5 times as strong as noise makes one.")
         .def("level",
              &symbol_sync::level,
              "Mean energy of the symbols before the gain, in units of the input.")

@@ -43,8 +43,8 @@ public:
     //! Samples that feed() takes at once.
     size_t most_samples() const { return d_parameters.most_samples; }
     const symbol_sync_parameters& parameters() const { return d_parameters; }
-    //! A line that noise alone does not make: twice that of noise.
-    double line_of_signal() const { return 2 * d_kernel->line_of_noise(); }
+    //! A line that noise alone does not make: 2.5 times that of noise.
+    double line_of_signal() const { return 2.5 * d_kernel->line_of_noise(); }
     //! The carrier offset that is removed from samples now, in cycles a sample.
     double frequency() const { return d_frequency; }
 

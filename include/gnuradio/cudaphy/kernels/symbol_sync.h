@@ -98,8 +98,8 @@ public:
     virtual size_t most_symbols() const = 0;
     //! Blocks of a window.
     virtual size_t window_blocks() const = 0;
-    //! The mean of symbol_block::line where there is noise alone. A line twice as strong
-    //! is one.
+    //! The mean of symbol_block::line where there is noise alone. A line 2.5 times as
+    //! strong is one.
     virtual double line_of_noise() const = 0;
 
     /*!

@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
-from qa_support import BACKEND, main, tag
+from qa_support import BACKEND, captured_log, main, tag
 from shaped_symbols import error_in_db, noisy, qpsk, shape
 
 
@@ -228,6 +228,30 @@ class qa_symbol_sync(unittest.TestCase):
         )
         self.assertAlmostEqual(status["level"], 1, delta=0.05)
         self.assertGreater(status["symbols"], 0)
+
+    def test_a_wrong_rate_is_told_after_five_seconds(self):
+        for rate, told in (
+            (2.4, r"2\.(39|40)\d* \(or of 1\.71\d*\)"),
+            (None, "no other"),
+        ):
+            samples = noisy(
+                shape(qpsk(60000), rate or 2, 0.35) * bool(rate), 10, 2
+            ).astype("c8")
+            source = blocks.vector_source_c(samples.tolist(), True)
+            throttle = blocks.throttle(8, 1e6)
+            block, sink, top = _block(2, 0.35), blocks.null_sink(8), gr.top_block()
+            top.connect(source, throttle, block, sink)
+            with captured_log() as log:
+                top.start()
+                time.sleep(6)
+                top.stop()
+                top.wait()
+            self.assertFalse(block.locked())
+            self.assertRegex(
+                log.text,
+                r"no signal of 2 samples per symbol, roll-off 0.35, for five seconds; .*"
+                + told,
+            )
 
     def test_a_flowgraph_that_starts_again_begins_anew(self):
         sent = qpsk(9000)
