@@ -38,7 +38,7 @@ namespace gr::cudaphy {
  * samples_per_symbol (measured), clock_error_ppm, line, locked, level,
  * carrier_offset and symbols, as the functions of these names say.
  *
- * After five seconds without a lock, and every five seconds then, the log says what was
+ * After five seconds without a lock, and once a minute then, the log says what was
  * looked for, and the symbol rate with the strongest line. The status has that rate as
  * found_samples_per_symbol: 2 to 16, where a rate r below 2 appears as r / (r - 1).
  */

@@ -321,7 +321,8 @@ void symbol_sync_impl::note(const symbol_block& block)
     d_level = gain > 0 ? 1 / (gain * gain) : 0;
 }
 
-//! Says every five seconds without a lock what was looked for, and what there is.
+//! Says after five seconds without a lock, and each minute then, what was looked for and
+//! what there is.
 void symbol_sync_impl::look_for_rate(const void* samples, size_t count)
 {
     const auto locked = static_cast<float>(d_stream->line_of_signal());
@@ -346,7 +347,7 @@ void symbol_sync_impl::look_for_rate(const void* samples, size_t count)
     }
     d_found_rate = d_finder.find();
     d_finder.clear();
-    d_counted = now;
+    d_counted = now + std::chrono::seconds(55);
     d_blocks = d_locked_blocks = 0;
     std::string there = "no other symbol rate has a line";
     if (d_found_rate) {

@@ -4,22 +4,19 @@
 import threading
 import time
 
-import numpy as np
 import pmt
-from gnuradio import blocks, gr
+from gnuradio import gr
 
 from .. import cudaphy_python as _native
 from ..dvbs2 import ITERATIONS, LLR_STEPS, bch_code_of, dvbs2_modes, ldpc_code_of
-from ..symbols import symbol_rate_line
 from .block_guard import guarded
 
 KEY = "packet_len"
 PATIENCE = 5  # seconds without a frame, after which the receiver says why
-SEARCHED = 1 << 18  # samples in which the symbol rate is looked for then
-_TYPES = {
-    "complex": (gr.sizeof_gr_complex, blocks.vector_sink_c, 1),
-    "sc16": (2 * gr.sizeof_short, blocks.vector_sink_s, 2),
-    "sc8": (2 * gr.sizeof_char, blocks.vector_sink_b, 2),
+_ITEMS = {
+    "complex": gr.sizeof_gr_complex,
+    "sc16": 2 * gr.sizeof_short,
+    "sc8": 2 * gr.sizeof_char,
 }
 
 
@@ -92,7 +89,7 @@ class dvbs2_receiver(gr.hier_block2):
     rates), clock_error (ppm), line, symbols, frames, dummy_frames, frame_errors, frame_error_rate,
     transport_packets, transport_rate (bit/s). packets: PDUs of generic streams, such as IP packets in
     GSE; frames: BBFRAMEs as PDUs. Message port samples_per_symbol changes the symbol rate.
-    If no frame is found for five seconds, the log says what was looked for, and where a symbol rate is.
+    If no frame is found for five seconds, the log says why.
 
     Raises ValueError for a parameter out of range, BackendUnavailable. (ETSI EN 302 307-1 and -2.)
     """
@@ -113,13 +110,12 @@ class dvbs2_receiver(gr.hier_block2):
         backend="auto",
         device=0,
     ):
-        if type not in _TYPES:
-            raise ValueError(f'type "{type}" is none of {", ".join(_TYPES)}')
-        item, capture, self._parts = _TYPES[type]
+        if type not in _ITEMS:
+            raise ValueError(f'type "{type}" is none of {", ".join(_ITEMS)}')
         gr.hier_block2.__init__(
             self,
             "dvbs2_receiver",
-            gr.io_signature(1, 1, item),
+            gr.io_signature(1, 1, _ITEMS[type]),
             gr.io_signature(1, 1, gr.sizeof_char),
         )
         where = {"backend": backend, "device": device}
@@ -179,11 +175,6 @@ class dvbs2_receiver(gr.hier_block2):
             self._deframer,
             self,
         )
-        self._tap = blocks.copy(item)
-        self._tap.set_enabled(False)
-        self._captured = capture(self._parts, SEARCHED)
-        self.connect(self, self._tap, self._captured)
-
         self._advice = ""
         self._status = _status(self)
         for port in ("status", "packets", "frames"):
@@ -233,35 +224,13 @@ class dvbs2_receiver(gr.hier_block2):
         logger.warn(self._advice)
 
     def _why_nothing(self):
-        wanted = self._symbols.samples_per_symbol()
-        found = self._strongest_rate()
-        text = (
-            f"no DVB-S2 frame for {PATIENCE} s: symbols are looked for at {wanted:.4f} samples each, where the "
-            f"symbol rate's line has a strength of {self._symbols.line():.3f} (noise: about 0.03)"
-        )
-        if found is None:
-            return text + "; no other symbol rate is seen: is there a signal?"
-        rate, strength = found
-        if abs(rate / wanted - 1) < 1e-3:
+        rate = self._symbols.samples_per_symbol()
+        if not self._symbols.locked():
             return (
-                text
-                + "; the symbol rate is right: check roll_off, gold_code, modes and the level"
+                f"no DVB-S2 frame for {PATIENCE} s: there is no symbol rate of {rate:.4f} samples a symbol; "
+                "Symbol Sync names the one that there is"
             )
-        return text + (
-            f"; the strongest line is at {rate:.4f} samples a symbol, {strength:.0f} times the noise: set "
-            "samples_per_symbol to it"
+        return (
+            f"no DVB-S2 frame for {PATIENCE} s, though there are symbols of {rate:.4f} samples each: check "
+            "roll_off, gold_code and modes; is it a signal of DVB-S2?"
         )
-
-    def _strongest_rate(self):
-        self._tap.set_enabled(True)
-        begin = time.monotonic()
-        while len(self._captured.data()) < SEARCHED * self._parts:
-            if time.monotonic() - begin > 2:
-                break
-            time.sleep(0.05)
-        self._tap.set_enabled(False)
-        samples = np.array(self._captured.data()[: SEARCHED * self._parts])
-        self._captured.reset()
-        if self._parts == 2:
-            samples = samples.reshape(-1, 2) @ (1, 1j)
-        return symbol_rate_line(samples)
