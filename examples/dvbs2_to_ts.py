@@ -37,6 +37,20 @@ def numbered_packets(count):
     return made.tobytes()
 
 
+def stream_of(path, packets):
+    """Whole transport packets of a file; without a path, so many numbered ones."""
+    if not path:
+        return numbered_packets(packets)
+    stream = path.read_bytes()
+    return stream[: len(stream) // PACKET * PACKET]
+
+
+def with_nulls(stream, how):
+    """The stream, and as many null packets behind it as push its last frame out of gr-dtv's transmitter."""
+    k = cudaphy.bch_code.dvbs2(how.frame, how.rate).k
+    return stream + NULL * (3 * k // (8 * PACKET) + 2)
+
+
 class transmitter(gr.hier_block2):
     """A transport stream in, two samples a symbol out, of energy 1 a symbol."""
 
@@ -154,9 +168,8 @@ class progress_of:
 def receive(how, stream, arguments, backends, bar):
     """Sends a stream; gives the bytes that each backend wrote, the receivers' states, and the seconds."""
     k = cudaphy.bch_code.dvbs2(how.frame, how.rate).k
-    padded = stream + NULL * (3 * k // (8 * PACKET) + 2)
     esn0 = how.threshold + arguments.margin
-    top = link(padded, how, esn0, arguments, backends)
+    top = link(with_nulls(stream, how), how, esn0, arguments, backends)
     expected = -(-len(stream) * 8 // (k - 80))
     seconds = link_tools.run(top, progress_of(top.receivers[0], expected), expected, bar)
     written = [bytes(sink.data()) for sink in top.sinks]
@@ -203,11 +216,8 @@ def main():
     arguments = parser.parse_args()
     chosen = [dvbs2_receiver.modcod.parse(text) for text in arguments.modcod]
     backends = link_tools.chosen_backends(arguments)
-    if arguments.input:
-        stream = arguments.input.read_bytes()
-        stream = stream[: len(stream) // PACKET * PACKET]
-    else:
-        stream = numbered_packets(arguments.packets or (150 if arguments.quick else 3000))
+    packets = arguments.packets or (150 if arguments.quick else 3000)
+    stream = stream_of(arguments.input, packets)
     rows = link_tools.table(
         f"{len(stream) // PACKET} transport packets",
         [
@@ -238,6 +248,11 @@ def main():
             good &= link_tools.check(
                 received[: len(stream)] == stream,
                 f"{backend}: the stream comes back, byte for byte; {len(received)} bytes with null packets",
+            )
+        if len(backends) > 1:
+            good &= link_tools.check(
+                written[0] == written[1],
+                f"{backends[0]} and {backends[1]} write the same bytes, null packets too",
             )
     path = arguments.output / "dvbs2_to_ts.ts"
     path.parent.mkdir(parents=True, exist_ok=True)
