@@ -59,7 +59,6 @@ def run(top, turn):
 
 def main():
     path = Path(sys.argv[1]).resolve()
-    os.chdir(path.parent)  # as GNU Radio Companion runs it
     has_windows = "generate_options: qt_gui" in path.read_text()
     if not shutil.which("grcc"):
         print("skipped: there is no grcc")
@@ -75,7 +74,12 @@ def main():
         application = Qt.QApplication(sys.argv[:1])
         turn = application.processEvents
     with tempfile.TemporaryDirectory() as folder:
-        top = compiled(path, folder)()
+        made = compiled(path, folder)
+        # The examples' data lie beside them; what a flowgraph writes goes with the folder.
+        for data in path.parent.glob("*.npy"):
+            (Path(folder) / data.name).symlink_to(data)
+        os.chdir(folder)
+        top = made()
         run(top, turn)
     wrong = top.counter.frame_errors() if hasattr(top, "counter") else 0
     print(f"{counted(top)} frames or time steps, {wrong} wrong")
