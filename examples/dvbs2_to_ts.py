@@ -15,7 +15,7 @@ from pathlib import Path
 import dvbs2_receiver
 import link_tools
 import numpy as np
-from gnuradio import analog, blocks, cudaphy, dtv, gr, network
+from gnuradio import analog, blocks, cudaphy, digital, dtv, gr, network
 from gnuradio.fft import window
 from gnuradio.filter import fft_filter_ccf, firdes, pfb
 from gnuradio.cudaphy.whole_files import write_whole
@@ -51,30 +51,47 @@ def with_nulls(stream, how):
     return stream + NULL * (3 * k // (8 * PACKET) + 2)
 
 
-class transmitter(gr.hier_block2):
-    """A transport stream in, two samples a symbol out, of energy 1 a symbol."""
+def input_stream_bits(how, isi):
+    """What a baseband frame's bits are XORed with, so that gr-dtv's header, which says a single stream of
+    constant coding, says input stream isi of several, and variable coding (ETSI EN 302 307-1, 5.1.6).
 
-    def __init__(self, how, roll_off, pilots, gold_code):
+    The header's CRC-8 is linear: that of the changes changes it as needed."""
+    changes = [0x30, isi, 0, 0, 0, 0, 0, 0, 0]
+    changes.append(digital.crc(8, 0xD5, 0, 0, False, False).compute(changes))
+    bits = np.zeros(cudaphy.bch_code.dvbs2(how.frame, how.rate).k, np.uint8)
+    bits[:80] = np.unpackbits(np.array(changes, np.uint8))
+    return bits
+
+
+class framer(gr.hier_block2):
+    """A transport stream in, the symbols of its frames out, each with a zero behind it."""
+
+    def __init__(self, how, roll_off, pilots, gold_code=0, isi=None):
         gr.hier_block2.__init__(
             self,
-            "DVB-S2 transmitter",
+            "DVB-S2 framer",
             gr.io_signature(1, 1, gr.sizeof_char),
             gr.io_signature(1, 1, gr.sizeof_gr_complex),
         )
         frame_and_rate = how.dtv_parameters
         parameters = (dtv.STANDARD_DVBS2, *frame_and_rate)
         modulation = (*frame_and_rate, how.dtv_modulation)
-        taps = np.array(firdes.root_raised_cosine(1, 2, 1, roll_off, 161))
+        frames = dtv.dvb_bbheader_bb(
+            *parameters,
+            ROLL_OFFS[roll_off],
+            dtv.INPUTMODE_NORMAL,
+            dtv.INBAND_OFF,
+            168,  # FEC blocks and rate of in-band signalling, which is off
+            4000000,
+        )
+        self.connect(self, frames)
+        if isi is not None:
+            single, frames = frames, blocks.xor_bb()
+            changes = blocks.vector_source_b(input_stream_bits(how, isi).tolist(), True)
+            self.connect(single, frames)
+            self.connect(changes, (frames, 1))
         self.connect(
-            self,
-            dtv.dvb_bbheader_bb(
-                *parameters,
-                ROLL_OFFS[roll_off],
-                dtv.INPUTMODE_NORMAL,
-                dtv.INBAND_OFF,
-                168,  # FEC blocks and rate of in-band signalling, which is off
-                4000000,
-            ),
+            frames,
             dtv.dvb_bbscrambler_bb(*parameters),
             dtv.dvb_bch_bb(*parameters),
             dtv.dvb_ldpc_bb(*parameters, how.dtv_modulation),
@@ -83,9 +100,14 @@ class transmitter(gr.hier_block2):
             dtv.dvbs2_physical_cc(
                 *modulation, dtv.PILOTS_ON if pilots else dtv.PILOTS_OFF, gold_code
             ),
-            fft_filter_ccf(1, taps / np.linalg.norm(taps)),
             self,
         )
+
+
+def pulses(roll_off):
+    """A filter for symbols with a zero behind each: two samples a symbol, of energy 1 a symbol."""
+    taps = np.array(firdes.root_raised_cosine(1, 2, 1, roll_off, 161))
+    return fft_filter_ccf(1, taps / np.linalg.norm(taps))
 
 
 class channel(gr.hier_block2):
@@ -125,6 +147,25 @@ class channel(gr.hier_block2):
         self.connect(noisy, self)
 
 
+def add_channel(parser):
+    """The arguments that say what channel() does."""
+    parser.add_argument("--samples-per-symbol", type=float, default=2.3)
+    parser.add_argument("--roll-off", type=float, choices=ROLL_OFFS, default=0.2)
+    parser.add_argument(
+        "--frequency", type=float, default=0.05, help="of the carrier, in symbol rates"
+    )
+    parser.add_argument(
+        "--drift",
+        type=float,
+        default=2e-4,
+        help="of the carrier, either way, in symbol rates",
+    )
+    parser.add_argument("--clock-error", type=float, default=50, help="ppm")
+    parser.add_argument(
+        "--linewidth", type=float, default=1e-6, help="of phase noise, in symbol rates"
+    )
+
+
 class link(gr.top_block):
     """Transmitter, channel, and a receiver for each backend."""
 
@@ -133,8 +174,8 @@ class link(gr.top_block):
         source = blocks.vector_source_b(list(stream))
         medium = channel(arguments, esn0)
         pilots = not arguments.no_pilots
-        sender = transmitter(how, arguments.roll_off, pilots, arguments.gold_code)
-        self.connect(source, sender, medium)
+        sender = framer(how, arguments.roll_off, pilots, arguments.gold_code)
+        self.connect(source, sender, pulses(arguments.roll_off), medium)
         self.receivers, self.sinks = [], []
         for backend in backends:
             receiver = cudaphy.dvbs2_receiver(
@@ -193,23 +234,9 @@ def main():
     parser.add_argument(
         "--margin", type=float, default=1, help="dB above threshold; default: 1"
     )
-    parser.add_argument("--samples-per-symbol", type=float, default=2.3)
-    parser.add_argument("--roll-off", type=float, choices=ROLL_OFFS, default=0.2)
+    add_channel(parser)
     parser.add_argument("--no-pilots", action="store_true")
     parser.add_argument("--gold-code", type=int, default=0)
-    parser.add_argument(
-        "--frequency", type=float, default=0.05, help="of the carrier, in symbol rates"
-    )
-    parser.add_argument(
-        "--drift",
-        type=float,
-        default=2e-4,
-        help="of the carrier, either way, in symbol rates",
-    )
-    parser.add_argument("--clock-error", type=float, default=50, help="ppm")
-    parser.add_argument(
-        "--linewidth", type=float, default=1e-6, help="of phase noise, in symbol rates"
-    )
     parser.add_argument(
         "--udp", metavar="HOST:PORT", help="send the received stream there, to a player"
     )

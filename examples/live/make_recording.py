@@ -20,6 +20,7 @@ from gnuradio import blocks, channels, cudaphy, gr  # noqa: E402
 NAME = "dvbs2_qpsk_half_short"
 MIMO_NAME = "mimo_ofdm_qam16_half"
 ANTENNAS = 2
+ROLL_OFF = 0.2
 PACKETS = 500  # of the transport stream
 
 
@@ -28,7 +29,7 @@ def make(path, stream, modcod="qpsk-1/2-short", snr_db=6.0, offset=0.01, rate=1e
     how = dvbs2.modcod.parse(modcod)
     top = gr.top_block()
     source = blocks.vector_source_b(list(dvbs2_to_ts.with_nulls(stream, how)))
-    sender = dvbs2_to_ts.transmitter(how, 0.2, True, 0)
+    sender = dvbs2_to_ts.framer(how, ROLL_OFF, True)
     channel = channels.channel_model(
         10 ** (-snr_db / 20), offset / 2, 1.00002, [1.0], noise_seed=7
     )
@@ -36,7 +37,8 @@ def make(path, stream, modcod="qpsk-1/2-short", snr_db=6.0, offset=0.01, rate=1e
     sink = cudaphy.sigmf_sink(
         path, rate, "ci16_le", description=f"{how}, simulated at {snr_db} dB Es/N0"
     )
-    top.connect(source, sender, channel, level, sink)
+    pulses = dvbs2_to_ts.pulses(ROLL_OFF)
+    top.connect(source, sender, pulses, channel, level, sink)
     top.run()
     return sink.samples()
 
