@@ -4,15 +4,15 @@
 compares every decoded codeword with the transmitter's, bit for bit.
 
 Transport packets -> BB header, scrambler, BCH, LDPC, bit interleaver, modulator (gr-dtv) -> noise
--> soft demapper -> bit deinterleaver -> LDPC decoder -> frame error counter. A frame is a tagged
-packet from the demapper on. The reference is tapped behind gr-dtv's LDPC encoder."""
+-> soft demapper, which undoes the bit interleaver -> LDPC decoder -> frame error counter. A frame is a
+tagged packet from the demapper on. The reference is tapped behind gr-dtv's LDPC encoder."""
 
 import math
 from dataclasses import dataclass
 
 import link_tools
 import numpy as np
-from gnuradio import analog, blocks, cudaphy, dtv, gr, trellis
+from gnuradio import analog, blocks, cudaphy, dtv, gr
 
 # Es/N0 in dB at which normal frames are quasi error-free (ETSI EN 302 307-1, table 13).
 THRESHOLDS = {
@@ -115,19 +115,18 @@ class modcod:
     def dtv_modulation(self):
         return getattr(dtv, "MOD_" + self.modulation.upper())
 
-    def deinterleaver(self, n):
-        """Where each of a codeword's n bits stands among the received ones; None: in place.
+    @property
+    def bit_interleaver(self):
+        """The columns of the bit interleaver in the order that they are read; empty: QPSK has none.
 
         The transmitter writes a codeword into a table column by column, as many columns as
         a symbol has bits, and reads it row by row, a row a symbol; for 8PSK 3/5 from the
-        last column to the first (ETSI EN 302 307-1, section 5.3.3). QPSK has none.
+        last column to the first (ETSI EN 302 307-1, section 5.3.3).
         """
-        if self.modulation == "qpsk":
-            return None
-        column, row = np.divmod(np.arange(n), n // self.bits)
-        if (self.modulation, self.rate) == ("8psk", "3/5"):
-            column = self.bits - 1 - column
-        return row * self.bits + column
+        columns = {"qpsk": "", "8psk": "012", "16apsk": "0123"}[self.modulation]
+        return (
+            columns[::-1] if (self.modulation, self.rate) == ("8psk", "3/5") else columns
+        )
 
 
 class transmitter(gr.hier_block2):
@@ -189,27 +188,26 @@ class receiver(gr.hier_block2):
             "backend": backend,
             "device": arguments.device,
         }
-        chain = [
+        self.connect(
             self,
             blocks.stream_to_tagged_stream(
                 gr.sizeof_gr_complex, 1, code.n // how.bits, PACKET
             ),
             cudaphy.soft_demapper(
-                how.constellation, noise_variance=noise_variance, **where
+                how.constellation,
+                noise_variance=noise_variance,
+                bit_interleaver=how.bit_interleaver,
+                frame_symbols=code.n // how.bits if how.bit_interleaver else 0,
+                **where,
             ),
-        ]
-        table = how.deinterleaver(code.n)
-        if table is not None:
-            chain.append(trellis.permutation(code.n, table.tolist(), 1, gr.sizeof_float))
-        chain.append(
             cudaphy.ldpc_decoder(
                 code,
                 max_iterations=arguments.iterations,
                 output="codeword",
                 **where,
-            )
+            ),
+            self,
         )
-        self.connect(*chain, self)
 
 
 class link(gr.top_block):
