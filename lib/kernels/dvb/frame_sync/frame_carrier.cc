@@ -2,6 +2,7 @@
 #include "kernels/dvb/frame_sync/frame_carrier.h"
 #include "kernels/dvb/frame_sync/pl_scrambler.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/constellation.h>
 
@@ -12,20 +13,16 @@ constexpr double pi = 3.14159265358979323846;
 constexpr size_t most_length = 1 << 16; //!< symbols of a frame
 constexpr double memory = 2048; //!< known symbols of which amplitude and noise are means
 constexpr float most_amplitude_clip = 6; //!< of the mean: larger ones are clicks
+constexpr float most_energy_of_median = 64;
 constexpr int part_symbols = 9; //!< known symbols that are summed to search frequencies
 constexpr int data_part = 30;   //!< data symbols likewise
 //! Data symbols over which the phase is steady, times the harmonic.
 constexpr size_t steady_symbols = 4 * 1440;
 
-//! The constellation's points; none for those that have no name here.
 std::vector<std::complex<float>> points_of(const dvb_mode& mode)
 {
-    const auto names = constellation_names();
-    if (std::find(names.begin(), names.end(), mode.constellation()) != names.end()) {
-        const auto all = constellation::make(mode.constellation()).points;
-        return { all.begin(), all.end() };
-    }
-    return {};
+    const auto all = constellation::make(mode.constellation()).points;
+    return { all.begin(), all.end() };
 }
 
 } // namespace
@@ -124,9 +121,16 @@ void frame_carrier::measure_header(const symbol_buffer& symbols,
                                    const frame_header& frame)
 {
     const auto* const in = symbols.at(frame.at);
+    std::array<float, pl_header_symbols> energies;
+    std::transform(in, in + pl_header_symbols, energies.begin(), [](const auto& one) {
+        return std::norm(one);
+    });
+    auto ordered = energies;
+    const auto middle = ordered.begin() + pl_header_symbols / 2;
+    std::nth_element(ordered.begin(), middle, ordered.end());
     double energy = 0;
-    for (int i = 0; i < pl_header_symbols; ++i) {
-        energy += std::norm(in[i]);
+    for (const float one : energies) {
+        energy += one <= most_energy_of_median * *middle ? one : 0;
     }
     d_header_power += frame.score * energy / pl_header_symbols;
     d_header_energy += energy / pl_header_symbols;

@@ -83,7 +83,8 @@ pl_found look(const pl_search& search,
         sum += std::norm(symbols[i]);
         most = std::max(most, std::norm(symbols[i]));
     }
-    if (most < sum / 2) {
+    constexpr float click = 16; // times the mean energy, which noise does not reach
+    if (pl_header_symbols * most < click * sum) {
         return search.near(symbols, frequency, most_difference, least);
     }
     std::vector<std::complex<float>> clean(symbols, symbols + pl_header_symbols);
