@@ -114,6 +114,7 @@ bb_deframer_impl::bb_deframer_impl(int frame_bits,
       d_kernel(kernels::bb_deframer::make(parameters))
 {
     set_tag_propagation_policy(TPP_DONT);
+    set_min_output_buffer(1 << 18);
     for (const auto& port : { packets_port, frames_port, status_port }) {
         message_port_register_out(port);
     }
@@ -190,7 +191,11 @@ int bb_deframer_impl::general_work(int noutput_items,
                                    gr_vector_const_void_star& in,
                                    gr_vector_void_star& out)
 {
-    const auto first = nitems_read(0), end = first + ninput_items[0];
+    // About as many items as fill the output: tags beyond them would be read again.
+    const auto room = static_cast<uint64_t>(noutput_items) * (d_packed ? 1 : 8);
+    const auto first = nitems_read(0);
+    const auto end =
+        first + std::min<uint64_t>(ninput_items[0], room + bytes_of(most_bits, d_packed));
     const auto* const items = static_cast<const uint8_t*>(in[0]);
     auto* const to = static_cast<uint8_t*>(out[0]);
     const auto tags = tags_of_interest(first, end);
