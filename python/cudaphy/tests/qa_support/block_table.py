@@ -16,10 +16,13 @@ import pmt
 from gnuradio import blocks, cudaphy, fec, gr
 
 from . import BACKEND, KEY, gaussian, packet_tags, tag
+from .dvb import transport_stream
+from .dvb_samples import channel, physical_frames
 from .dvbs2_frames import framed
 
 CODE = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
 OUTER = cudaphy.bch_code(5, 2)
+DVB_MODES = [19]  # PLS code of QPSK 1/2, short frames with pilots
 PILOTS = np.array([[1, 1], [1, -1]], "c8")
 SYMBOLS, GAP = 4, 100  # of OFDM
 TONES = [t for t in range(-26, 27) if t]
@@ -86,6 +89,13 @@ def _dvbs2_frames(count):
     """QPSK of unit energy, short frames with pilots."""
     data = np.sign(gaussian((count, 2 * 8100)).real) / np.sqrt(2)
     return framed(data[:, ::2] + 1j * data[:, 1::2], "QPSK", "1/2", "short").ravel()
+
+
+@functools.cache
+def _dvbs2_samples(count):
+    """So many frames of a transport stream, at two samples a symbol."""
+    symbols = physical_frames(transport_stream(5 * count), "QPSK", "1/2", "short")
+    return channel(symbols[: count * len(symbols) // (len(symbols) // 8370)], 2, 0.2, 20)
 
 
 def _scene():
@@ -163,10 +173,18 @@ def _table():
             lambda: [_dvbs2_frames(n)],
             lambda: [complexes],
             frames=n,
-            takes=("length_tag_key",),
             keys=(KEY, "rx_time", "rx_rate", "rx_freq"),
             remembers=10,
             heads=(0, 10, 89, 90 + 16 * 90 + 5),
+        ),
+        "dvbs2_receiver": _block(
+            lambda **o: cudaphy.dvbs2_receiver(2, 0.2, modes=DVB_MODES, **o),
+            lambda: [_dvbs2_samples(80)],
+            lambda: [("uint8", 0)],
+            frames=80,
+            takes=("backend",),
+            keys=("rx_time", "rx_rate"),
+            remembers=30,
         ),
         "fdtd_channel": _block(
             lambda **o: cudaphy.fdtd_channel(_scene(), **o),
