@@ -109,6 +109,7 @@ public:
           d_kernel(kernels::ldpc_decoder::make(
               code, p, work_queue.where(), work_queue.device()))
     {
+        d_kernel->prepare();
     }
     void run(const batch& work, queue& work_queue) override
     {

@@ -14,6 +14,7 @@ ldpc_on_host_decoder::ldpc_on_host_decoder(
       d_queue(queue::make(where.where, where.device)),
       d_kernel(kernels::ldpc_decoder::make(code, parameters, where.where, where.device))
 {
+    d_kernel->prepare();
     if (where.where == backend::cuda) {
         d_llr = array<char>(*d_queue, d_max_batch * code->n() * llr_bytes(parameters));
         d_bits = array<uint8_t>(*d_queue, d_max_batch * output_bytes(*code, parameters));

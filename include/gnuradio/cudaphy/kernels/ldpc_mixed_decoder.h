@@ -43,7 +43,11 @@ public:
      */
     virtual void run(const std::vector<part>& parts, queue& queue) = 0;
 
-    //! Launches that a batch with words of these codes takes.
+    //! Waits until run() has its full speed for every code, as ldpc_decoder::prepare().
+    virtual void prepare() = 0;
+
+    //! Launches that a batch with words of these codes takes after prepare(). Before, it
+    //! may take one a code.
     virtual int launches(const std::vector<int>& codes) const = 0;
 };
 

@@ -266,10 +266,14 @@ std::unique_ptr<ldpc_decoder> ldpc_decoder::make(ldpc_code::sptr code,
             [&] { return make_ldpc_fixed_decoder_reference(elsewhere); },
             [&] { return make_ldpc_fixed_decoder_cpu(elsewhere); },
             [&](int index) {
-                return wanted.calculation == arithmetic::automatic &&
-                               !can_decode_fixed_on_cuda(decoding, index)
-                           ? make_ldpc_decoder_cuda(decoding, index)
-                           : make_ldpc_fixed_decoder_cuda(on_cuda, index);
+                try {
+                    return make_ldpc_fixed_decoder_cuda(on_cuda, index);
+                } catch (const std::invalid_argument&) { // not offered for this code
+                    if (wanted.calculation != arithmetic::automatic) {
+                        throw;
+                    }
+                    return make_ldpc_decoder_cuda(decoding, index);
+                }
             });
     }
     return dispatch(

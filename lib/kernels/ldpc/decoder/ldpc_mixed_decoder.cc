@@ -63,7 +63,9 @@ public:
             for (const int code : launch->codes()) {
                 chosen.push_back(part_of[code]);
             }
-            if (chosen.size() - std::count(chosen.begin(), chosen.end(), nullptr) > 1) {
+            // While the common program is translated, each code has its own launch.
+            if (chosen.size() - std::count(chosen.begin(), chosen.end(), nullptr) > 1 &&
+                launch->is_ready()) {
                 launch->run(chosen, queue);
                 for (const int code : launch->codes()) {
                     part_of[code] = nullptr;
@@ -74,6 +76,16 @@ public:
             if (part_of[code]) {
                 d_alone[code]->run(part_of[code]->llr, part_of[code]->out, queue);
             }
+        }
+    }
+
+    void prepare() override
+    {
+        for (const auto& one : d_alone) {
+            one->prepare();
+        }
+        for (const auto& one : d_together) {
+            one->prepare();
         }
     }
 

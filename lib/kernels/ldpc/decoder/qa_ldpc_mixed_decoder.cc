@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE ldpc_mixed_decoder
 #include "kernels/common/testing.h"
 #include "kernels/ldpc/codes/words_testing.h"
+#include "kernels/ldpc/decoder/makers.h"
 #include <gnuradio/cudaphy/kernels/ldpc_mixed_decoder.h>
 
 // Batches of several codes, against each code's decoder alone.
@@ -65,6 +66,32 @@ struct words {
     array<float> soft;
 };
 
+//! Compares what came out with each code's decoder, and clears it.
+void check_each_alone(std::vector<words>& all, const parameters& p, queue& q)
+{
+    for (auto& one : all) {
+        const auto bits = one.bits.to_host();
+        const auto iterations = one.iterations.to_host();
+        const auto ok = one.ok.to_host();
+        const auto soft = one.soft.to_host();
+        one.clear(q);
+        if (one.count > 0) {
+            ldpc_decoder::make(one.code, p, q.where())->run(one.llr, one.out(), q);
+            q.synchronize();
+        }
+        BOOST_TEST_CONTEXT(one.code->name())
+        {
+            BOOST_TEST((bits == one.bits.to_host()));
+            BOOST_TEST(iterations == one.iterations.to_host(),
+                       boost::test_tools::per_element());
+            BOOST_TEST(ok == one.ok.to_host(), boost::test_tools::per_element());
+            BOOST_TEST((soft == one.soft.to_host()));
+            BOOST_TEST(std::count(ok.begin(), ok.end(), 1) == std::ptrdiff_t(one.count));
+        }
+        one.clear(q);
+    }
+}
+
 void check_against_each_alone(const std::vector<ldpc_code::sptr>& codes,
                               const std::vector<size_t>& counts,
                               const parameters& p)
@@ -81,30 +108,16 @@ void check_against_each_alone(const std::vector<ldpc_code::sptr>& codes,
     for (int c = static_cast<int>(codes.size()) - 1; c >= 0; --c) {
         parts.push_back({ c, all[c].llr, all[c].out() });
     }
+    // Until the common programs are there, each code has a launch of its own.
+    mixed->run(parts, *q);
+    q->synchronize();
+    check_each_alone(all, p, *q);
+    mixed->prepare();
     for (int round = 0; round < 2; ++round) {
         mixed->run(parts, *q);
         q->synchronize();
     }
-    for (auto& one : all) {
-        const auto bits = one.bits.to_host();
-        const auto iterations = one.iterations.to_host();
-        const auto ok = one.ok.to_host();
-        const auto soft = one.soft.to_host();
-        one.clear(*q);
-        if (one.count > 0) {
-            ldpc_decoder::make(one.code, p, where)->run(one.llr, one.out(), *q);
-            q->synchronize();
-        }
-        BOOST_TEST_CONTEXT(one.code->name())
-        {
-            BOOST_TEST((bits == one.bits.to_host()));
-            BOOST_TEST(iterations == one.iterations.to_host(),
-                       boost::test_tools::per_element());
-            BOOST_TEST(ok == one.ok.to_host(), boost::test_tools::per_element());
-            BOOST_TEST((soft == one.soft.to_host()));
-            BOOST_TEST(std::count(ok.begin(), ok.end(), 1) == std::ptrdiff_t(one.count));
-        }
-    }
+    check_each_alone(all, p, *q);
 }
 
 std::vector<ldpc_code::sptr> wifi_codes()
@@ -179,6 +192,43 @@ BOOST_AUTO_TEST_CASE(launches_are_shared_by_codes_of_one_size)
     BOOST_TEST(mixed->launches({ 0, 1, 2, 3, 4, 5 }) == (shared ? 2 : 6));
     BOOST_CHECK_THROW(mixed->launches({ 6 }), std::invalid_argument);
 }
+
+#ifdef CUDAPHY_HAVE_CUDA
+BOOST_AUTO_TEST_CASE(decoders_of_one_code_share_its_program_on_cuda)
+{
+    if (tested_backend() != backend::cuda) {
+        return;
+    }
+    auto p = in_int8(true);
+    const auto prepare = [&] {
+        // New code objects, as each receiver makes them.
+        ldpc_mixed_decoder::make({ ldpc_code::wifi(1296, "1/2"),
+                                   ldpc_code::dvbs2("short", "3/4"),
+                                   ldpc_code::wifi(1296, "2/3") },
+                                 p,
+                                 backend::cuda)
+            ->prepare();
+    };
+    const auto before = ldpc_programs_translated();
+    prepare();
+    BOOST_TEST(ldpc_programs_translated() == before + 4); // the codes of 1296 share one
+    prepare();
+    p.max_iterations = 7; // no part of a program
+    prepare();
+    BOOST_TEST(ldpc_programs_translated() == before + 4);
+    p.packed = false;
+    prepare();
+    BOOST_TEST(ldpc_programs_translated() == before + 8);
+}
+
+BOOST_AUTO_TEST_CASE(a_decoder_may_be_dropped_while_its_programs_are_translated)
+{
+    for (int i = 0; i < 3; ++i) {
+        ldpc_mixed_decoder::make(wifi_codes(), in_int8(i % 2 == 0), tested_backend());
+    }
+    check_against_each_alone(wifi_codes(), { 1, 2, 3, 3, 2, 1 }, in_int8(true));
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_as_a_whole)
 {

@@ -6,6 +6,8 @@
 #include "kernels/ldpc/decoder_cuda_int8/source.h"
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <tuple>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -71,8 +73,8 @@ public:
     code_tables(const ldpc_decoding& decoding, const ldpc_cuda_kernel& kernel, int device)
         : d_parameters(decoding.parameters), d_codewords(kernel.codewords),
           d_slot_count(slots_for(kernel, device)), d_scales(factors(decoding.scales)),
-          d_sources(kernel.sources), d_outputs(kernel.outputs),
-          d_info(info_table(decoding, kernel.info)),
+          d_sources(kernel.sources()), d_outputs(kernel.outputs()),
+          d_info(info_table(decoding, kernel.info())),
           d_workspace(size_t(d_slot_count) * kernel.workspace_words * kernel.threads),
           d_slots(std::vector<uint32_t>(d_slot_count))
     {
@@ -111,39 +113,136 @@ private:
     device_memory<uint32_t> d_info, d_workspace, d_slots;
 };
 
-//! One code's kernel.
-class code_kernel
+//! A kernel with its program on a device. Decoders of the same codes share it, so that a
+//! block with several batches under way plans and writes once.
+template <typename Kernel>
+class kernel_on_device
 {
 public:
-    code_kernel(const ldpc_decoding& decoding, int device, ldpc_cuda_kernel::form form)
-        : code_kernel(decoding,
-                      device,
-                      ldpc_cuda_kernel(decoding, shared_bytes_a_block(device), form))
+    using sptr = std::shared_ptr<const kernel_on_device>;
+
+    //! \param fits  (kernel) -> whether this kernel of the device is the wanted one
+    //! \param make  () -> std::shared_ptr<const Kernel>, if nobody has it yet
+    template <typename Fits, typename Make>
+    static sptr find(int device, const Fits& fits, const Make& make)
+    {
+        static std::mutex guard;
+        static std::vector<std::weak_ptr<const kernel_on_device>> all;
+        {
+            const std::lock_guard<std::mutex> lock(guard);
+            for (const auto& one : all) {
+                const auto known = one.lock();
+                if (known && known->d_device == device && fits(*known->kernel)) {
+                    return known;
+                }
+            }
+        }
+        const auto made = std::make_shared<const kernel_on_device>(make(), device);
+        const std::lock_guard<std::mutex> lock(guard);
+        all.erase(std::remove_if(all.begin(),
+                                 all.end(),
+                                 [](const auto& one) { return one.expired(); }),
+                  all.end());
+        all.push_back(made);
+        return made;
+    }
+
+    kernel_on_device(const std::shared_ptr<const Kernel>& of, int device)
+        : kernel(of),
+          program(cuda_program::make(
+              [of] { return of->source(); }, "ldpc_decode", of->shared_bytes)),
+          d_device(device)
     {
     }
 
+    const std::shared_ptr<const Kernel> kernel;
+    const std::shared_ptr<cuda_program> program;
+
+private:
+    const int d_device;
+};
+
+using code_on_device = kernel_on_device<ldpc_cuda_kernel>;
+using codes_on_device = kernel_on_device<ldpc_cuda_mixed_kernel>;
+
+//! Whether two decodings have the same plan and program.
+bool are_alike(const ldpc_decoding& a, const ldpc_decoding& b)
+{
+    const auto what = [](const ldpc_decoding& of) {
+        const auto& p = of.parameters;
+        return std::make_tuple(of.code,
+                               p.early_stop,
+                               p.whole_words,
+                               p.packed,
+                               p.llr,
+                               p.llr_positive,
+                               p.stop_crc.bits,
+                               p.stop_crc.polynomial);
+    };
+    return what(a) == what(b);
+}
+
+//! \throws std::invalid_argument if CUDA offers no int8 arithmetic for the code
+code_on_device::sptr
+find_code(const ldpc_decoding& decoding, int device, ldpc_cuda_kernel::form form)
+{
+    if (capability_of(device) < 86) {
+        throw std::invalid_argument("ldpc_decoder: int8 arithmetic on CUDA needs a GPU "
+                                    "of compute capability 8.6 or higher: choose "
+                                    "float32 arithmetic");
+    }
+    return code_on_device::find(
+        device,
+        [&](const ldpc_cuda_kernel& known) {
+            return known.wanted() == form && are_alike(known.decoding(), decoding);
+        },
+        [&] {
+            return std::make_shared<const ldpc_cuda_kernel>(
+                decoding, shared_bytes_a_block(device), form);
+        });
+}
+
+//! The kernel for small batches; null if there is none.
+code_on_device::sptr find_code_for_few(const ldpc_cuda_kernel& many, int device)
+{
+    if (!many.folds_few()) {
+        return nullptr;
+    }
+    try {
+        return find_code(many.decoding(), device, ldpc_cuda_kernel::form::folded);
+    } catch (const std::invalid_argument&) { // does not fit into a block
+        return nullptr;
+    }
+}
+
+//! One code's kernel with its tables.
+class code_launch
+{
+public:
+    code_launch(const ldpc_decoding& decoding,
+                const code_on_device::sptr& code,
+                int device)
+        : d_code(code), d_tables(decoding, *code->kernel, device)
+    {
+        d_code->program->prepare_in_background();
+    }
+
+    void prepare() { d_code->program->prepare(); }
     void launch(const ldpc_decoder::received& llr,
                 const ldpc_decoder::results& to,
                 cudaStream_t stream) const
     {
         const auto arguments = d_tables.arguments(llr, to);
-        d_program->launch(d_tables.blocks_for(to.ok.size()),
-                          d_threads,
-                          &arguments,
-                          sizeof arguments,
-                          stream);
+        d_code->program->launch(d_tables.blocks_for(to.ok.size()),
+                                d_code->kernel->threads,
+                                &arguments,
+                                sizeof arguments,
+                                stream);
     }
 
 private:
-    code_kernel(const ldpc_decoding& decoding, int device, const ldpc_cuda_kernel& kernel)
-        : d_tables(decoding, kernel, device), d_threads(kernel.threads),
-          d_program(cuda_program::make(kernel.source, "ldpc_decode", kernel.shared_bytes))
-    {
-    }
-
+    const code_on_device::sptr d_code;
     const code_tables d_tables;
-    const unsigned d_threads;
-    const std::shared_ptr<cuda_program> d_program;
 };
 
 class ldpc_fixed_decoder_cuda : public ldpc_decoder
@@ -153,10 +252,10 @@ public:
         : d_decoding(decoding), d_device(device)
     {
         const cuda_device_scope scope(device);
-        using form = ldpc_cuda_kernel::form;
-        d_kernel = std::make_unique<code_kernel>(decoding, device, form::chosen);
-        if (ldpc_cuda_kernel::folds_few(decoding, shared_bytes_a_block(device))) {
-            d_for_few = std::make_unique<code_kernel>(decoding, device, form::folded);
+        const auto many = find_code(decoding, device, ldpc_cuda_kernel::form::chosen);
+        d_for_many = std::make_unique<code_launch>(decoding, many, device);
+        if (const auto few = find_code_for_few(*many->kernel, device)) {
+            d_for_few = std::make_unique<code_launch>(decoding, few, device);
             d_few = attribute(cudaDevAttrMultiProcessorCount, device);
         }
     }
@@ -164,18 +263,26 @@ public:
     {
         const cuda_device_scope scope(d_device, std::nothrow);
         d_for_few.reset();
-        d_kernel.reset();
+        d_for_many.reset();
     }
 
     arithmetic calculation() const override { return arithmetic::int8; }
+
+    void prepare() override
+    {
+        d_for_many->prepare();
+        if (d_for_few) {
+            d_for_few->prepare();
+        }
+    }
 
     void run(const received& llr, const results& to, queue& queue) override
     {
         const size_t words = d_decoding.batch(llr, to);
         if (words > 0) {
             const cuda_device_scope scope(d_device);
-            const auto& kernel = words <= d_few ? d_for_few : d_kernel;
-            kernel->launch(llr, to, stream_of(queue));
+            const auto& chosen = words <= d_few ? d_for_few : d_for_many;
+            chosen->launch(llr, to, stream_of(queue));
         }
     }
 
@@ -183,33 +290,41 @@ private:
     ldpc_decoding d_decoding;
     int d_device;
     size_t d_few = 0; //!< codewords that `d_for_few` takes at most; 0: there is none
-    std::unique_ptr<code_kernel> d_kernel, d_for_few;
+    std::unique_ptr<code_launch> d_for_many, d_for_few;
 };
 
-//! Several codes' kernel.
+//! Several codes' kernel with their tables.
 class ldpc_mixed_launch_cuda : public ldpc_mixed_launch
 {
 public:
     ldpc_mixed_launch_cuda(const std::vector<ldpc_decoding>& decodings,
+                           const std::vector<ldpc_cuda_kernel::sptr>& kernels,
                            const std::vector<int>& codes,
                            int device)
-        : ldpc_mixed_launch(codes), d_device(device)
+        : ldpc_mixed_launch(codes), d_device(device),
+          d_codes(codes_on_device::find(
+              device,
+              [&](const ldpc_cuda_mixed_kernel& known) { return known.codes == kernels; },
+              [&] { return std::make_shared<const ldpc_cuda_mixed_kernel>(kernels); }))
     {
         const cuda_device_scope scope(device);
-        const ldpc_cuda_mixed_kernel kernel(decodings, shared_bytes_a_block(device));
-        d_threads = kernel.threads;
         for (size_t i = 0; i < decodings.size(); ++i) {
             d_tables.push_back(
-                std::make_unique<code_tables>(decodings[i], kernel.codes[i], device));
+                std::make_unique<code_tables>(decodings[i], *kernels[i], device));
         }
-        d_program = cuda_program::make(kernel.source, "ldpc_decode", kernel.shared_bytes);
     }
     ~ldpc_mixed_launch_cuda() override
     {
         const cuda_device_scope scope(d_device, std::nothrow);
-        d_program.reset();
         d_tables.clear();
     }
+
+    bool is_ready() override
+    {
+        d_codes->program->prepare_in_background();
+        return d_codes->program->is_ready();
+    }
+    void prepare() override { d_codes->program->prepare(); }
 
     void run(const std::vector<const ldpc_mixed_decoder::part*>& parts,
              queue& queue) override
@@ -235,27 +350,21 @@ public:
         std::memcpy(all.data() + ldpc_cuda_source::first_block_at(codes, 0),
                     first_blocks.data(),
                     first_blocks.size() * sizeof(uint32_t));
-        d_program->launch(blocks, d_threads, all.data(), all.size(), stream_of(queue));
+        d_codes->program->launch(
+            blocks, d_codes->kernel->threads, all.data(), all.size(), stream_of(queue));
     }
 
 private:
     const int d_device;
-    unsigned d_threads = 0;
+    const codes_on_device::sptr d_codes;
     std::vector<std::unique_ptr<code_tables>> d_tables;
-    std::shared_ptr<cuda_program> d_program;
 };
 
 } // namespace
 
-bool can_decode_fixed_on_cuda(const ldpc_decoding& decoding, int device)
-{
-    return capability_of(device) >= 86 &&
-           ldpc_cuda_kernel::is_for(decoding, shared_bytes_a_block(device));
-}
-
 bool is_one_a_block_on_cuda(const ldpc_decoding& decoding, int device)
 {
-    return ldpc_cuda_kernel::is_one_a_block(decoding, shared_bytes_a_block(device));
+    return ldpc_cuda_kernel(decoding, shared_bytes_a_block(device)).is_folded();
 }
 
 std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding& decoding,
@@ -264,21 +373,31 @@ std::unique_ptr<ldpc_decoder> make_ldpc_fixed_decoder_cuda(const ldpc_decoding& 
     return std::make_unique<ldpc_fixed_decoder_cuda>(decoding, device);
 }
 
+size_t ldpc_programs_translated() { return cuda_program::translations(); }
+
 std::vector<std::unique_ptr<ldpc_mixed_launch>>
 make_ldpc_mixed_launches_cuda(const std::vector<ldpc_decoding>& decodings,
                               const std::vector<int>& codes,
                               int device)
 {
+    const cuda_device_scope scope(device);
+    std::vector<ldpc_cuda_kernel::sptr> kernels;
+    for (const auto& decoding : decodings) {
+        kernels.push_back(
+            find_code(decoding, device, ldpc_cuda_kernel::form::chosen)->kernel);
+    }
     std::vector<std::unique_ptr<ldpc_mixed_launch>> out;
-    for (const auto& group :
-         ldpc_cuda_mixed_kernel::groups(decodings, shared_bytes_a_block(device))) {
+    for (const auto& group : ldpc_cuda_mixed_kernel::groups(kernels)) {
         std::vector<ldpc_decoding> chosen;
+        std::vector<ldpc_cuda_kernel::sptr> of_chosen;
         std::vector<int> numbers;
         for (const int i : group) {
             chosen.push_back(decodings[i]);
+            of_chosen.push_back(kernels[i]);
             numbers.push_back(codes[i]);
         }
-        out.push_back(std::make_unique<ldpc_mixed_launch_cuda>(chosen, numbers, device));
+        out.push_back(
+            std::make_unique<ldpc_mixed_launch_cuda>(chosen, of_chosen, numbers, device));
     }
     return out;
 }

@@ -32,12 +32,14 @@ circulants_of_row of_row(const ldpc_circulants& blocks, int row)
 
 } // namespace
 
-ldpc_cuda_folded_plan::ldpc_cuda_folded_plan(const ldpc_decoding& decoding,
-                                             int shared_bytes_a_block)
+ldpc_cuda_folded_plan::ldpc_cuda_folded_plan(
+    const ldpc_decoding& decoding,
+    int shared_bytes_a_block,
+    const std::vector<std::array<int, 2>>& row_pairs)
+    : d_pairs(row_pairs)
 {
     const auto& code = *decoding.code;
     const auto& blocks = code.circulants();
-    d_pairs = ldpc_row_pairs(code);
     d_order = ldpc_row_order(d_pairs, blocks.block_rows);
     in_pairs = !d_pairs.empty();
     half = blocks.lifting_size / 2;

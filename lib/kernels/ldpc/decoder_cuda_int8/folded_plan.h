@@ -54,8 +54,11 @@ struct ldpc_cuda_folded_plan {
         bool has_late = false;
     };
 
+    //! \param row_pairs  ldpc_row_pairs() of the code
     //! \throws std::invalid_argument if the code does not fit into a block.
-    ldpc_cuda_folded_plan(const ldpc_decoding&, int shared_bytes_a_block);
+    ldpc_cuda_folded_plan(const ldpc_decoding&,
+                          int shared_bytes_a_block,
+                          const std::vector<std::array<int, 2>>& row_pairs);
 
     int half = 0;          //!< of the lifting size: threads of a group with checks
     int group_threads = 0; //!< a multiple of 32

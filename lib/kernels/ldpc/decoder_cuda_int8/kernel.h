@@ -2,11 +2,14 @@
 #pragma once
 
 #include "kernels/ldpc/decoder/schedule.h"
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace gr::cudaphy::kernels {
 
+struct ldpc_cuda_plan;
+struct ldpc_cuda_folded_plan;
 class ldpc_cuda_source;
 
 /*!
@@ -28,58 +31,70 @@ class ldpc_cuda_source;
  *
  * qa_ldpc_cuda_program runs the programs on a machine for PTX in C++, without a GPU.
  */
-struct ldpc_cuda_kernel {
+class ldpc_cuda_kernel
+{
+public:
     enum class form {
         chosen,
         pairs, //!< two codewords in the halves of a register: ldpc_cuda_plan
         folded //!< one codeword a block: ldpc_cuda_folded_plan
     };
+    using sptr = std::shared_ptr<const ldpc_cuda_kernel>;
 
-    //! \throws std::invalid_argument if the code does not fit into a block.
+    //! Makes the plan. \throws std::invalid_argument if the code does not fit into a
+    //! block.
     ldpc_cuda_kernel(const ldpc_decoding&, int shared_bytes_a_block, form = form::chosen);
 
-    //! Whether some form fits into a block.
-    static bool is_for(const ldpc_decoding&, int shared_bytes_a_block);
-    //! Whether the chosen form is form::folded.
-    static bool is_one_a_block(const ldpc_decoding&, int shared_bytes_a_block);
-    //! Whether form::folded serves small batches while form::pairs serves all others.
-    //! form::folded takes half as long for a single codeword, which pays if a batch
-    //! leaves multiprocessors idle.
-    static bool folds_few(const ldpc_decoding&, int shared_bytes_a_block);
+    //! Whether a block decodes one codeword.
+    bool is_folded() const { return d_folded != nullptr; }
+    //! Whether form::folded serves small batches if it fits, while this kernel serves all
+    //! others. form::folded takes half as long for a single codeword, which pays if a
+    //! batch leaves multiprocessors idle.
+    bool folds_few() const;
 
-    std::string source;  //!< empty for a part of a kernel for several codes
+    //! Writes the program.
+    std::string source() const;
+    //! Writes the program's part for this code.
+    void add_to(ldpc_cuda_source&) const;
+
     int codewords;       //!< of a block
     int threads;         //!< of a block
     int registers;       //!< of a thread
     int shared_bytes;    //!< of a block
     int workspace_words; //!< of a thread, in device memory
     //! The tables of ldpc_cuda_arguments with the same names.
-    std::vector<int> sources, outputs, info;
+    const std::vector<int>& sources() const;
+    const std::vector<int>& outputs() const;
+    const std::vector<int>& info() const;
+
+    const ldpc_decoding& decoding() const { return d_decoding; }
+    form wanted() const { return d_wanted; }
 
 private:
-    friend struct ldpc_cuda_mixed_kernel;
-    ldpc_cuda_kernel(const ldpc_decoding&,
-                     int shared_bytes_a_block,
-                     form,
-                     ldpc_cuda_source&);
+    const ldpc_decoding d_decoding;
+    const form d_wanted;
+    //! One of these is null.
+    std::shared_ptr<const ldpc_cuda_plan> d_pairs;
+    std::shared_ptr<const ldpc_cuda_folded_plan> d_folded;
 };
 
 //! One kernel for several codes whose blocks have as many threads and registers.
 struct ldpc_cuda_mixed_kernel {
-    //! Groups of two or more codes that share a kernel, as indices of `decodings`. Each
-    //! code has the form that suits it. The number of circulants is limited because a
-    //! long program takes seconds to translate, and multiprocessors wait for its
-    //! instructions.
+    //! Groups of two or more codes that share a kernel, as indices of `all`. The number
+    //! of circulants is limited because a long program takes seconds to translate, and
+    //! multiprocessors wait for its instructions. A code of which one codeword fills a
+    //! block shares none, because it would gain nothing.
     static std::vector<std::vector<int>>
-    groups(const std::vector<ldpc_decoding>& decodings, int shared_bytes_a_block);
+    groups(const std::vector<ldpc_cuda_kernel::sptr>& all);
 
-    explicit ldpc_cuda_mixed_kernel(const std::vector<ldpc_decoding>&,
-                                    int shared_bytes_a_block);
+    explicit ldpc_cuda_mixed_kernel(const std::vector<ldpc_cuda_kernel::sptr>& codes);
 
-    std::string source;
+    //! Writes the program.
+    std::string source() const;
+
+    const std::vector<ldpc_cuda_kernel::sptr> codes;
     int threads = 0;
     int shared_bytes = 0;
-    std::vector<ldpc_cuda_kernel> codes;
 };
 
 } // namespace gr::cudaphy::kernels

@@ -39,7 +39,9 @@ int pairs_for(int lifting_size, bool early_stop)
 
 } // namespace
 
-ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a_block)
+ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding,
+                               int shared_bytes_a_block,
+                               const std::vector<std::array<int, 2>>& row_pairs)
 {
     const auto& code = *decoding.code;
     const auto& blocks = code.circulants();
@@ -60,7 +62,7 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding, int shared_bytes_a
     threads = std::max(z, warp);
     stride = threads;
 
-    d_order = ldpc_row_order(ldpc_row_pairs(code), blocks.block_rows);
+    d_order = ldpc_row_order(row_pairs, blocks.block_rows);
     list_sources(decoding);
     find_private(code);
     make_rows(code);

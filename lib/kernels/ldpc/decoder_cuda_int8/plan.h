@@ -3,6 +3,7 @@
 
 #include "kernels/ldpc/decoder/fixed_point.h"
 #include "kernels/ldpc/decoder_cuda_int8/store.h"
+#include <array>
 
 namespace gr::cudaphy::kernels {
 
@@ -45,8 +46,11 @@ struct ldpc_cuda_plan : ldpc_cuda_store {
         bool waits = false; //!< whether a barrier stands before the row
     };
 
+    //! \param row_pairs  ldpc_row_pairs() of the code
     //! \throws std::invalid_argument if the code does not fit into a block.
-    ldpc_cuda_plan(const ldpc_decoding&, int shared_bytes_a_block);
+    ldpc_cuda_plan(const ldpc_decoding&,
+                   int shared_bytes_a_block,
+                   const std::vector<std::array<int, 2>>& row_pairs);
 
     int z;     //!< lifting size times pairs: the threads with checks
     int pairs; //!< pairs of codewords of a block

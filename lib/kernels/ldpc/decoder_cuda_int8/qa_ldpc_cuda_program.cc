@@ -63,8 +63,8 @@ public:
         }
         d_scales.push_back(0);
         const auto terms = decoding.crc_terms();
-        for (size_t i = 0; i < kernel.info.size(); ++i) {
-            d_info.push_back(kernel.info[i]);
+        for (size_t i = 0; i < kernel.info().size(); ++i) {
+            d_info.push_back(kernel.info()[i]);
             d_info.push_back(terms.empty() ? 0 : terms[i]);
         }
     }
@@ -77,8 +77,8 @@ public:
                  got.ok.data(),
                  got.soft.data(),
                  d_scales.data(),
-                 d_kernel.sources.data(),
-                 d_kernel.outputs.data(),
+                 d_kernel.sources().data(),
+                 d_kernel.outputs().data(),
                  d_info.data(),
                  static_cast<uint32_t>(got.ok.size()),
                  d_decoding.parameters.llr_steps,
@@ -120,7 +120,7 @@ outcome on_machine(const ldpc_decoding& decoding,
     how.shared_bytes = kernel.shared_bytes;
     how.arguments = &arguments;
     how.backwards = backwards;
-    ptx_machine(kernel.source).run(how);
+    ptx_machine(kernel.source()).run(how);
     given.check_after();
     return got;
 }
@@ -322,14 +322,18 @@ BOOST_AUTO_TEST_CASE(several_codes_in_one_launch)
         for (const auto& code : codes) {
             decodings.push_back({ code, p, ldpc_decoding::scales_of(*code, p) });
         }
-        const ldpc_cuda_mixed_kernel kernel(decodings, hopper);
+        std::vector<ldpc_cuda_kernel::sptr> kernels;
+        for (const auto& decoding : decodings) {
+            kernels.push_back(std::make_shared<const ldpc_cuda_kernel>(decoding, hopper));
+        }
+        const ldpc_cuda_mixed_kernel kernel(kernels);
         std::vector<std::vector<int8_t>> llr;
         std::vector<outcome> got;
         std::vector<inputs> given;
         for (size_t c = 0; c < codes.size(); ++c) {
             llr.push_back(in_steps(noisy(codes[c], words[c], 3.0)));
             got.emplace_back(decodings[c], words[c]);
-            given.emplace_back(decodings[c], kernel.codes[c]);
+            given.emplace_back(decodings[c], *kernels[c]);
         }
         struct {
             ldpc_cuda_arguments of[4];
@@ -345,10 +349,9 @@ BOOST_AUTO_TEST_CASE(several_codes_in_one_launch)
         how.threads = kernel.threads;
         how.shared_bytes = kernel.shared_bytes;
         how.arguments = &arguments;
-        ptx_machine(kernel.source).run(how);
+        ptx_machine(kernel.source()).run(how);
         for (size_t c = 0; c < codes.size(); ++c) {
-            const auto alone = on_machine(
-                decodings[c], ldpc_cuda_kernel(decodings[c], hopper), llr[c], false);
+            const auto alone = on_machine(decodings[c], *kernels[c], llr[c], false);
             BOOST_TEST((got[c].bits == alone.bits));
             BOOST_TEST((got[c].iterations == alone.iterations));
             BOOST_TEST((got[c].ok == alone.ok));
@@ -360,12 +363,13 @@ BOOST_AUTO_TEST_CASE(several_codes_in_one_launch)
 BOOST_AUTO_TEST_CASE(which_codes_share_a_launch)
 {
     const auto groups = [](const std::vector<ldpc_code::sptr>& codes) {
-        std::vector<ldpc_decoding> decodings;
+        std::vector<ldpc_cuda_kernel::sptr> kernels;
         for (const auto& code : codes) {
             const auto p = fixed_point(10, true);
-            decodings.push_back({ code, p, ldpc_decoding::scales_of(*code, p) });
+            const ldpc_decoding decoding{ code, p, ldpc_decoding::scales_of(*code, p) };
+            kernels.push_back(std::make_shared<const ldpc_cuda_kernel>(decoding, hopper));
         }
-        return ldpc_cuda_mixed_kernel::groups(decodings, hopper);
+        return ldpc_cuda_mixed_kernel::groups(kernels);
     };
     using lists = std::vector<std::vector<int>>;
     // Several rates of one length share a kernel; other lengths do not.
@@ -383,6 +387,9 @@ BOOST_AUTO_TEST_CASE(which_codes_share_a_launch)
     // Codes whose programs are long.
     BOOST_TEST((groups({ ldpc_code::dvbs2("normal", "1/2"),
                          ldpc_code::dvbs2("normal", "3/4") }) == lists{}));
+    // One codeword fills a block.
+    BOOST_TEST((groups({ ldpc_code::dvbs2("normal", "1/4"),
+                         ldpc_code::dvbs2("normal", "8/9") }) == lists{}));
     BOOST_TEST((groups({}) == lists{}));
     // No program exceeds its limit, and parameters fit into a launch.
     std::vector<ldpc_code::sptr> many(40, ldpc_code::wifi(648, "1/2"));
@@ -401,8 +408,8 @@ BOOST_AUTO_TEST_CASE(codes_that_fit_no_block_are_refused)
     const ldpc_decoding decoding{ code, p, ldpc_decoding::scales_of(*code, p) };
     BOOST_CHECK_THROW(ldpc_cuda_kernel(decoding, 48 * 1024, form::folded),
                       std::invalid_argument);
-    BOOST_TEST(!ldpc_cuda_kernel::is_for(decoding, 48 * 1024));
-    BOOST_TEST(ldpc_cuda_kernel::is_for(decoding, hopper));
+    BOOST_CHECK_THROW(ldpc_cuda_kernel(decoding, 48 * 1024), std::invalid_argument);
+    BOOST_TEST(ldpc_cuda_kernel(decoding, hopper).is_folded());
 }
 
 BOOST_AUTO_TEST_CASE(the_machine_finds_races)
