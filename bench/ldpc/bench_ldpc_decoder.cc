@@ -327,6 +327,7 @@ void mixtures(queue& q)
     for (const auto& what : all) {
         const auto p = measured_decoder::parameters(10, true, true);
         const auto mixed = ldpc_mixed_decoder::make(what.codes, p, q.where(), q.device());
+        mixed->prepare();
         for (const size_t words : { 1, 16, 256 }) {
             std::vector<std::unique_ptr<measured_decoder>> each;
             std::vector<ldpc_mixed_decoder::part> parts;
