@@ -233,12 +233,13 @@ py::tuple state_of(const ldpc_code& code)
                                          copied(blocks.checks),
                                          copied(blocks.bits)),
                           code.default_scale(),
-                          code.default_scale_closes());
+                          code.default_scale_closes(),
+                          code.default_damps());
 }
 
 code_ptr code_of(const py::tuple& state)
 {
-    if (state.size() != 11 || state[0].cast<int>() != layout_of_state) {
+    if (state.size() != 12 || state[0].cast<int>() != layout_of_state) {
         throw std::invalid_argument(
             "this ldpc_code was pickled by another version of the module");
     }
@@ -264,6 +265,7 @@ code_ptr code_of(const py::tuple& state)
     to.bits = numbers(blocks[5]);
     parts.default_scale = state[9].cast<float>();
     parts.default_scale_closes = state[10].cast<bool>();
+    parts.default_damps = state[11].cast<bool>();
     return mutable_pointer(ldpc_code::restore(std::move(parts)));
 }
 
@@ -364,6 +366,10 @@ decoding: 'visited 1 0'. Raises CodeFileError with the file's name and line.)")
             "default_scale_closes",
             &ldpc_code::default_scale_closes,
             "whether the decoders' factor then comes closer to 1 every 15 iterations")
+        .def_property_readonly("default_damps",
+                               &ldpc_code::default_damps,
+                               "whether int8 arithmetic with that factor halves a "
+                               "message whose sign has changed")
         .def_property_readonly(
             "info_positions",
             [](const ldpc_code& c) { return copied(c.info_positions()); },

@@ -240,6 +240,9 @@ public:
     //! Whether that factor comes closer to 1 every 15 iterations, which resolves bits
     //! that stay undecided, as codes with long chains of bits of two checks each need it.
     bool default_scale_closes() const { return d_closes; }
+    //! Whether int8 arithmetic with that factor also halves a message whose sign has
+    //! changed, as codes need it whose bits otherwise swing.
+    bool default_damps() const { return d_damps; }
 
     //! Whether `columns` (variables() bits, one a byte) fulfil every parity check.
     bool is_codeword(const uint8_t* columns) const;
@@ -273,6 +276,7 @@ public:
         ldpc_circulants circulants;
         float default_scale = 0;
         bool default_scale_closes = true;
+        bool default_damps = false;
     };
     //! The code of these parts. \throws std::invalid_argument for parts that do not fit
     //! each other, or from which nobody could have made a code.
@@ -291,6 +295,7 @@ private:
     std::vector<std::vector<int>> d_layers;
     float d_factor = 0;
     bool d_closes = true;
+    bool d_damps = false;
 };
 
 } // namespace gr::cudaphy::kernels

@@ -9,7 +9,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr bool closes = true, settles = false;
+constexpr bool closes = true, settles = false, damps = true;
 
 struct row {
     const char *family, *variant;
@@ -41,10 +41,10 @@ constexpr row table[] = {
     { "dvbs2 normal", "8/9", { .82f, closes }, "each" },
     { "dvbs2 normal", "9/10", { .82f, closes }, "each" },
     { "dvbs2 short", "1/4", { .94f, closes }, "each" },
-    { "dvbs2 short", "1/3", { .89f, closes }, "each" },
-    { "dvbs2 short", "2/5", { .86f, closes }, "each" },
-    { "dvbs2 short", "1/2", { .88f, closes }, "each" },
-    { "dvbs2 short", "3/5", { .77f, closes }, "each" },
+    { "dvbs2 short", "1/3", { .8f, closes, damps }, "each" },
+    { "dvbs2 short", "2/5", { .76f, closes, damps }, "each" },
+    { "dvbs2 short", "1/2", { .83f, closes, damps }, "each" },
+    { "dvbs2 short", "3/5", { .65f, closes, damps }, "each" },
     { "dvbs2 short", "2/3", { .86f, closes }, "each" },
     { "dvbs2 short", "3/4", { .85f, closes }, "each" },
     { "dvbs2 short", "4/5", { .84f, closes }, "each" },

@@ -9,6 +9,8 @@ namespace gr::cudaphy::kernels {
 struct ldpc_default_factor {
     float factor; //!< the best fixed factor
     bool closes;  //!< whether the factor comes closer to 1 every 15 iterations
+    //! Whether int8 arithmetic halves a message whose sign has just changed.
+    bool damps = false;
 };
 
 //! The default of a standard's code, such as "dvbs2 normal", "1/2"; null if there is

@@ -214,6 +214,7 @@ ldpc_code::sptr ldpc_code_builder::build(ldpc_code_description from)
     code->d_columns = std::move(from.columns);
     code->d_factor = from.factor.factor;
     code->d_closes = from.factor.closes;
+    code->d_damps = from.factor.damps;
     return code;
 }
 

@@ -164,7 +164,7 @@ ldpc_code::sptr ldpc_code::restore(parts from)
     code.shortened = std::move(from.shortened);
     code.layers = std::move(from.layers);
     code.circulants = std::move(from.circulants);
-    code.factor = { from.default_scale, from.default_scale_closes };
+    code.factor = { from.default_scale, from.default_scale_closes, from.default_damps };
     return ldpc_code_builder::build(std::move(code));
 }
 
@@ -175,7 +175,8 @@ bool operator==(const ldpc_code& a, const ldpc_code& b)
             a.d_columns == b.d_columns && a.d_info == b.d_info &&
             a.d_punctured == b.d_punctured && a.d_shortened == b.d_shortened &&
             a.d_layers == b.d_layers && same(a.d_circulants, b.d_circulants) &&
-            a.d_factor == b.d_factor && a.d_closes == b.d_closes);
+            a.d_factor == b.d_factor && a.d_closes == b.d_closes &&
+            a.d_damps == b.d_damps);
 }
 
 size_t ldpc_code::hash() const

@@ -18,6 +18,7 @@ public:
     {
         for (const float scale : decoding.scales) {
             d_messages.push_back(ldpc_fixed_messages(scale, limits));
+            d_halved.push_back(ldpc_fixed_halved_messages(scale, limits));
         }
         if (limits.pairs_rows && d_code.circulants().lifting_size > 0) {
             d_order =
@@ -75,7 +76,7 @@ private:
             }
             bool even = true;
             for (const int group : d_order) {
-                even &= update(group, d_messages[iteration]);
+                even &= update(group, iteration);
             }
             const bool counts = d_limits.watches_visits && p.stop_crc.bits == 0;
             if (p.early_stop && (even || !counts) && is_decoded(d_decoding, d_l)) {
@@ -86,7 +87,7 @@ private:
     }
 
     //! Updates the checks of a group. True if each of them then had even parity.
-    bool update(size_t group, const std::vector<int8_t>& messages)
+    bool update(size_t group, int iteration)
     {
         const int first = d_schedule.group_start[group];
         const int last = d_schedule.group_start[group + 1];
@@ -98,7 +99,7 @@ private:
             q[e - base] = d_l[d_schedule.edges[e].column] - d_r[e];
         }
         for (int c = first; c < last; ++c) {
-            give_messages(c, q.data() + (d_schedule.check_start[c] - base), messages);
+            give_messages(c, q.data() + (d_schedule.check_start[c] - base), iteration);
         }
         std::vector<char> odd(last - first);
         for (int round = 0; round < d_schedule.rounds; ++round) {
@@ -122,14 +123,16 @@ private:
     }
 
     //! \param q  of the check's edges
-    void give_messages(int check, const int* q, const std::vector<int8_t>& messages)
+    void give_messages(int check, const int* q, int iteration)
     {
         const int begin = d_schedule.check_start[check];
         const int end = d_schedule.check_start[check + 1];
         min_sum_of_others(q, end - begin, ldpc_fixed_greatest_message, d_others);
         for (int e = begin; e < end; ++e) {
             const auto& [least, negative] = d_others[e - begin];
-            d_r[e] = negative ? -messages[least] : messages[least];
+            const int sign = negative ? -1 : 1;
+            const bool halves = d_decoding.damps() && sign * d_r[e] < 0;
+            d_r[e] = sign * (halves ? d_halved : d_messages)[iteration][least];
         }
     }
 
@@ -140,6 +143,7 @@ private:
     const std::vector<int> d_positions;
     std::vector<int> d_order;                    //!< of groups
     std::vector<std::vector<int8_t>> d_messages; //!< of each iteration
+    std::vector<std::vector<int8_t>> d_halved;   //!< the same
     std::vector<int> d_l, d_r;
     std::vector<min_sum_message<int>> d_others; //!< of one check
 };

@@ -91,6 +91,19 @@ std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits& li
     return messages;
 }
 
+std::vector<int8_t> ldpc_fixed_halved_messages(float scale,
+                                               const ldpc_fixed_limits& limits)
+{
+    if (!limits.keeps_change) {
+        return ldpc_fixed_messages(from_float16(to_float16(scale)) / 2, limits);
+    }
+    auto messages = ldpc_fixed_messages(scale, limits);
+    for (auto& r : messages) {
+        r = static_cast<int8_t>((r + 1) / 2);
+    }
+    return messages;
+}
+
 uint16_t to_float16(float value)
 {
     uint32_t bits;

@@ -83,6 +83,9 @@ int ldpc_fixed_steps(int8_t llr, const ldpc_decoder::parameters&);
 //! product of the magnitude and the factor. The factor is first rounded to the nearest
 //! binary16, ties to even.
 std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits&);
+//! The same of a message that is halved: half the factor, or half the message, rounded
+//! up, if a message is stored as the change of L.
+std::vector<int8_t> ldpc_fixed_halved_messages(float scale, const ldpc_fixed_limits&);
 
 //! A float rounded to the nearest binary16, and the value of a binary16.
 uint16_t to_float16(float);

@@ -225,3 +225,26 @@ BOOST_AUTO_TEST_CASE(each_code_has_a_factor_that_suits_it)
         BOOST_TEST(errors <= 0.01 * frames, code->name() << ": " << errors);
     }
 }
+
+// At these Eb/N0, 0.1 dB above those where layered sum-product in float32 fails in 5 % of
+// frames, min-sum in int8 fails no more often. With a factor alone it failed in 12 to 58
+// %.
+BOOST_AUTO_TEST_CASE(dvbs2_short_is_within_a_tenth_of_a_decibel_of_sum_product)
+{
+    if (slow()) {
+        return;
+    }
+    ldpc_decoder::parameters p;
+    p.max_iterations = 50;
+    p.calculation = ldpc_decoder::arithmetic::int8;
+    const size_t frames = 1600;
+    for (const auto& [rate, eb_n0] : { std::pair{ "1/3", .28 },
+                                       std::pair{ "2/5", .49 },
+                                       std::pair{ "1/2", .88 },
+                                       std::pair{ "3/5", 1.4 } }) {
+        const auto code = ldpc_code::dvbs2("short", rate);
+        const double errors = frame_errors(code, p, eb_n0, frames);
+        BOOST_TEST_MESSAGE(code->name() << ", " << eb_n0 << " dB: " << errors);
+        BOOST_TEST(errors <= .05 * frames + 4 * std::sqrt(.05 * frames), code->name());
+    }
+}

@@ -171,6 +171,21 @@ BOOST_AUTO_TEST_CASE(standard_codes_at_the_edge_of_what_they_correct)
     check(dvb, fixed_point(), noisy(dvb, 5, 1.3));
 }
 
+BOOST_AUTO_TEST_CASE(messages_whose_sign_changes_are_halved)
+{
+    for (const char* rate : { "1/3", "2/5", "1/2", "3/5" }) {
+        const auto code = ldpc_code::dvbs2("short", rate);
+        BOOST_TEST(code->default_damps());
+        auto p = fixed_point();
+        p.scale = 0;
+        const auto llr = noisy(code, 5, .5);
+        const auto damped = check(code, p, llr);
+        p.scale = code->default_scale();
+        BOOST_TEST((check(code, p, llr).soft != damped.soft));
+    }
+    BOOST_TEST(!ldpc_code::dvbs2("short", "8/9")->default_damps());
+}
+
 BOOST_AUTO_TEST_CASE(frames_too_long_for_shared_memory)
 {
     // On a GPU a thread's own values then lie in device memory too.
@@ -343,6 +358,7 @@ BOOST_AUTO_TEST_CASE(words_side_by_side_on_the_cpu)
     }
     for (const auto& code : { ldpc_code::wifi(648, "1/2"),
                               ldpc_code::dvbs2("short", "8/9"),
+                              ldpc_code::dvbs2("short", "3/5"),
                               ldpc_code::nr5g(2, 36, 14, 20),
                               ldpc_code::nr5g(2, 3, 42, 2),
                               ldpc_code::nr5g(1, 64, 4, 0),

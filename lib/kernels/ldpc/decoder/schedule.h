@@ -68,6 +68,13 @@ struct ldpc_decoding {
                    : 0;
     }
 
+    //! Whether int8 arithmetic halves a message whose sign has changed.
+    bool damps() const
+    {
+        return parameters.scale == 0 && code->default_damps() &&
+               parameters.rule == ldpc_decoder::check_rule::normalized_min_sum;
+    }
+
     //! The value of `scales` for these parameters.
     static std::vector<float> scales_of(const ldpc_code&,
                                         const ldpc_decoder::parameters&);

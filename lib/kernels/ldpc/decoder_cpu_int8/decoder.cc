@@ -166,10 +166,11 @@ public:
     {
         for (const float scale : decoding.scales) {
             const auto table = ldpc_fixed_messages(scale, ldpc_fixed_limits::cpu());
-            std::transform(table.begin(),
-                           table.end(),
-                           d_messages.emplace_back().message,
-                           [](int r) { return int8_t(r + fixed_zero); });
+            auto& messages = d_messages.emplace_back();
+            messages.damps = decoding.damps();
+            std::transform(table.begin(), table.end(), messages.message, [](int r) {
+                return int8_t(r + fixed_zero);
+            });
         }
     }
 

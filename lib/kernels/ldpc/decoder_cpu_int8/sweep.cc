@@ -165,24 +165,38 @@ static_assert(uint8_t(fixed_zero) + limits.greatest_l == 255);
 
 //! The results of a check before each bit's sign is applied.
 struct answers {
-    magnitudes to_least, to_others; //!< messages as bytes of r
-    magnitudes of_least;            //!< L of the bits of the least magnitude
+    magnitudes to_least, to_others;               //!< messages as bytes of r
+    magnitudes halved_to_least, halved_to_others; //!< the same
+    magnitudes of_least; //!< L of the bits of the least magnitude
     magnitudes least;
+    vector signs;
 
-    HWY_INLINE answers(const minima& found, vector signs, const message_table& table)
-        : to_least(hn::BitCast(du, with_sign_of(signs, table(found.second)))),
-          to_others(hn::BitCast(du, with_sign_of(signs, table(found.least)))),
-          of_least(hn::SaturatedAdd(found.least, to_least)), least(found.least)
+    HWY_INLINE answers(const minima& found, vector sum_of_q, const message_table& table)
+        : least(found.least), signs(sum_of_q)
     {
+        const auto second_r = table(found.second), least_r = table(found.least);
+        to_least = hn::BitCast(du, with_sign_of(signs, second_r));
+        to_others = hn::BitCast(du, with_sign_of(signs, least_r));
+        halved_to_least = hn::BitCast(du, with_sign_of(signs, halved(second_r)));
+        halved_to_others = hn::BitCast(du, with_sign_of(signs, halved(least_r)));
+        of_least = hn::SaturatedAdd(found.least, to_least);
     }
     //! A message with its sign.
-    HWY_INLINE vector to(vector q, magnitudes magnitude) const
+    template <bool Damps>
+    HWY_INLINE vector to(vector q, magnitudes magnitude, const int8_t* r) const
     {
-        return with_sign_of(q, hn::BitCast(di, of_lanes(magnitude, to_least, to_others)));
+        const auto message =
+            Damps ? damped(q, magnitude, r) : of_lanes(magnitude, to_least, to_others);
+        return with_sign_of(q, hn::BitCast(di, message));
     }
-    //! L = q + r. The sum of bytes saturates where L does.
-    HWY_INLINE vector sum(vector q, magnitudes magnitude) const
+    //! L = q + r. The sum of bytes saturates where L does. \param r  the message before
+    template <bool Damps>
+    HWY_INLINE vector sum(vector q, magnitudes magnitude, const int8_t* r) const
     {
+        if (Damps) {
+            const auto sum = hn::SaturatedAdd(magnitude, damped(q, magnitude, r));
+            return with_sign_of(q, hn::BitCast(di, sum));
+        }
 #if HWY_TARGET <= HWY_AVX3
         const magnitudes sum{ _mm512_mask_adds_epu8(
             of_least.raw,
@@ -197,6 +211,25 @@ struct answers {
     }
 
 private:
+    //! Bytes of positive r, halved and rounded up.
+    static HWY_INLINE vector halved(vector message)
+    {
+        const auto zero = hn::Set(du, static_cast<uint8_t>(fixed_zero));
+        return hn::BitCast(di, hn::AverageRound(hn::BitCast(du, message), zero));
+    }
+    //! The messages before q's sign is applied; halved if their sign changes.
+    HWY_INLINE magnitudes damped(vector q, magnitudes magnitude, const int8_t* r) const
+    {
+        const auto before = hn::Sub(hn::Load(di, r), hn::Set(di, fixed_zero));
+        const auto changes =
+            hn::IfNegativeThenElse(hn::Xor(q, signs), hn::Neg(before), before);
+        return hn::BitCast(
+            du,
+            hn::IfNegativeThenElse(
+                changes,
+                hn::BitCast(di, of_lanes(magnitude, halved_to_least, halved_to_others)),
+                hn::BitCast(di, of_lanes(magnitude, to_least, to_others))));
+    }
     HWY_INLINE magnitudes of_lanes(magnitudes magnitude,
                                    magnitudes if_least,
                                    magnitudes else_) const
@@ -273,7 +306,7 @@ HWY_INLINE vector less_message(vector l, const int8_t* r)
     return settled(hn::Sub(l, First ? hn::Set(di, fixed_zero) : hn::Load(di, r)));
 }
 
-template <bool First, bool Watched, size_t... I>
+template <bool First, bool Watched, bool Damps, size_t... I>
 HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>)
 {
     constexpr size_t degree = sizeof...(I);
@@ -297,7 +330,7 @@ HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>
         const answers answer(found, sum_of_bits<degree>(q), w.table);
         vector next[degree];
         const auto give = [&](size_t i) INLINE_LAMBDA {
-            next[i] = answer.sum(q[i], magnitude[i]);
+            next[i] = answer.sum<Damps>(q[i], magnitude[i], r + i * lanes);
             hn::Store(hn::Sub(next[i], q[i]), di, r + i * lanes);
             hn::Store(next[i], di, l + edge[i].store);
         };
@@ -314,14 +347,14 @@ HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>
     }
 }
 
-template <bool First, bool Watched, size_t Degree>
+template <bool First, bool Watched, bool Damps, size_t Degree>
 void visit_unrolled(const work& w, vector& odd)
 {
-    visit_each<First, Watched>(w, odd, std::make_index_sequence<Degree>());
+    visit_each<First, Watched, Damps>(w, odd, std::make_index_sequence<Degree>());
 }
 
 //! Any row; the messages of late edges go to tile.news, and parities to tile.parity.
-template <bool First, bool Late>
+template <bool First, bool Late, bool Damps>
 void visit_many(const work& w, vector& odd)
 {
     const int degree = w.row.degree;
@@ -349,7 +382,8 @@ void visit_many(const work& w, vector& odd)
         for (int i = 0; i < at_once; ++i) {
             const auto here = hn::Load(di, q + i * lanes);
             const auto absolute = hn::Load(di, magnitude + i * lanes);
-            const auto next = answer.sum(here, hn::BitCast(du, absolute));
+            const auto next =
+                answer.sum<Damps>(here, hn::BitCast(du, absolute), r + i * lanes);
             hn::Store(hn::Sub(next, here), di, r + i * lanes);
             hn::Store(next, di, l + edge[i].store);
             parity = hn::Xor(parity, next);
@@ -357,8 +391,9 @@ void visit_many(const work& w, vector& odd)
         if (Late) {
             for (int i = at_once; i < degree; ++i) {
                 const auto message =
-                    answer.to(hn::Load(di, q + i * lanes),
-                              hn::BitCast(du, hn::Load(di, magnitude + i * lanes)));
+                    answer.to<Damps>(hn::Load(di, q + i * lanes),
+                                     hn::BitCast(du, hn::Load(di, magnitude + i * lanes)),
+                                     r + i * lanes);
                 const int to = (i - at_once) * w.row.vectors + v;
                 hn::Store(message, di, w.tile.news.get() + to * lanes);
             }
@@ -402,17 +437,20 @@ void visit_late(const work& w,
 
 using visit = void (*)(const work&, vector&);
 
-template <bool First, bool Watched, size_t... I>
+template <bool First, bool Watched, bool Damps, size_t... I>
 constexpr std::array<visit, sizeof...(I)> visits_of(std::index_sequence<I...>)
 {
-    return { visit_unrolled<First, Watched, I + 1>... };
+    return { visit_unrolled<First, Watched, Damps, I + 1>... };
 }
 
-template <bool First, bool Watched>
-constexpr auto
-    visits = visits_of<First, Watched>(std::make_index_sequence<most_unrolled>());
+//! Codes whose messages are damped have short rows.
+constexpr size_t most_damped = std::min<size_t>(most_unrolled, 12);
 
-template <bool First, bool Watched>
+template <bool First, bool Watched, bool Damps>
+constexpr auto visits = visits_of<First, Watched, Damps>(
+    std::make_index_sequence<Damps ? most_damped : most_unrolled>());
+
+template <bool First, bool Watched, bool Damps>
 void sweep(const ldpc_fixed_plan& plan,
            const ldpc_fixed_plan::iteration& order,
            const fixed_messages& messages,
@@ -444,11 +482,11 @@ void sweep(const ldpc_fixed_plan& plan,
             std::fill_n(tile.r.get() + hole.message, plan.words, fixed_zero);
         }
         if (has_late) {
-            visit_many<First, true>(w, sum);
-        } else if (row.degree <= static_cast<int>(most_unrolled)) {
-            visits<First, Watched>[row.degree - 1](w, sum);
+            visit_many<First, true, Damps>(w, sum);
+        } else if (row.degree <= static_cast<int>(visits<First, Watched, Damps>.size())) {
+            visits<First, Watched, Damps>[row.degree - 1](w, sum);
         } else {
-            visit_many<First, false>(w, sum);
+            visit_many<First, false, Damps>(w, sum);
         }
         for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
             const auto& hole = order.holes[h];
@@ -484,8 +522,10 @@ void fixed_sweep(const ldpc_fixed_plan& plan,
                  fixed_tile& tile,
                  int8_t* odd)
 {
-    const auto chosen = first ? (odd ? sweep<true, true> : sweep<true, false>)
-                              : (odd ? sweep<false, true> : sweep<false, false>);
+    const auto chosen =
+        first            ? (odd ? sweep<true, true, false> : sweep<true, false, false>)
+        : messages.damps ? (odd ? sweep<false, true, true> : sweep<false, false, true>)
+                         : (odd ? sweep<false, true, false> : sweep<false, false, false>);
     chosen(plan, order, messages, tile, odd);
 }
 

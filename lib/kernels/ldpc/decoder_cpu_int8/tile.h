@@ -80,6 +80,7 @@ struct fixed_tile {
 //! The message for each least magnitude 0 ... 127, as the byte of r; aligned for vectors.
 struct alignas(64) fixed_messages {
     int8_t message[128];
+    bool damps; //!< whether a message whose sign changes is halved
 };
 
 // Kernels, compiled for several instruction sets and chosen at run time. A set of

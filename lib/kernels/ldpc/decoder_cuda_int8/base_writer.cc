@@ -89,6 +89,9 @@ void ldpc_cuda_base_writer::begin_arithmetic()
     d_odd = b32("mov.b32", "0");
     d_scale = b32("mov.b32", "0");
     d_iteration = b32("mov.b32", "0");
+    if (d_damps) {
+        d_nothing = b32("mov.b32", "0");
+    }
 }
 
 void ldpc_cuda_base_writer::name_registers()
@@ -206,6 +209,10 @@ void ldpc_cuda_base_writer::begin_iterations(const name& again)
     emit("%s:", again);
     // The next factor is loaded while this iteration works.
     emit("mov.b32 %s, %s;", d_scale, next_scale);
+    if (d_damps) {
+        const name minus_half = b32("mov.b32", "0xb800b800");
+        d_half_less = b32("mul.rn.f16x2", "%s, %s", d_scale, minus_half);
+    }
     emit("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
     emit("add.u64 %s, %s, 4;", scale_at, scale_at);
     emit("mov.b32 %s, 0;", d_odd);

@@ -36,7 +36,8 @@ protected:
                           const ldpc_cuda_store& store,
                           const ldpc_cuda_part& part)
         : ptx_writer(part.names), d_part(part), d_parameters(decoding.parameters),
-          d_code(*decoding.code), d_store(store), d_outputs(decoding.output_bits()),
+          d_code(*decoding.code), d_damps(decoding.damps()), d_store(store),
+          d_outputs(decoding.output_bits()),
           d_bytes(static_cast<int>(decoding.output_bytes()))
     {
     }
@@ -131,9 +132,19 @@ protected:
     {
         return b32("min.xorsign.abs.f16x2", "%s, %s", a, b);
     }
-    name scaled(const name& least)
+    //! The message of the others' least. \param old  the message before
+    name scaled(const name& least, const name& old)
     {
-        return b32("fma.rn.f16x2", "%s, %s, %s", least, d_scale, d_center);
+        const name factor = d_damps ? damped_factor(least, old) : d_scale;
+        return b32("fma.rn.f16x2", "%s, %s, %s", least, factor, d_center);
+    }
+    //! The factor, or its half in halves of a word where the sign changes. The least
+    //! product that is not 0 is u u = 2^-22, which binary16 holds.
+    name damped_factor(const name& least, const name& old)
+    {
+        const name product = b32("mul.rn.f16x2", "%s, %s", least, sub(old, d_center));
+        const name changes = b32("set.lt.f16x2.f16x2", "%s, %s", product, d_nothing);
+        return b32("fma.rn.f16x2", "%s, %s, %s", changes, d_half_less, d_scale);
     }
     bool has_crc() const { return d_parameters.stop_crc.bits > 0; }
 
@@ -168,6 +179,7 @@ protected:
     const ldpc_cuda_part d_part;
     const ldpc_decoder::parameters& d_parameters;
     const ldpc_code& d_code;
+    const bool d_damps;
     ldpc_cuda_store d_store;
     const int d_outputs;
     const int d_bytes;
@@ -178,6 +190,8 @@ protected:
     name d_active;    //!< predicate: this thread is at work; empty: all threads are
     name d_undefined; //!< never written
     name d_upper, d_center, d_most, d_least, d_scale, d_odd, d_iteration;
+    name d_nothing;                //!< 0, twice, if d_damps
+    name d_half_less;              //!< -d_scale / 2, if d_damps
     name d_device;                 //!< address of this thread's words in device memory
     name d_slot;                   //!< the block's slot there
     std::vector<name> d_registers; //!< words in registers

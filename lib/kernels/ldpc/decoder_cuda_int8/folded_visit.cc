@@ -219,7 +219,7 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
         give_others(*now.all, others, least);
     }
     for (int e = 0; e < n; ++e) {
-        message[e] = scaled(least[e]);
+        message[e] = scaled(least[e], now.old[e]);
         const auto& edge = edges[e];
         if (edge.round > 0) {
             continue;

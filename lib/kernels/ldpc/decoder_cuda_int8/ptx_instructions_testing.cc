@@ -304,6 +304,14 @@ bool ptx_machine::decode_halves(instruction& one, const std::string& operation)
                   return std::min(1.0f, std::max(0.0f, x + y));
               });
           } },
+        { "mul.rn.f16x2",
+          [](auto a, auto b) {
+              return on_halves(a, b, [](float x, float y) { return x * y; });
+          } },
+        { "set.lt.f16x2.f16x2",
+          [](auto a, auto b) {
+              return on_halves(a, b, [](float x, float y) { return x < y ? 1.0f : 0; });
+          } },
         { "min.f16x2",
           [](auto a, auto b) {
               return on_halves(a, b, [](float x, float y) { return std::min(x, y); });

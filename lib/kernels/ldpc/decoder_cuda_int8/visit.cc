@@ -93,7 +93,7 @@ void kernel_writer::visit(size_t number, in_hand now)
     }
     name parity;
     for (int e = 0; e < n; ++e) {
-        message[e] = scaled(least[e]);
+        message[e] = scaled(least[e], now.old[e]);
         const auto& edge = row.edges[e];
         if (edge.round == 0) {
             const name l = saturated_sum(now.q[e], message[e]);
@@ -108,7 +108,7 @@ void kernel_writer::visit(size_t number, in_hand now)
         }
     }
     if (!own.empty() && d_plan.keeps_private) {
-        const name to_own = scaled(for_own);
+        const name to_own = scaled(for_own, d_damps ? unpacked(own_word, 2) : name());
         store(own_at,
               column_at(row.own.column),
               b32("prmt.b32", "%s, %s, 0x6410", own_word, to_own));

@@ -81,7 +81,11 @@ class qa_ldpc_code_objects(unittest.TestCase):
                 copy.deepcopy({"it": [code]})["it"][0],
             ):
                 self.assertEqual(again, code)
-                for name in SHAPES + ("default_scale", "default_scale_closes"):
+                for name in SHAPES + (
+                    "default_scale",
+                    "default_scale_closes",
+                    "default_damps",
+                ):
                     self.assertEqual(getattr(again, name), getattr(code, name))
                 for name in ARRAYS:
                     here, there = getattr(again, name), getattr(code, name)
