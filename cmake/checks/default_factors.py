@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 CODE, DOCS = "lib/kernels/ldpc/codes/default_factors.cc", "docs/conventions.md"
-ROW = re.compile(r'\{ "([^"]+)", "([^"]*)", \{ ([.\d]+)f, (\w+) \}, "([^"]+)" \},')
+ROW = re.compile(
+    r'\{ "([^"]+)", "([^"]*)", \{ ([.\d]+)f, (\w+(?:, \w+)?) \}, "([^"]+)" \},'
+)
 BEGIN, END = "<!-- factors, from the code -->\n", "<!-- end of factors -->\n"
 
 
