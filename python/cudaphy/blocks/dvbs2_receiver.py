@@ -8,7 +8,8 @@ import pmt
 from gnuradio import gr
 
 from .. import cudaphy_python as _native
-from ..dvbs2 import ITERATIONS, LLR_STEPS, bch_code_of, dvbs2_modes, ldpc_code_of
+from ..dvbs2 import ALGORITHM, ITERATIONS, bch_code_of, dvbs2_modes
+from ..dvbs2 import ldpc_code_of, llr_steps_of
 from .block_guard import guarded
 
 KEY = "packet_len"
@@ -81,8 +82,9 @@ class dvbs2_receiver(gr.hier_block2):
     gold_code: of the physical layer scrambling, 0 to 262142. modes: PLS codes of the frames that are
     received, as dvb_mode has them; none: all of S2, and with extended=True all of S2X too. isi: the
     input stream whose transport packets are put out, 0 to 255; None: the first that comes. gse: whether
-    continuous generic streams are GSE. iterations: of the LDPC decoder, at most. sample_rate: in Hz, for
-    `rx_time` if no `rx_rate` comes; 0: none. backend: "auto", "cuda", "cpu" or "reference"; device:
+    continuous generic streams are GSE. iterations: of the LDPC decoder, at most. algorithm: of the LDPC
+    decoder: "normalized_min_sum", "offset_min_sum" or "sum_product", which is slow. sample_rate: in Hz,
+    for `rx_time` if no `rx_rate` comes; 0: none. backend: "auto", "cuda", "cpu" or "reference"; device:
     index of the GPU.
 
     Message ports: status, a dictionary once a second: locked, modcod, esn0 (dB), frequency (symbol
@@ -105,6 +107,7 @@ class dvbs2_receiver(gr.hier_block2):
         isi=None,
         gse=True,
         iterations=ITERATIONS,
+        algorithm=ALGORITHM,
         most_offset=0.25,
         sample_rate=0,
         backend="auto",
@@ -119,6 +122,7 @@ class dvbs2_receiver(gr.hier_block2):
             gr.io_signature(1, 1, gr.sizeof_char),
         )
         where = {"backend": backend, "device": device}
+        steps = llr_steps_of(backend, device)
         wanted = dvbs2_modes(modes, extended)
         self._symbols = _native.symbol_sync(
             samples_per_symbol,
@@ -135,7 +139,7 @@ class dvbs2_receiver(gr.hier_block2):
         self._demapper = _native.soft_demapper(
             "dvbs2_qpsk",
             type="int8",
-            llr_steps=LLR_STEPS,
+            llr_steps=steps,
             length_tag_key=KEY,
             constellation_tag_key="constellation",
             constellations=sorted(constellations),
@@ -146,9 +150,10 @@ class dvbs2_receiver(gr.hier_block2):
         self._ldpc = _native.ldpc_decoder(
             next(iter(ldpc.values())),
             iterations,
+            algorithm=algorithm,
             length_tag_key=KEY,
             type="int8",
-            llr_scale=1 / LLR_STEPS,
+            llr_scale=1 / steps,
             packed=True,
             word_tags="failed",
             codes=ldpc,

@@ -23,6 +23,12 @@ def stream_and_frames(packets, *how, **more):
     return stream.tobytes(), symbols
 
 
+def pls_of(name):
+    """The PLS code of a mode with pilots."""
+    modes = map(cudaphy.dvb_mode.of, range(256))
+    return next(mode.pls for mode in modes if repr(mode) == name + ", pilots")
+
+
 class qa_dvbs2_receiver(FlowgraphCase):
     def receive(self, samples, *arguments, ports=(), **options):
         """(bytes, receiver, {port: messages})"""
@@ -124,6 +130,27 @@ class qa_dvbs2_receiver(FlowgraphCase):
             self.assertLess(abs(frame.es_n0 - 8), 1.5)
             self.assertLess(abs(frame.frequency - 0.08), 1e-3)
             self.assertLess(abs(frame.first_sample - 2 * number * frame.mode.length), 2)
+
+    def test_nearly_every_frame_is_right_close_to_the_threshold(self):
+        stream, symbols = stream_and_frames(250, "8PSK", "3/4", "normal")
+        samples = channel(symbols, 2, 0.2, 7.91 + 0.2, 0.05, 50)
+        frames, got = cudaphy.dvbs2_receive(samples, 2, 0.2, backend=BACKEND)
+        self.assert_stream(got, stream)
+        received, receiver, _ = self.receive(samples, 2, 0.2)
+        self.assert_stream(received, stream)
+        self.assertEqual(receiver.status()["frame_errors"], 0)
+        self.assertGreater(len(frames), 7)
+
+    def test_the_ldpc_algorithm_can_be_chosen(self):
+        stream, symbols = stream_and_frames(40, "QPSK", "8/9", "short")
+        samples = channel(symbols, 2, 0.2, 7.5, 0.05)
+        how = {"algorithm": "sum_product", "modes": [pls_of("QPSK 8/9 short")]}
+        got, _, _ = self.receive(samples, 2, 0.2, **how)
+        self.assert_stream(got, stream)
+        _, got = cudaphy.dvbs2_receive(samples, 2, 0.2, backend=BACKEND, **how)
+        self.assert_stream(got, stream)
+        with self.assertRaisesRegex(ValueError, "algorithm"):
+            cudaphy.dvbs2_receiver(2, 0.2, algorithm="guess", backend=BACKEND)
 
     def test_noise_zeros_carriers_and_bad_samples_give_nothing_and_end(self):
         rng = np.random.default_rng(3)
