@@ -36,7 +36,7 @@ struct dvbs2_frame {
  *
  * Frequency and phase are estimated by headers and pilots; in frames without pilots by
  * the data symbols too. No frame is put out before the frequency is certain. Frames wait
- * for that, for 24 frames at most; none is lost.
+ * for that, for 40 frames at most; none is lost.
  *
  * Symbols that are not finite or are larger than 1e15 count as zeros. Memory is bounded
  * if next() is called until it gives no more. One thread at a time.

@@ -10,7 +10,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr size_t most_waiting = 24; //!< frames, until the frequency must do as it is
+constexpr size_t most_waiting = 40; //!< frames, until the frequency must do as it is
 constexpr size_t most_length = 1 << 16;
 
 class frame_sync_impl : public dvbs2_frame_sync

@@ -16,8 +16,6 @@ constexpr float most_amplitude_clip = 6; //!< of the mean: larger ones are click
 constexpr float most_energy_of_median = 64;
 constexpr int part_symbols = 9; //!< known symbols that are summed to search frequencies
 constexpr int data_part = 30;   //!< data symbols likewise
-//! Data symbols over which the phase is steady, times the harmonic.
-constexpr size_t steady_symbols = 4 * 1440;
 
 std::vector<std::complex<float>> points_of(const dvb_mode& mode)
 {
@@ -104,7 +102,7 @@ const phase_table* frame_carrier::table_of(int pls)
     const double es_n0 = d_amplitude * d_amplitude / d_noise;
     const int half_decibels =
         static_cast<int>(std::lround(std::clamp(20 * std::log10(es_n0), -8.0, 50.0)));
-    const auto key = std::make_pair(kind.mode.modulation + kind.mode.rate, half_decibels);
+    const auto key = std::make_pair(kind.mode.constellation(), half_decibels);
     auto found = d_tables.find(key);
     if (found == d_tables.end()) {
         found = d_tables
@@ -154,7 +152,7 @@ void frame_carrier::learn(const symbol_buffer& symbols,
     if (!d_search) {
         d_search.emplace(frame.frequency);
     }
-    d_search->forget();
+    d_search->forget(frame.length);
     const auto* const in = symbols.at(frame.at);
     std::vector<known_block> blocks;
     for (const auto& part : known_parts(frame, next)) {
@@ -185,13 +183,8 @@ void frame_carrier::learn(const symbol_buffer& symbols,
                    static_cast<float>(1 / d_amplitude),
                    d_sums.data());
         for (size_t h = 0; h < harmonics; ++h) {
-            const int order = 4 * table->quarters[h];
-            d_search->add_data(d_sums.data() + h,
-                               count,
-                               harmonics,
-                               data_part,
-                               order,
-                               steady_symbols / data_part / static_cast<size_t>(order));
+            d_search->add_data(
+                d_sums.data() + h, count, harmonics, data_part, 4 * table->quarters[h]);
         }
     }
     if (d_search->is_found()) {
@@ -201,12 +194,12 @@ void frame_carrier::learn(const symbol_buffer& symbols,
 
 void frame_carrier::settle()
 {
-    constexpr double deviation = 3e-5;
+    constexpr double deviation = 2e-5;
     if (d_search && !d_is_certain) {
         d_tracker.begin(d_search->frequency(), deviation);
         d_is_certain = true;
         d_checked = d_misfits = 0;
-        d_error = 0;
+        d_error = d_error_spread = 0;
         if (d_weight == 0) { // by the headers that were learnt from
             d_weight = pl_header_symbols * d_headers_measured;
             d_real = d_weight * d_amplitude;
@@ -270,13 +263,18 @@ corrected_frame frame_carrier::follow(const symbol_buffer& symbols,
 //! Gives the frequency up if headers or data contradict it for long.
 void frame_carrier::check_frequency(const frame_header& frame, double frequency)
 {
-    constexpr int frames = 64;          // over which headers' frequencies are averaged
-    constexpr double most_error = 3e-4; // pilots confuse frequencies 7e-4 apart
+    constexpr int frames = 64; // over which headers' frequencies are averaged
+    // Pilots confuse frequencies 7e-4 apart, headers alone those a cycle a frame apart.
+    const auto& mode = kind_of(frame.pls).mode;
+    const double most_error = mode.pilots ? 3e-4 : std::min(3e-4, 0.5 / frame.length);
     constexpr int most_misfits = 3;
     d_checked = std::min(d_checked + 1, frames);
-    d_error += (frame.frequency - frequency - d_error) / d_checked;
+    const double missed = frame.frequency - frequency - d_error;
+    d_error += missed / d_checked;
+    d_error_spread += (missed * missed - d_error_spread) / d_checked;
     d_misfits = d_tracker.fits() ? 0 : d_misfits + 1;
-    if ((d_checked == frames && std::abs(d_error) > most_error) ||
+    const double uncertainty = 4 * std::sqrt(d_error_spread / frames);
+    if ((d_checked == frames && std::abs(d_error) > std::max(most_error, uncertainty)) ||
         d_misfits == most_misfits) {
         d_is_certain = false;
         d_search.reset();

@@ -85,8 +85,9 @@ private:
     bool d_is_certain = false;
     std::optional<frequency_search> d_search;
     phase_tracker d_tracker;
-    //! How far headers are from the frequency, averaged over so many.
-    double d_error = 0;
+    //! How far headers are from the frequency, averaged over so many, and the variance of
+    //! that.
+    double d_error = 0, d_error_spread = 0;
     int d_checked = 0;
     int d_misfits = 0; //!< frames one after another that the tracker did not fit
     //! Of known symbols, older ones with less weight: their number, their real parts

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <complex>
+#include <utility>
 #include <vector>
 
 namespace gr::cudaphy::kernels {
@@ -25,9 +26,9 @@ struct known_block {
  * The likelihood of each frequency of a grid is summed up over frames. That of known
  * blocks is the likelihood of every two neighbours, whose common phase is unknown: their
  * distances differ, so that frequencies that turn one of them by a whole cycle differ in
- * the others. That of data is the periodogram of the harmonics of their phase over
- * stretches of a frame. The frequency counts as found when no other one is nearly as
- * likely.
+ * the others. That of data is the likelihood of the harmonics of their phase over
+ * stretches of a frame, whose phases are unknown. The frequency counts as found when no
+ * other one is nearly as likely.
  */
 class frequency_search
 {
@@ -35,20 +36,20 @@ public:
     //! \param centre  cycles a symbol
     explicit frequency_search(double centre);
 
-    //! In order of time. `energy`: E|n|^2 of a symbol's noise.
+    //! In order of time: a frame's, from its own header to the next one, which is the
+    //! first block of the next call. `energy`: E|n|^2 of a symbol's noise.
     void add_known(const std::vector<known_block>& blocks, double energy);
 
-    //! Sums of a harmonic: sums[i * stride] is that of part i, of `symbols` symbols; the
-    //! centre was taken off about each part's middle only.
+    //! Sums of a harmonic, as phase_sums() gives them: sums[i * stride] is that of part
+    //! i, of `symbols` symbols; the centre was taken off about each part's middle only.
     void add_data(const std::complex<float>* sums,
                   size_t count,
                   size_t stride,
                   double symbols,
-                  int order,
-                  size_t parts_a_stretch);
+                  int order);
 
-    //! Older frames count less from here on.
-    void forget();
+    //! Older frames count less from here on, by the symbols of a frame.
+    void forget(double symbols);
 
     bool is_found() const { return lead() > enough; }
     double centre() const { return d_centre; }
@@ -59,9 +60,17 @@ public:
 
 private:
     static constexpr double enough = 10;
+    std::pair<double, double> peak(size_t point) const;
     size_t best() const;
+    std::vector<double> data_likelihood(const std::complex<float>* sums,
+                                        size_t count,
+                                        size_t stride,
+                                        double distance,
+                                        double stretch) const;
 
     double d_centre;
+    bool d_has_known = false;
+    double d_neighbours; //!< points of the same peak, either way
     std::vector<double> d_likelihood;
 };
 

@@ -22,12 +22,14 @@ struct phase_likelihood {
  * \param start  the first harmonic of what is known of the phase at the first place
  * \param walk   variance of the phase's steps, in rad^2 a symbol
  * \param steps  either way, of `step` radians a symbol each: how fast the phase may turn
+ * \param deviation  of the turning, in radians a symbol
  */
 std::vector<double> likely_phase_path(const std::vector<phase_likelihood>& places,
                                       const std::vector<int>& quarters,
                                       std::complex<double> start,
                                       double walk,
                                       int steps,
-                                      double step);
+                                      double step,
+                                      double deviation);
 
 } // namespace gr::cudaphy::kernels

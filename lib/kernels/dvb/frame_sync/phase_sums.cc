@@ -31,6 +31,21 @@ HWY_INLINE complex_vector multiply(const complex_vector& a, const complex_vector
              hn::MulAdd(a.im, b.re, hn::Mul(a.re, b.im)) };
 }
 
+//! The exponent is at least 1.
+HWY_INLINE complex_vector power_of(complex_vector base, int exponent)
+{
+    while (exponent % 2 == 0) {
+        base = multiply(base, base);
+        exponent /= 2;
+    }
+    auto power = base;
+    while (exponent /= 2) {
+        base = multiply(base, base);
+        power = exponent % 2 ? multiply(power, base) : power;
+    }
+    return power;
+}
+
 //! Adds a vector of symbols to the harmonics' sums.
 HWY_INLINE void add_symbols(const phase_table& table,
                             const complex_vector& symbols,
@@ -52,12 +67,8 @@ HWY_INLINE void add_symbols(const phase_table& table,
                                hn::Mul(symbols.im, inverse) };
     const auto square = multiply(unit, unit);
     const auto fourth = multiply(square, square);
-    const auto eighth = multiply(fourth, fourth);
     for (size_t h = 0; h < table.quarters.size(); ++h) {
-        auto power = table.quarters[h] % 2 == 1 ? fourth : eighth;
-        if (table.quarters[h] > 2) {
-            power = multiply(power, eighth);
-        }
+        const auto power = power_of(fourth, table.quarters[h]);
         const complex_vector weight{ hn::GatherIndex(d, table.re[h].data(), bin),
                                      hn::GatherIndex(d, table.im[h].data(), bin) };
         const auto term = multiply(power, weight);

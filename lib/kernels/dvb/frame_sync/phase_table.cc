@@ -9,7 +9,7 @@ namespace gr::cudaphy::kernels {
 phase_table phase_table::make(const std::vector<std::complex<float>>& points,
                               double noise_variance)
 {
-    constexpr int angles = 128, most_quarters = 4;
+    constexpr int angles = 128;
     constexpr double pi = 3.14159265358979323846;
     std::complex<double> all[most_quarters][phase_bins];
     double strength[most_quarters] = {};

@@ -8,7 +8,8 @@
 
 namespace gr::cudaphy::kernels {
 
-constexpr int most_harmonics = 3, phase_bins = 64;
+// Rings of 32 points, the most there are, tell by the 32nd harmonic.
+constexpr int most_quarters = 8, most_harmonics = 3, phase_bins = 64;
 constexpr float most_amplitude = 2.5f; //!< of the bins
 
 /*!
@@ -21,7 +22,7 @@ constexpr float most_amplitude = 2.5f; //!< of the bins
  * amplitudes weighted best.
  */
 struct phase_table {
-    std::vector<int> quarters; //!< m_h / 4, 1 to 4
+    std::vector<int> quarters; //!< m_h / 4, 1 to most_quarters
     //! c_h by amplitude; bin i is for amplitudes about (i + 0.5) most_amplitude / bins.
     std::array<std::array<float, phase_bins>, most_harmonics> re{}, im{};
 

@@ -10,7 +10,8 @@ namespace {
 constexpr double least_walk = 1e-9, most_walk = 1e-3;
 //! By data: beyond, blocks of data do not tell a slip from the phase's walk.
 constexpr double most_walk_by_data = 1e-4;
-constexpr double least_fit = 0.3; //!< of data to the path
+constexpr double least_fit = 0.3;  //!< of data to the path
+constexpr double fit_memory = 0.9; //!< of a frame to the next
 //! Of the frequency's random walk, in (rad / symbol)^2 a symbol. A drift of 1e-9 cycles /
 //! symbol^2 comes to it within some thousand symbols.
 constexpr double step_walk = 3e-14;
@@ -30,6 +31,7 @@ void phase_tracker::begin(double frequency, double deviation)
     d_prior = { 0, 0, unknown, 0, step * step };
     d_drift = 0;
     d_frames = 0;
+    d_fit = {};
     d_walk = std::min(d_walk, first_walk);
 }
 
@@ -92,8 +94,9 @@ void phase_tracker::find_path(const phase_marks& marks, int steps)
     const auto start = d_prior.pp < 1 ? std::polar(1 / d_prior.pp, d_prior.phase)
                                       : std::complex<double>(0);
     constexpr double step = 2 * pi * 1e-5;
+    const double deviation = std::max(std::sqrt(d_prior.ss), 2 * step);
     const auto path =
-        likely_phase_path(places, marks.quarters, start, d_walk, steps, step);
+        likely_phase_path(places, marks.quarters, start, d_walk, steps, step, deviation);
     // The path is relative to whole turns; those of the filter are the first mark's.
     double first = d_prior.phase + d_prior.step * d_marks[0].at;
     if (d_prior.pp >= 1 && d_marks[0].known) {
@@ -107,19 +110,19 @@ void phase_tracker::find_path(const phase_marks& marks, int steps)
 
 /*!
  * What data blocks say about their reference phase: Fisher's scoring. The variance is
- * that of the slopes, because the table's noise is not quite the true one. Returns the
- * information by that variance: 1 if the references are right, 0 if they are arbitrary.
+ * that of the slopes, because the table's noise is not quite the true one. Returns how
+ * the information compares with that variance.
  */
-double phase_tracker::refer_to(const phase_marks& marks)
+phase_tracker::fitness phase_tracker::refer_to(const phase_marks& marks)
 {
     const size_t harmonics = marks.quarters.size();
-    double information = 0, squares = 0;
+    double information = 0, spread = 0, squares = 0;
     size_t blocks = 0;
     for (auto& one : d_marks) {
         if (one.known) {
             continue;
         }
-        double slope = 0;
+        double slope = 0, own = 0;
         for (size_t h = 0; h < harmonics; ++h) {
             const double order = 4.0 * marks.quarters[h];
             const double phase =
@@ -128,15 +131,17 @@ double phase_tracker::refer_to(const phase_marks& marks)
                 std::complex<double>(marks.blocks[one.block * harmonics + h]) *
                 std::polar(1.0, -phase);
             slope += order * term.imag();
-            information += order * order * term.real();
+            own += order * order * term.real();
         }
+        information += own;
+        spread += own * own;
         one.sum = slope;
         squares += slope * slope;
         ++blocks;
     }
     const double number = static_cast<double>(std::max<size_t>(blocks, 1));
     squares = std::max(squares / number, 1e-6);
-    const double fit = information / number / squares;
+    const fitness fit{ information, spread, squares * number };
     // Blocks that contradict one another say little.
     information = std::max(information / number, 0.05 * squares);
     for (auto& one : d_marks) {
@@ -254,14 +259,19 @@ void phase_tracker::learn_drift(const phase_marks& marks)
     ++d_frames;
 }
 
-bool phase_tracker::fits() const { return d_fit >= least_fit; }
+//! If a few frames' data tell too little, they fit.
+bool phase_tracker::fits() const
+{
+    constexpr double sure = 2; // standard deviations
+    return d_fit.information + sure * std::sqrt(d_fit.spread) >=
+           2 * least_fit * d_fit.squares;
+}
 
 const std::vector<phase_point>& phase_tracker::follow(const phase_marks& marks)
 {
     // States are relative to the frequency that was taken off.
     d_prior.phase = d_phase;
     d_prior.step = d_step - 2 * pi * marks.frequency;
-    d_fit = 1;
     collect(marks);
     if (marks.quarters.empty() || d_marks.empty()) {
         filter(marks);
@@ -269,18 +279,22 @@ const std::vector<phase_point>& phase_tracker::follow(const phase_marks& marks)
     } else {
         constexpr int few = 0, some = 4, many = 9; // steps of the frequency
         find_path(marks, d_frames == 0 ? many : d_frames < settling ? some : few);
-        if (refer_to(marks) < least_fit) {
+        auto fit = refer_to(marks);
+        if (fit.information < least_fit * fit.squares) {
             find_path(marks, many);
         }
         constexpr int rounds = 2;
         for (int round = 0; round < rounds; ++round) {
-            d_fit = refer_to(marks);
+            fit = refer_to(marks);
             filter(marks);
             smooth();
             for (size_t i = 0; i < d_marks.size(); ++i) {
                 d_marks[i].reference = d_points[i].phase;
             }
         }
+        d_fit.information = fit_memory * d_fit.information + fit.information;
+        d_fit.spread = fit_memory * d_fit.spread + fit.spread;
+        d_fit.squares = fit_memory * d_fit.squares + fit.squares;
     }
     adapt(marks);
     learn_drift(marks);

@@ -59,7 +59,7 @@ public:
     //! The carrier at each mark and at the middle of each data block.
     const std::vector<phase_point>& follow(const phase_marks& marks);
 
-    //! Whether the data of the last frame are where the path says that they are.
+    //! Whether the data of the last frames are where the path says that they are.
     bool fits() const;
 
 private:
@@ -77,10 +77,16 @@ private:
         double variance;
         double reference = 0; //!< of data: the phase about which they tell the rest
     };
+    //! Sums over data blocks: of the information about the phase, of its squares, and of
+    //! the slopes' squares. Those and the information are the same in the mean if the
+    //! references are right; if they are arbitrary, the information is about 0.
+    struct fitness {
+        double information = 0, spread = 0, squares = 0;
+    };
     state advance(state from, double symbols) const;
     void collect(const phase_marks& marks);
     void find_path(const phase_marks& marks, int steps);
-    double refer_to(const phase_marks& marks);
+    fitness refer_to(const phase_marks& marks);
     void filter(const phase_marks& marks);
     void smooth();
     void adapt(const phase_marks& marks);
@@ -91,7 +97,7 @@ private:
     state d_next_prior{};
     static constexpr double first_walk = 4e-6;
     double d_walk = first_walk; //!< variance of the phase's steps, in rad^2 a symbol
-    double d_fit = 1;           //!< refer_to() of the last frame
+    fitness d_fit;              //!< of the last frames
     double d_drift = 0;         //!< in rad / symbol^2
     int d_frames = 0;           //!< that were followed
     double d_frame_step = 0, d_to_middle = 0; //!< of the last frame

@@ -112,6 +112,29 @@ BOOST_AUTO_TEST_CASE(sums_over_blocks_tell_the_phase_of_qpsk)
     BOOST_TEST(sums[0] == complex64(0));
 }
 
+BOOST_AUTO_TEST_CASE(a_ring_tells_the_phase_by_the_harmonic_of_its_points)
+{
+    for (int quarter = 1; quarter <= most_quarters; ++quarter) {
+        const int count = 4 * quarter;
+        std::vector<complex64> ring, in;
+        for (int i = 0; i < count; ++i) {
+            ring.push_back(std::polar(1.0f, static_cast<float>(2 * M_PI * i / count)));
+        }
+        const double phase = 0.3 / count;
+        constexpr size_t symbols = 77;
+        for (size_t i = 0; i < symbols; ++i) {
+            in.push_back(ring[generator()() % ring.size()] *
+                         complex64(std::polar(1.0, phase)));
+        }
+        const auto table = phase_table::make(ring, 1.0 / (count * count));
+        BOOST_REQUIRE(table.quarters.size() > 0);
+        BOOST_TEST(table.quarters[0] == quarter);
+        std::vector<complex64> sums(table.quarters.size());
+        phase_sums(table, in.data(), 1, symbols, 0, 1, sums.data());
+        BOOST_TEST(std::abs(std::arg(sums[0]) - count * phase) < 1e-3);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(information_is_the_variance_of_the_slope)
 {
     // The mean of -d^2 ln p / d phi^2 is that of (d ln p / d phi)^2: the table's Fourier
@@ -155,7 +178,7 @@ BOOST_AUTO_TEST_CASE(a_path_between_two_headers_does_not_slip)
     }
     places[blocks + 1].at = 360.0 * (blocks + 1);
     places[blocks + 1].first_harmonic = std::polar(50.0, phase_at(places.back().at));
-    const auto path = likely_phase_path(places, quarters, 0, 1e-5, 2, 1e-4);
+    const auto path = likely_phase_path(places, quarters, 0, 1e-5, 2, 1e-4, 1e-3);
     for (size_t i = 0; i < places.size(); ++i) {
         const double missed = std::remainder(path[i] - phase_at(places[i].at), 2 * M_PI);
         BOOST_TEST(std::abs(missed) < 0.3); // a slip is 1.6
