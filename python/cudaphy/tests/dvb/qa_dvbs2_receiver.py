@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """DVB-S2 Receiver and dvbs2_receive(): from samples that GNU Radio's transmitter made to its transport stream."""
 
+import threading
 import time
 
 import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
+from gnuradio.cudaphy.blocks.block_guard import guarded
 from qa_support import BACKEND, FlowgraphCase, Sink, Source, captured_log, main
 from qa_support.dvb import transport_stream
 from qa_support.dvb_samples import channel, dummy_frames, physical_frames
@@ -27,6 +29,35 @@ def pls_of(name):
     """The PLS code of a mode with pilots."""
     modes = map(cudaphy.dvb_mode.of, range(256))
     return next(mode.pls for mode in modes if repr(mode) == name + ", pilots")
+
+
+@guarded
+class two_parts(gr.sync_block):
+    """Samples; the second part only after go_on(), whose messages port rate gives out before."""
+
+    def __init__(self, *parts):
+        gr.sync_block.__init__(self, "two_parts", None, [np.complex64])
+        self._parts, self._wait = list(parts), threading.Event()
+        self.message_port_register_out(pmt.intern("rate"))
+
+    def go_on(self, *messages):
+        for message in messages:
+            self.message_port_pub(pmt.intern("rate"), message)
+        time.sleep(0.2)
+        self._wait.set()
+
+    def work(self, _, outputs):
+        if len(self._parts) == 1:
+            self._wait.wait(60)
+        if not self._parts:
+            return -1
+        part = self._parts[0]
+        count = min(len(part), len(outputs[0]))
+        outputs[0][:count] = part[:count]
+        self._parts[0] = part[count:]
+        if count == len(part):
+            del self._parts[0]
+        return count
 
 
 class qa_dvbs2_receiver(FlowgraphCase):
@@ -89,6 +120,49 @@ class qa_dvbs2_receiver(FlowgraphCase):
         for stream in streams:
             self.assertTrue(stream in got)
         self.assertEqual(receiver.status()["dummy_frames"], 4)
+
+    def test_a_signal_that_goes_and_returns_loses_nothing(self):
+        """With another carrier, timing, level and MODCOD."""
+        one, first = stream_and_frames(40, "QPSK", "1/2", "short")
+        two, second = stream_and_frames(40, "8PSK", "3/5", "short", pilots=False)
+        noise = channel(np.zeros(200_000) + 1e-6, 2, 0.2, -114, seed=3)
+        samples = np.concatenate(
+            [
+                channel(first, 2, 0.2, 6, 0.05, 50),
+                noise,
+                0.3 * channel(second, 2, 0.2, 9, -0.15, -30, seed=2)[1:],
+                noise,
+            ]
+        )
+        got, receiver, _ = self.receive(samples, 2, 0.2)
+        self.assertTrue(one in got)
+        self.assertTrue(two in got)
+        self.assertEqual(receiver.status()["frame_errors"], 0)
+        frames, stream = cudaphy.dvbs2_receive(samples, 2, 0.2, backend=BACKEND)
+        self.assertTrue(two in stream)
+
+    def test_the_symbol_rate_changes_by_message(self):
+        one, first = stream_and_frames(40, "QPSK", "1/2", "short")
+        two, second = stream_and_frames(40, "8PSK", "3/5", "short")
+        tail = channel(np.zeros(60_000) + 1e-6, 2, 0.2, -114, seed=3)
+        source = two_parts(
+            np.concatenate([channel(first, 2, 0.2, 6, 0.05, 50), tail]),
+            channel(second, 2.6, 0.2, 9, -0.1, -50),
+        )
+        receiver, sink = cudaphy.dvbs2_receiver(2, 0.2, backend=BACKEND), Sink("uint8")
+        top = gr.top_block()
+        top.connect(source, receiver, sink.block)
+        top.msg_connect(source, "rate", receiver, "samples_per_symbol")
+        top.start()
+        end = time.monotonic() + 60
+        while len(sink.block.data()) < len(one) and time.monotonic() < end:
+            time.sleep(0.01)
+        source.go_on(pmt.intern("no rate"), pmt.from_double(99), pmt.from_double(2.6))
+        top.wait()
+        got = sink.data.tobytes()
+        self.assertTrue(one in got)
+        self.assertTrue(two in got)
+        self.assertEqual(receiver.status()["frame_errors"], 0)
 
     def test_a_receiver_of_some_modes_alone_passes_over_the_others(self):
         first, one = stream_and_frames(40, "QPSK", "1/2", "short")
