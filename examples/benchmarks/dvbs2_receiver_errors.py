@@ -185,7 +185,7 @@ def tasks_of(arguments, backend):
     if arguments.what == "loss":
         for name in made.chosen_modes(arguments.modcods or LOSS_MODCODS):
             mode = made.all_modes()[name]
-            first = made.threshold_of(mode) - (0.3 if mode.frame == "normal" else 0.1)
+            first = made.threshold_of(mode) - (0.3 if mode.frame == "normal" else 0.5)
             for ideal in (False, True):
                 point = {**base, "modcod": name, "es_n0": round(first, 3), "ideal": ideal}
                 yield climb, point, arguments.frames, 100, 0
