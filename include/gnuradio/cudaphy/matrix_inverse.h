@@ -13,7 +13,7 @@ namespace gr::cudaphy {
  * In: vectors of order² items (complex or float), a matrix row by row. Out: the same of
  * the inverses, in order. Gauss-Jordan elimination with full pivoting, partial pivoting,
  * or none (for Hermitian positive definite matrices), many matrices a launch (patent
- * CN102567283, 2011). Orders above 32 run at a lower speed.
+ * CN102567283, 2011).
  *
  * A singular matrix gets a tag `singular` on its item: a pmt long, the elimination step
  * (from 1) that found no good pivot, or -1 for a matrix or inverse with NaN or infinity.

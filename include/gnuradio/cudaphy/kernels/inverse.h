@@ -30,7 +30,7 @@ CUDAPHY_API inverse_algorithm inverse_algorithm_from_name(const std::string& nam
 
 /*!
  * \brief Inverts a batch of small square matrices by Gauss-Jordan elimination, in place,
- * of order N = 1..64 (above 32 at a lower speed).
+ * of order N = 1..64.
  *
  * The algorithm is that of patent CN102567283 (Tsinghua University, 2011). Step k moves
  * the pivot to (k, k) by a swap of rows and a swap of columns, scales the pivot's row,

@@ -47,7 +47,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(inverses_equal_the_reference_to_the_condition_numb
                               number_types)
 {
     for (const size_t batch : { 0, 1, 31, 32, 33, 1009 }) {
-        for (const int n : { 1, 2, 3, 4, 7, 8, 13, 16, 17, 31, 32, 33, 64 }) {
+        for (const int n : { 1, 2, 3, 4, 7, 8, 13, 16, 17, 31, 32, 33, 41, 48, 57, 64 }) {
             if (batch > (n > 16 ? 1 : n > 4 ? 33 : 1009)) {
                 continue;
             }
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_of_any_scale_has_the_scaled_inverse_bit_f
                               T,
                               number_types)
 {
-    for (const int n : { 1, 2, 3, 4, 8, 16, 19, 32 }) {
+    for (const int n : { 1, 2, 3, 4, 8, 16, 19, 32, 33, 48, 64 }) {
         for (const auto pivot : pivotings) {
             const auto a = matrices_for<T>(pivot, 20, n);
             const auto x = invert<T>({ n, pivot }, a);

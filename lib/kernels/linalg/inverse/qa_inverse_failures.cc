@@ -14,7 +14,7 @@ namespace {
 //! Every order up to 9, and some above.
 std::vector<int> some_orders()
 {
-    return { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 31, 32, 33, 47, 64 };
+    return { 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 24, 31, 32, 33, 41, 47, 49, 57, 64 };
 }
 
 template <typename T>
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(full_pivoting_inverts_a_neighbour_of_a_nearly_sing
 {
     const bool rounds_products =
         tested_backend() == backend::cpu && !cpu_fuses_multiply_adds();
-    for (const int n : { 2, 3, 4, 5, 8, 11, 16, 32, 33, 64 }) {
+    for (const int n : { 2, 3, 4, 5, 8, 11, 16, 32, 33, 41, 49, 64 }) {
         const int batch = n > 16 ? 6 : 30;
         std::vector<T> a(batch * n * n);
         std::vector<int> ranks(batch);
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_and_inf_in_one_matrix_leave_the_others_alone,
                               T,
                               number_types)
 {
-    for (const int n : { 1, 2, 3, 4, 8, 9, 16, 32, 33, 64 }) {
+    for (const int n : { 1, 2, 3, 4, 8, 9, 16, 32, 33, 41, 49, 64 }) {
         const size_t batch = n > 16 ? 37 : 101;
         for (const auto pivot : pivotings) {
             auto a = matrices_for<T>(pivot, batch, n);
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(an_inverse_beyond_its_type_is_reported_as_not_fini
                               T,
                               number_types)
 {
-    for (const int n : { 1, 2, 3, 5, 8, 32, 33, 64 }) {
+    for (const int n : { 1, 2, 3, 5, 8, 32, 33, 41, 49, 64 }) {
         std::vector<T> a(n * n);
         for (int i = 0; i < n; ++i) {
             a[i * n + i] =

@@ -15,7 +15,7 @@ constexpr int diagonal = 1, upper = 2, lower = 3, well_conditioned = 4,
               ill_conditioned = 8, near_singular = 9, near_underflow = 10,
               near_overflow = 11;
 
-constexpr int orders[] = { 1, 2, 3, 5, 8, 10, 16, 31, 32, 33, 64 };
+constexpr int orders[] = { 1, 2, 3, 5, 8, 10, 16, 31, 32, 33, 41, 48, 49, 57, 64 };
 
 //! The first zero column, from 1; 0 if there is none; -1 if a kind is the same as another
 //! kind in that order.

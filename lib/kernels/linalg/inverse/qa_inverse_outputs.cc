@@ -16,9 +16,9 @@ namespace {
 const bool is_reference = tested_backend() == backend::reference;
 const int last_order = is_reference ? 20 : inverse<float>::max_order;
 const std::vector<int> orders =
-    is_reference
-        ? std::vector<int>{ 1, 2, 3, 8, 17, 33 }
-        : std::vector<int>{ 1, 2, 3, 4, 5, 7, 8, 11, 16, 17, 24, 31, 32, 33, 48, 64 };
+    is_reference ? std::vector<int>{ 1, 2, 3, 8, 17, 33 }
+                 : std::vector<int>{ 1,  2,  3,  4,  5,  7,  8,  11, 16, 17, 24,
+                                     31, 32, 33, 40, 41, 48, 49, 56, 57, 63, 64 };
 
 template <typename T>
 size_t batch_of(int n, bool fast = !is_reference)
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(determinant_and_rcond_equal_the_reference, T, numb
 // Two diagonals of ones, the first element 2 and rotated, and the rows in any order.
 BOOST_AUTO_TEST_CASE_TEMPLATE(determinants_of_integers_are_exact, T, number_types)
 {
-    for (const int n : { 1, 2, 3, 4, 5, 6, 8 }) {
+    for (const int n : { 1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 24 }) {
         const size_t batch = 50;
         std::vector<T> a(batch * n * n), determinant(batch);
         for (size_t item = 0; item < batch; ++item) {
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(determinant_and_rcond_may_be_requested_separately,
                               T,
                               number_types)
 {
-    for (const int n : { 1, 3, 8, 13, 32, 64 }) {
+    for (const int n : { 1, 3, 8, 13, 32, 41, 64 }) {
         const size_t batch = 7;
         const auto a = gaussian_matrices<T>(batch, n);
         const auto expected = invert<T>({ n }, a, measured());
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(memory_need_not_be_aligned_beyond_an_element,
                               number_types)
 {
     const size_t batch = 45;
-    for (const int n : { 1, 2, 3, 4, 5, 8, 16, 32, 33 }) {
+    for (const int n : { 1, 2, 3, 4, 5, 8, 16, 32, 33, 48, 64 }) {
         const auto a = mixed_matrices<T>(pivoting::full, batch, n);
         auto moved = a;
         moved.insert(moved.begin(), T(7));

@@ -29,7 +29,7 @@ public:
         d_processors = size_t(attribute(cudaDevAttrMultiProcessorCount));
         d_thresholds = thresholds_of(10 * attribute(cudaDevAttrComputeCapabilityMajor));
         if (p.order > most_warp_order) {
-            prepare_block_per_matrix<element>(device);
+            prepare_warps_per_matrix<element>(device, p.order, p.pivot);
         }
         d_uses_tensor_cores =
             tensor_cores_are_faster<element>(p.order) && has_tf32_products();
@@ -142,7 +142,7 @@ private:
             launch_thread_per_matrix(batch, how);
         } else if (n <= most_lanes_order && lean) {
             launch_lanes_per_matrix(batch, how);
-        } else if (n > most_lanes_order && n <= most_warp_order) {
+        } else if (n <= most_warp_order) {
             if constexpr (std::is_same_v<element, float2>) {
                 if (d_uses_tensor_cores) {
                     return how.pivot == pivoting::full
@@ -152,7 +152,7 @@ private:
             }
             launch_warp_per_matrix(batch, how);
         } else {
-            launch_block_per_matrix(batch, how);
+            launch_warps_per_matrix(batch, how);
         }
     }
 

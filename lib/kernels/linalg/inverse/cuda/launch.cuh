@@ -28,7 +28,7 @@ void launch_small_batch(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders 9 (complex128: 7) to 16, row-major; no determinant.
 template <typename T>
 void launch_lanes_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
-//! Orders 17 to 32, row-major.
+//! Orders 9 to 32, row-major; lanes serve faster up to 16.
 template <typename T>
 void launch_warp_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders 25 to 32, row-major, without full pivoting, where has_tf32_products().
@@ -37,12 +37,12 @@ void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how
 void launch_warp_two_stages(const batch_of<float2>& batch, const inverse_launch& how);
 //! Whether the code that the current device runs uses its tensor cores.
 bool has_tf32_products();
-//! Orders up to 64, row-major. prepare_block_per_matrix() must be called before, once for
-//! a device.
+//! Orders 33 to 64, row-major. prepare_warps_per_matrix() must be called before, once for
+//! the current device, the order and the pivoting.
 template <typename T>
-void launch_block_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
+void launch_warps_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 template <typename T>
-void prepare_block_per_matrix(int device);
+void prepare_warps_per_matrix(int device, int order, pivoting pivot);
 //! Orders up to 32, row-major, full pivoting: the patent's steps.
 template <typename T>
 void launch_patent(const batch_of<T>& batch, const inverse_launch& how);

@@ -115,8 +115,30 @@ constexpr int two_stages_threads = 32;
 //! Blocks that a multiprocessor must hold: a few registers more would leave 15.
 constexpr int two_stages_least_blocks = 16;
 
+//! inverse_warps_per_matrix for orders up to R, of which the lanes' elements are a
+//! multiple. Without full pivoting one kernel serves both ways.
+template <typename T, int R, bool FullPivoting, int Generation = tuned_generation>
+struct warps_policy {
+private:
+    static constexpr bool full = FullPivoting;
+
+public:
+    //! A block. More warps hide more of each other's time, but each of them finds its
+    //! place in the pivot's row and column again.
+    static constexpr int warps =
+        std::is_same_v<T, float>    ? (R <= 48 || (R == 56 && !full) ? 1 : 2)
+        : std::is_same_v<T, float2> ? (R == 40 && !full) || (R == 48 && full) ? 1 : 2
+        : std::is_same_v<T, double> ? (R == 40 ? 1 : 2)
+                                    : (R <= 48 ? 2 : 4);
+    //! Blocks that a multiprocessor must hold; 0 if the compiler finds as many. A few
+    //! more registers would leave 8 warps instead of 12 (float: 12 instead of 16).
+    static constexpr int least_blocks = std::is_same_v<T, float> ? (R == 64 ? 8 : 0)
+                                        : std::is_same_v<T, double2>
+                                            ? (R == 64 || (R == 56 && full) ? 3 : 0)
+                                            : (R == 64 && !full ? 5 : 0);
+};
+
 constexpr int small_batch_threads = 64;
-constexpr int block_threads = 256; //!< of inverse_block_per_matrix
 
 //! What is decided at run time.
 struct thresholds {

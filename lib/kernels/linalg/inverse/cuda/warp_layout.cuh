@@ -19,7 +19,7 @@ __device__ __forceinline__ void at_slot(Slot slot, const Part& part)
     if constexpr (Slots == 1) {
         part(slot_constant<First>());
     } else {
-        constexpr int half = Slots > 4 ? 4 : Slots > 2 ? 2 : 1;
+        constexpr int half = Slots > 8 ? 8 : Slots > 4 ? 4 : Slots > 2 ? 2 : 1;
         if (slot & half) {
             at_slot<Slots - half, First + half>(slot, part);
         } else {

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/predicated.cuh"
+#include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
+
+// Which elements of a matrix each lane holds in warps_per_matrix.cuh.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+//! For orders up to R. A warp is a grid of 8 x 4 lanes, and has all rows. A lane holds A
+//! x B elements. Neighbouring columns are in neighbouring lanes, then in the next warp.
+template <typename T, int R, int Warps>
+struct warps_layout {
+    using element = T;
+    static constexpr int warps = Warps;
+    static constexpr int down = 8;
+    static constexpr int across = 32 / down;
+    static_assert(R % down == 0);
+    static constexpr int A = R / down;
+    static constexpr int B = (R + across * Warps - 1) / (across * Warps);
+    static constexpr int rows = R;
+    static constexpr int columns_a_warp = B * across;
+    static constexpr int columns = columns_a_warp * Warps;
+
+    __device__ static int row(int slot, int down_at) { return slot * down + down_at; }
+    __device__ static int column(int slot, int across_at, int warp)
+    {
+        return (slot * Warps + warp) * across + across_at;
+    }
+    __device__ static int warp_of(int j)
+    {
+        return unsigned(j) / unsigned(across) % Warps;
+    }
+    __device__ static int slot_of(int j)
+    {
+        return unsigned(j) / (unsigned(across * Warps));
+    }
+    //! The place of column j among its warp's columns, and the column at a place.
+    __device__ static int place_of(int j)
+    {
+        return slot_of(j) * across + unsigned(j) % across;
+    }
+    __device__ static int column_at(int place, int warp)
+    {
+        return column(place / across, place % across, warp);
+    }
+
+    //! Elements of a line of `count` a lane that one access moves.
+    static constexpr int most = 16 / sizeof(T);
+    static constexpr int together(int count)
+    {
+        return most >= 4 && count % 4 == 0 ? 4 : most >= 2 && count % 2 == 0 ? 2 : 1;
+    }
+    template <int Count>
+    struct __align__(together(Count) * sizeof(T)) group
+    {
+        T e[together(Count)];
+    };
+
+    //! Where the element of a warp's column `place` is in a row. A lane's elements are
+    //! side by side as far as one access reaches, and the lanes' accesses are side by
+    //! side.
+    static constexpr int each_of_row = together(B);
+    __device__ static int place_in_row(int place)
+    {
+        const int slot = place / across;
+        return slot / each_of_row * (across * each_of_row) +
+               place % across * each_of_row + slot % each_of_row;
+    }
+    //! The distance in a row of two columns that are 32 places apart.
+    static constexpr int row_stride = 32;
+    static_assert(down % each_of_row == 0);
+    //! With room for places that an order below `columns` does not have.
+    static constexpr int row_size = columns_a_warp > 64 ? columns_a_warp : 64;
+
+    //! Where row i is in a column. A lane's elements are side by side, and the lanes'
+    //! accesses are in different banks.
+    static constexpr int each_of_column = together(A);
+    static constexpr int column_apart = (A / each_of_column | 1) * each_of_column;
+    __device__ static int place_in_column(int i)
+    {
+        return unsigned(i) % down * column_apart + unsigned(i) / down;
+    }
+    static constexpr int column_size = (down * column_apart + 64 / down + 3) / 4 * 4;
+
+    __device__ static void get_row(const T* row, T (&to)[B])
+    {
+        const auto* from = reinterpret_cast<const group<B>*>(row);
+#pragma unroll
+        for (int g = 0; g < B / each_of_row; ++g) {
+            const group<B> some = from[g * across];
+#pragma unroll
+            for (int e = 0; e < each_of_row; ++e) {
+                to[g * each_of_row + e] = some.e[e];
+            }
+        }
+    }
+    //! Puts a lane's elements if `so`. Its registers lie so that a column needs no moves.
+    __device__ static void put_row(bool so, T* row, const T (&from)[B])
+    {
+#pragma unroll
+        for (int b = 0; b < B; ++b) {
+            T* const to =
+                row + b / each_of_row * (across * each_of_row) + b % each_of_row;
+            if constexpr (std::is_same_v<T, float2>) {
+                store_if(so, to, from[b]);
+            } else if (so) {
+                *to = from[b];
+            }
+        }
+    }
+    __device__ static void get_column(const T* column, T (&to)[A])
+    {
+        const auto* from = reinterpret_cast<const group<A>*>(column);
+#pragma unroll
+        for (int g = 0; g < A / each_of_column; ++g) {
+            const group<A> some = from[g];
+#pragma unroll
+            for (int e = 0; e < each_of_column; ++e) {
+                to[g * each_of_column + e] = some.e[e];
+            }
+        }
+    }
+    __device__ static void put_column(T* column, const T (&from)[A][B], int slot)
+    {
+        auto* to = reinterpret_cast<group<A>*>(column);
+#pragma unroll
+        for (int g = 0; g < A / each_of_column; ++g) {
+            group<A> some;
+#pragma unroll
+            for (int e = 0; e < each_of_column; ++e) {
+                some.e[e] = from[g * each_of_column + e][slot];
+            }
+            to[g] = some;
+        }
+    }
+
+    //! The distance of X's rows in shared memory: lanes use all banks.
+    static constexpr int line = 128 / sizeof(T);
+    static constexpr int x_apart = (columns + line - 1) / line * line + across;
+
+    //! Writes X, whose row i is row `to_row[i]` of `to`.
+    __device__ static void
+    write(const T* x, const int* to_row, T* to, int n, bool aligned)
+    {
+        struct __align__(16) piece { T e[most]; };
+        const int lane = threadIdx.x % 32;
+        const int warp = threadIdx.x / 32;
+        if (aligned && n % most == 0 && x_apart % most == 0) {
+            for (int i = warp; i < n; i += Warps) {
+                T* const row = to + to_row[i] * n;
+                for (int j = lane * most; j < n; j += 32 * most) {
+                    *reinterpret_cast<piece*>(row + j) =
+                        *reinterpret_cast<const piece*>(x + i * x_apart + j);
+                }
+            }
+            return;
+        }
+        for (int i = warp; i < n; i += Warps) {
+            T* const row = to + to_row[i] * n;
+            for (int j = lane; j < n; j += 32) {
+                row[j] = x[i * x_apart + j];
+            }
+        }
+    }
+};
+
+} // namespace
+} // namespace gr::cudaphy::kernels

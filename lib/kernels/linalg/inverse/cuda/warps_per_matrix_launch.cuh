@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/linalg/inverse/cuda/launch.cuh"
+#include "kernels/linalg/inverse/cuda/warps_per_matrix.cuh"
+#include <algorithm>
+
+// Each element type has a source file of its own, because one for all takes minutes to
+// compile.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+template <typename T, int R, bool FullPivoting>
+constexpr int warps_bytes =
+    sizeof(warps_memory<warps_layout<T, R, warps_policy<T, R, FullPivoting>::warps>,
+                        FullPivoting>);
+
+//! Calls `use` with the largest order of the kernel for an order, and with whether the
+//! kernel is that of full pivoting.
+template <typename Use>
+void with_warps_kernel(int order, pivoting pivot, const Use& use)
+{
+    const auto with_largest = [&](auto full) {
+        if (order <= 40) {
+            use(std::integral_constant<int, 40>(), full);
+        } else if (order <= 48) {
+            use(std::integral_constant<int, 48>(), full);
+        } else if (order <= 56) {
+            use(std::integral_constant<int, 56>(), full);
+        } else {
+            use(std::integral_constant<int, 64>(), full);
+        }
+    };
+    if (pivot == pivoting::full) {
+        with_largest(std::true_type());
+    } else {
+        with_largest(std::false_type());
+    }
+}
+
+} // namespace
+
+template <typename T>
+void launch_warps_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
+{
+    with_warps_kernel(how.order, how.pivot, [&](auto largest, auto full) {
+        constexpr int R = largest;
+        constexpr bool F = full;
+        inverse_warps_per_matrix<T, R, F><<<unsigned(batch.size),
+                                            32 * warps_policy<T, R, F>::warps,
+                                            warps_bytes<T, R, F>,
+                                            how.stream>>>(batch, how.order, how.pivot);
+    });
+    cuda_check_launch("inverse: inverse_warps_per_matrix");
+}
+
+template <typename T>
+void prepare_warps_per_matrix(int device, int order, pivoting pivot)
+{
+    int most = 0;
+    cuda_check(
+        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "cudaDeviceGetAttribute");
+    with_warps_kernel(order, pivot, [&](auto largest, auto full) {
+        constexpr int R = largest;
+        constexpr bool F = full;
+        // A device with less shared memory refuses to launch the kernel.
+        cuda_check(cudaFuncSetAttribute(inverse_warps_per_matrix<T, R, F>,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        std::min(most, warps_bytes<T, R, F>)),
+                   "cudaFuncSetAttribute");
+    });
+}
+
+} // namespace gr::cudaphy::kernels
