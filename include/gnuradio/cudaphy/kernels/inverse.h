@@ -36,9 +36,12 @@ CUDAPHY_API inverse_algorithm inverse_algorithm_from_name(const std::string& nam
  * the pivot to (k, k) by a swap of rows and a swap of columns, scales the pivot's row,
  * and does one multiply-add for every other element. The end undoes the swaps. The patent
  * compares moduli. The fastest kernels compare |re| + |im|, to within 2^-14. CPU and CUDA
- * take the same pivots and give the same bits, except for complex<float> of orders 25 to
- * 32. There CUDA may use tensor cores on blocks, with the same rule for pivots and the
- * same accuracy, but with other roundings.
+ * take the same pivots and give the same bits, with two exceptions. CUDA then has the
+ * same rule for pivots and the same accuracy, but other roundings:
+ * - complex<float> of orders 25 to 32: CUDA may use tensor cores on blocks.
+ * - no pivoting, float of orders 14 to 24 and complex<float> of orders 12 to 20: CUDA
+ * does half the operations, because it works on the lower triangle alone. The upper one
+ * only decides whether A is finite.
  *
  * A small pivot means what LAPACK says for each way of pivoting:
  * - full, as xGETC2: a pivot below max(eps |first pivot|, the smallest normal number /

@@ -33,6 +33,11 @@ public:
         }
         d_uses_tensor_cores =
             tensor_cores_are_faster<element>(p.order) && has_tf32_products();
+        if constexpr (has_definite_orders) {
+            if (is_definite()) {
+                prepare_definite_thread<element>(p.order);
+            }
+        }
     }
 
     size_t workspace_bytes(size_t batch) const override
@@ -88,6 +93,7 @@ public:
 
 private:
     using element = device_type_of<T>;
+    static constexpr bool has_definite_orders = most_definite_order<element> > 0;
 
     static bool is_aligned(const void* address)
     {
@@ -100,6 +106,14 @@ private:
     {
         return d_parameters.layout == matrix_layout::interleaved &&
                d_parameters.order > most_thread_order<element>;
+    }
+
+    //! Whether the lower triangle alone is worked on, whatever the batch and layout, so
+    //! that the bits are always the same.
+    bool is_definite() const
+    {
+        return d_parameters.pivot == pivoting::none &&
+               is_definite_order<element>(d_parameters.order);
     }
 
     //! Runs `kernel` over the batch's matrices if rcond is wanted.
@@ -134,7 +148,11 @@ private:
         // Without a determinant, kernels serve that have no registers for one.
         const bool lean = !batch.determinant || interleaved;
         const bool small = !interleaved && is_small(batch.size);
-        if (d_parameters.algorithm == inverse_algorithm::patent) {
+        if (is_definite()) {
+            if constexpr (has_definite_orders) {
+                launch_definite_thread(batch, how);
+            }
+        } else if (d_parameters.algorithm == inverse_algorithm::patent) {
             launch_patent(batch, how);
         } else if (n <= most_small_batch_order && (small || !lean)) {
             launch_small_batch(batch, how);

@@ -25,9 +25,17 @@ void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& ho
 //! Orders up to 8, row-major: for small batches.
 template <typename T>
 void launch_small_batch(const batch_of<T>& batch, const inverse_launch& how);
-//! Orders 9 (complex128: 7) to 16, row-major; no determinant.
+//! Orders 9 (complex128: 7) to 16, row-major; no determinant. No kernel without pivoting
+//! where is_definite_order<T>().
 template <typename T>
 void launch_lanes_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
+//! Orders of is_definite_order<T>(), row-major, without pivoting, for T float and float2.
+//! prepare_definite_thread() must be called before, once for the current device and the
+//! order.
+template <typename T>
+void launch_definite_thread(const batch_of<T>& batch, const inverse_launch& how);
+template <typename T>
+void prepare_definite_thread(int order);
 //! Orders 9 to 32, row-major; lanes serve faster up to 16.
 template <typename T>
 void launch_warp_per_matrix(const batch_of<T>& batch, const inverse_launch& how);

@@ -49,6 +49,21 @@ struct thread_policy {
         N <= 5 || (std::is_same_v<T, float2> && N > 8);
 };
 
+//! inverse_definite_thread: the orders above most_thread_order for which it takes less
+//! time than any other kernel without pivoting. Beyond them too few triangles fit into a
+//! multiprocessor.
+template <typename T>
+constexpr int least_definite_order = std::is_same_v<T, float> ? 14 : 12;
+template <typename T>
+constexpr int most_definite_order = std::is_same_v<T, float>    ? 24
+                                    : std::is_same_v<T, float2> ? 20
+                                                                : 0;
+template <typename T>
+constexpr bool is_definite_order(int order)
+{
+    return order >= least_definite_order<T> && order <= most_definite_order<T>;
+}
+
 //! inverse_lanes_per_matrix: the least order that it has a kernel for.
 template <typename T>
 constexpr int least_lanes_order = std::is_same_v<T, double2> ? 7 : 9;
