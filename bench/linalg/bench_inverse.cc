@@ -13,7 +13,7 @@
 #include "bench/linalg/bench_inverse_cublas.h"
 #endif
 
-// bench_inverse [BACKEND...] [small|large|types|all]
+// bench_inverse [BACKEND...] [small|large|types|definite|all]
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
@@ -45,15 +45,46 @@ std::vector<T> random_matrices(size_t elements)
     return host;
 }
 
+//! The same made Hermitian and positive definite.
+template <typename T>
+std::vector<T> definite_matrices(size_t batch, int order)
+{
+    const size_t n = order;
+    auto a = random_matrices<T>(batch * n * n);
+    for (size_t item = 0; item < batch; ++item) {
+        T* const m = &a[item * n * n];
+        for (size_t i = 0; i < n; ++i) {
+            m[i * n + i] = T(std::real(m[i * n + i]) + 4.0f * n);
+            for (size_t j = 0; j < i; ++j) {
+                if constexpr (std::is_floating_point_v<T>) {
+                    m[j * n + i] = m[i * n + j];
+                } else {
+                    m[j * n + i] = std::conj(m[i * n + j]);
+                }
+            }
+        }
+    }
+    return a;
+}
+
+const char* name_of(pivoting pivot)
+{
+    return pivot == pivoting::full      ? "full"
+           : pivot == pivoting::partial ? "partial"
+                                        : "none";
+}
+
 //! A batch, the kernel that inverts it, and its peers in cuBLAS.
 template <typename T>
 class candidates
 {
 public:
-    candidates(queue& q, int order, size_t batch)
+    candidates(queue& q, int order, size_t batch, bool definite = false)
         : d_queue(q), d_order(order),
-          a(q, view<const T>(random_matrices<T>(batch * order * order))), x(q, a.size()),
-          status(q, batch)
+          a(q,
+            view<const T>(definite ? definite_matrices<T>(batch, order)
+                                   : random_matrices<T>(batch * order * order))),
+          x(q, a.size()), status(q, batch)
     {
 #ifdef CUDAPHY_HAVE_CUBLAS
         if (q.where() == backend::cuda) {
@@ -263,6 +294,7 @@ void measure_large(queue& q,
                    std::initializer_list<int> orders,
                    std::initializer_list<pivoting> ways)
 {
+    const bool definite = *ways.begin() == pivoting::none; // only these need no pivoting
     const auto queued = [&](const auto& run) { return seconds_per_call(q, run); };
     const auto us = [](double seconds) { return cell("%.1f", 1e6 * seconds); };
     // A batch far larger than the caches, if the backend is fast enough.
@@ -272,7 +304,7 @@ void measure_large(queue& q,
     const size_t elements = bytes / sizeof(T);
     for (const int order : orders) {
         const size_t batch = elements / (size_t(order) * order);
-        candidates<T> c(q, order, batch);
+        candidates<T> c(q, order, batch, definite);
         const double bound = 2.0 * sizeof(T) * order * order * batch / bandwidth;
         const double matinv = c.matinv(queued);
         const double getrf_getri = c.getrf_getri(queued) - bound; // without the copy
@@ -281,7 +313,7 @@ void measure_large(queue& q,
             print_cells({ name_of_type(T()),
                           cell("%.0f", order),
                           cell("%.0f", batch),
-                          pivot == pivoting::full ? "full" : "partial",
+                          name_of(pivot),
                           us(ours),
                           cell("%.2f", 1e9 * ours / batch),
                           us(bound),
@@ -293,8 +325,8 @@ void measure_large(queue& q,
             benchmarks::record(
                 { "Batched inverse",
                   name_of(q.where()) + ", " + name_of_type(T()) + ", " +
-                      std::to_string(order) + " x " + std::to_string(order) +
-                      (pivot == pivoting::full ? ", full" : ", partial"),
+                      std::to_string(order) + " x " + std::to_string(order) + ", " +
+                      name_of(pivot),
                   matrices / ours,
                   "M/s",
                   { matrices / bound, "bytes at a copy's bandwidth" },
@@ -311,7 +343,7 @@ void measure_large(queue& q,
 int main(int argc, char** argv)
 {
     std::string part = "all";
-    for (const auto known : { "small", "large", "types", "all" }) {
+    for (const auto known : { "small", "large", "types", "definite", "all" }) {
         if (argc > 1 && !std::strcmp(argv[argc - 1], known)) {
             part = known;
             --argc;
@@ -339,16 +371,26 @@ int main(int argc, char** argv)
         print_head_of_large();
         const auto full = pivoting::full;
         if (is_chosen("large")) {
-            measure_large<complex64>(
-                *q,
-                bandwidth,
-                { 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64 },
-                { full, pivoting::partial });
+            measure_large<complex64>(*q,
+                                     bandwidth,
+                                     { 2,  3,  4,  5,  6,  7,  8,  10, 12, 14, 16, 20,
+                                       24, 28, 32, 33, 36, 40, 41, 48, 49, 56, 57, 64 },
+                                     { full, pivoting::partial });
         }
         if (is_chosen("types")) {
             measure_large<float>(*q, bandwidth, { 2, 4, 8 }, { full });
             measure_large<double>(*q, bandwidth, { 2, 4, 8 }, { full });
             measure_large<complex128>(*q, bandwidth, { 2, 4, 8 }, { full });
+            const auto above_32 = { 40, 48, 56, 64 };
+            measure_large<float>(*q, bandwidth, above_32, { full, pivoting::partial });
+            measure_large<double>(*q, bandwidth, above_32, { full, pivoting::partial });
+            measure_large<complex128>(
+                *q, bandwidth, above_32, { full, pivoting::partial });
+        }
+        if (is_chosen("definite")) {
+            const auto orders = { 4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64 };
+            measure_large<complex64>(*q, bandwidth, orders, { pivoting::none });
+            measure_large<float>(*q, bandwidth, orders, { pivoting::none });
         }
     }
 }
