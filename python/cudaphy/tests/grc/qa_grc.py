@@ -13,9 +13,10 @@ from pathlib import Path
 
 import yaml
 from gnuradio import cudaphy, gr
-from gnuradio.grc.core import Constants, Messages
+
+# platform first: io.yaml of GNU Radio 3.10.12 needs what it imports.
+from gnuradio.grc.core import Constants, Messages, platform as grc_platform
 from gnuradio.grc.core.io import yaml as grc_yaml
-from gnuradio.grc.core.platform import Platform
 from qa_support import BACKEND, main, need_backend
 from qa_support.grc_parameters import PARAMETERS
 
@@ -97,7 +98,7 @@ def load_platform():
     logging.getLogger().addHandler(warnings)
     Messages.register_messenger(messages.append)
     version = (gr.major_version(), gr.api_version(), gr.minor_version())
-    platform = Platform(
+    platform = grc_platform.Platform(
         name="test", prefs=gr.prefs(), version=gr.version(), version_parts=version
     )
     build_library(platform)

@@ -312,7 +312,8 @@ struct definite_tile {
                 for (int q = 0; q < each; ++q) {
                     some.e[q] = own[place[l][q]];
                     if constexpr (is_complex<T>) {
-                        some.e[q].y *= sign[l][q];
+                        // The sum makes the zeros of a failed matrix positive.
+                        some.e[q].y = fused(some.e[q].y, sign[l][q], real_of<T>(0));
                     }
                 }
                 if (pieces % 32 == 0 || l * 32 + lane < pieces) {
