@@ -11,6 +11,8 @@ namespace {
 constexpr int pieces_at_a_time = 8; // after which the search is asked
 // Windows on end with a weak line: more than those that are under way when a search ends.
 constexpr size_t weak_blocks = 4;
+// Samples after which a lost signal is noticed, however many a call brings.
+constexpr size_t watched_at_a_time = 1 << 18;
 
 std::shared_ptr<void> ordinary_memory(size_t bytes)
 {
@@ -70,21 +72,27 @@ void symbol_stream::feed(const void* samples, size_t count, bool end)
             std::to_string(d_parameters.most_samples) + " at once");
     }
     d_changes.clear();
-    const auto* const from = static_cast<const unsigned char*>(samples);
-    if (!d_holds) {
-        if (d_search) {
-            watch(from, count);
-        }
-        const auto got = run(from, count, end);
-        d_blocks = got.blocks;
-        d_symbols = got.symbols;
-        if (d_search) {
-            watch_line();
-        }
+    const auto* from = static_cast<const unsigned char*>(samples);
+    if (!d_search || (!d_holds && count <= watched_at_a_time)) {
+        follow(from, count, end);
         return;
     }
     d_held_blocks.clear();
     d_held_symbols.clear();
+    while (!d_holds && count > 0) {
+        const size_t now = std::min(count, watched_at_a_time);
+        const bool last = end && now == count;
+        follow(from, now, last);
+        d_held_blocks.insert(d_held_blocks.end(), d_blocks.begin(), d_blocks.end());
+        d_held_symbols.insert(d_held_symbols.end(), d_symbols.begin(), d_symbols.end());
+        from += now * d_sample_bytes;
+        count -= now;
+        if (last || (!d_holds && count == 0)) {
+            d_blocks = d_held_blocks;
+            d_symbols = d_held_symbols;
+            return;
+        }
+    }
     if (count) {
         d_held.insert(d_held.end(), from, from + count * d_sample_bytes);
     }
@@ -105,6 +113,20 @@ void symbol_stream::feed(const void* samples, size_t count, bool end)
     }
     d_blocks = d_held_blocks;
     d_symbols = d_held_symbols;
+}
+
+//! Samples of a signal whose carrier is known, or is not looked for.
+void symbol_stream::follow(const unsigned char* samples, size_t count, bool end)
+{
+    if (d_search) {
+        watch(samples, count);
+    }
+    const auto got = run(samples, count, end);
+    d_blocks = got.blocks;
+    d_symbols = got.symbols;
+    if (d_search) {
+        watch_line();
+    }
 }
 
 //! The first bytes of what is held.

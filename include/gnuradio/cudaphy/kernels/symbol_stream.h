@@ -72,6 +72,7 @@ private:
         view<const complex64> symbols;
     };
     result run(const unsigned char* samples, size_t count, bool end);
+    void follow(const unsigned char* samples, size_t count, bool end);
     void run_held(size_t bytes, bool end);
     void watch(const unsigned char* samples, size_t count);
     bool found();
