@@ -171,6 +171,7 @@ bool are_alike(const ldpc_decoding& a, const ldpc_decoding& b)
     const auto what = [](const ldpc_decoding& of) {
         const auto& p = of.parameters;
         return std::make_tuple(of.code,
+                               of.damps(),
                                p.early_stop,
                                p.whole_words,
                                p.packed,
