@@ -74,31 +74,27 @@ void symbol_stream::feed(const void* samples, size_t count, bool end)
     d_changes.clear();
     const auto* from = static_cast<const unsigned char*>(samples);
     if (!d_search || (!d_holds && count <= watched_at_a_time)) {
-        follow(from, count, end);
+        const auto got = follow(from, count, end);
+        d_blocks = got.blocks;
+        d_symbols = got.symbols;
         return;
     }
     d_held_blocks.clear();
     d_held_symbols.clear();
+    bool ended = false;
     while (!d_holds && count > 0) {
         const size_t now = std::min(count, watched_at_a_time);
-        const bool last = end && now == count;
-        follow(from, now, last);
-        d_held_blocks.insert(d_held_blocks.end(), d_blocks.begin(), d_blocks.end());
-        d_held_symbols.insert(d_held_symbols.end(), d_symbols.begin(), d_symbols.end());
+        ended = end && now == count;
+        keep(follow(from, now, ended));
         from += now * d_sample_bytes;
         count -= now;
-        if (last || (!d_holds && count == 0)) {
-            d_blocks = d_held_blocks;
-            d_symbols = d_held_symbols;
-            return;
-        }
     }
     if (count) {
         d_held.insert(d_held.end(), from, from + count * d_sample_bytes);
     }
     const size_t piece = d_search->piece_samples() * d_sample_bytes;
     constexpr size_t pieces = carrier_search::pieces;
-    while (d_holds && (end || d_held.size() >= pieces * piece)) {
+    while (d_holds && !ended && (end || d_held.size() >= pieces * piece)) {
         const size_t there = std::min(pieces, d_held.size() / piece);
         d_search->clear();
         d_search->add(d_held.data(), static_cast<int>(there));
@@ -107,26 +103,31 @@ void symbol_stream::feed(const void* samples, size_t count, bool end)
         const bool last = d_held.size() <= pieces * piece;
         run_held(d_holds ? std::min(d_held.size(), pieces * piece) : d_held.size(),
                  end && (last || !d_holds));
-        if (end && d_held.empty()) {
-            break;
-        }
+        ended = end && d_held.empty();
     }
     d_blocks = d_held_blocks;
     d_symbols = d_held_symbols;
 }
 
 //! Samples of a signal whose carrier is known, or is not looked for.
-void symbol_stream::follow(const unsigned char* samples, size_t count, bool end)
+symbol_stream::result
+symbol_stream::follow(const unsigned char* samples, size_t count, bool end)
 {
     if (d_search) {
         watch(samples, count);
     }
     const auto got = run(samples, count, end);
-    d_blocks = got.blocks;
-    d_symbols = got.symbols;
     if (d_search) {
-        watch_line();
+        watch_line(got.blocks);
     }
+    return got;
+}
+
+//! Appends what a run gave, which the next run overwrites.
+void symbol_stream::keep(const result& got)
+{
+    d_held_blocks.insert(d_held_blocks.end(), got.blocks.begin(), got.blocks.end());
+    d_held_symbols.insert(d_held_symbols.end(), got.symbols.begin(), got.symbols.end());
 }
 
 //! The first bytes of what is held.
@@ -136,11 +137,7 @@ void symbol_stream::run_held(size_t bytes, bool end)
     size_t at = 0;
     do {
         const size_t now = std::min(bytes - at, most);
-        const auto got =
-            run(d_held.data() + at, now / d_sample_bytes, end && at + now == bytes);
-        d_held_blocks.insert(d_held_blocks.end(), got.blocks.begin(), got.blocks.end());
-        d_held_symbols.insert(
-            d_held_symbols.end(), got.symbols.begin(), got.symbols.end());
+        keep(run(d_held.data() + at, now / d_sample_bytes, end && at + now == bytes));
         at += now;
     } while (at < bytes);
     d_held.erase(d_held.begin(), d_held.begin() + static_cast<int64_t>(bytes));
@@ -192,10 +189,10 @@ void symbol_stream::watch(const unsigned char* samples, size_t count)
 }
 
 //! Holds samples back from the next feed on, if the signal has gone.
-void symbol_stream::watch_line()
+void symbol_stream::watch_line(view<const symbol_block> blocks)
 {
     const auto strong = static_cast<float>(line_of_signal());
-    for (const auto& block : d_blocks) {
+    for (const auto& block : blocks) {
         d_weak = block.line < strong ? d_weak + 1 : 0;
     }
     if (d_weak > weak_blocks * d_kernel->window_blocks()) {

@@ -72,11 +72,12 @@ private:
         view<const complex64> symbols;
     };
     result run(const unsigned char* samples, size_t count, bool end);
-    void follow(const unsigned char* samples, size_t count, bool end);
+    result follow(const unsigned char* samples, size_t count, bool end);
+    void keep(const result& got);
     void run_held(size_t bytes, bool end);
     void watch(const unsigned char* samples, size_t count);
     bool found();
-    void watch_line();
+    void watch_line(view<const symbol_block> blocks);
 
     symbol_sync_parameters d_parameters;
     std::unique_ptr<queue> d_queue;
