@@ -28,20 +28,9 @@ __device__ __forceinline__ void at_slot(Slot slot, const Part& part)
     }
 }
 
-//! The elements of a matrix of order up to R in each lane, and the places of a row or
-//! column in shared memory.
-template <typename T, int R>
-struct warp_layout {
-    static constexpr int down = 4;
-    static constexpr int across = 8;
-    static constexpr int rows = R / down; //!< a lane
-    static constexpr int columns = R / across;
-    //! The slots of rows that hold as many rows as these slots hold columns.
-    __host__ __device__ static constexpr int rows_for(int slots)
-    {
-        return slots * across / down;
-    }
-
+//! Accesses to shared memory that move some elements of a line at once.
+template <typename T>
+struct line_access {
     //! Elements of a line of `count` a lane that one access moves.
     static constexpr int most = 16 / sizeof(T);
     __host__ __device__ static constexpr int together(int count)
@@ -53,6 +42,55 @@ struct warp_layout {
     {
         T e[together(Count)];
     };
+
+    //! Reads a lane's line, of which a group is `apart` groups behind the one before it.
+    template <int Count>
+    __device__ static void get(const T* line, int apart, T (&to)[Count])
+    {
+        constexpr int each = together(Count);
+        const auto* from = reinterpret_cast<const group<Count>*>(line);
+#pragma unroll
+        for (int g = 0; g < Count / each; ++g) {
+            const group<Count> some = from[g * apart];
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                to[g * each + e] = some.e[e];
+            }
+        }
+    }
+    //! Writes a lane's elements of a column, side by side.
+    template <int Rows, int Columns>
+    __device__ static void put_column(T* column, const T (&from)[Rows][Columns], int slot)
+    {
+        constexpr int each = together(Rows);
+        auto* to = reinterpret_cast<group<Rows>*>(column);
+#pragma unroll
+        for (int g = 0; g < Rows / each; ++g) {
+            group<Rows> some;
+#pragma unroll
+            for (int e = 0; e < each; ++e) {
+                some.e[e] = from[g * each + e][slot];
+            }
+            to[g] = some;
+        }
+    }
+};
+
+//! The elements of a matrix of order up to R in each lane, and the places of a row or
+//! column in shared memory.
+template <typename T, int R>
+struct warp_layout : line_access<T> {
+    using access = line_access<T>;
+    using access::together;
+    static constexpr int down = 4;
+    static constexpr int across = 8;
+    static constexpr int rows = R / down; //!< a lane
+    static constexpr int columns = R / across;
+    //! The slots of rows that hold as many rows as these slots hold columns.
+    __host__ __device__ static constexpr int rows_for(int slots)
+    {
+        return slots * across / down;
+    }
 
     __device__ static bool has(int a, int down_at, int b, int across_at, int order)
     {
@@ -84,51 +122,20 @@ struct warp_layout {
     //! A lane's elements of a row, from place_in_row(its first) on, and of a column.
     __device__ static void get_row(const T* row, T (&to)[columns])
     {
-        constexpr int each = together(columns);
-        const auto* from = reinterpret_cast<const group<columns>*>(row);
-#pragma unroll
-        for (int g = 0; g < columns / each; ++g) {
-            const group<columns> some = from[g * across];
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                to[g * each + e] = some.e[e];
-            }
-        }
-    }
-    __device__ static void put_column(T* column, const T (&from)[rows][columns], int slot)
-    {
-        constexpr int each = together(rows);
-        auto* to = reinterpret_cast<group<rows>*>(column);
-#pragma unroll
-        for (int g = 0; g < rows / each; ++g) {
-            group<rows> some;
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                some.e[e] = from[g * each + e][slot];
-            }
-            to[g] = some;
-        }
+        access::get(row, across, to);
     }
     __device__ static void get_column(const T* column, T (&to)[rows])
     {
-        constexpr int each = together(rows);
-        const auto* from = reinterpret_cast<const group<rows>*>(column);
-#pragma unroll
-        for (int g = 0; g < rows / each; ++g) {
-            const group<rows> some = from[g];
-#pragma unroll
-            for (int e = 0; e < each; ++e) {
-                to[g * each + e] = some.e[e];
-            }
-        }
+        access::get(column, 1, to);
     }
     __device__ static void get_column(const T* column, T (&to)[rows][columns], int slot)
     {
         constexpr int each = together(rows);
-        const auto* from = reinterpret_cast<const group<rows>*>(column);
+        const auto* from =
+            reinterpret_cast<const typename access::template group<rows>*>(column);
 #pragma unroll
         for (int g = 0; g < rows / each; ++g) {
-            const group<rows> some = from[g];
+            const typename access::template group<rows> some = from[g];
 #pragma unroll
             for (int e = 0; e < each; ++e) {
                 to[g * each + e][slot] = some.e[e];

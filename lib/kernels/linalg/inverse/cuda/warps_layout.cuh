@@ -12,8 +12,11 @@ namespace {
 //! For orders up to R. A warp is a grid of 8 x 4 lanes, and has all rows. A lane holds A
 //! x B elements. Neighbouring columns are in neighbouring lanes, then in the next warp.
 template <typename T, int R, int Warps>
-struct warps_layout {
+struct warps_layout : line_access<T> {
     using element = T;
+    using access = line_access<T>;
+    using access::most;
+    using access::together;
     static constexpr int warps = Warps;
     static constexpr int down = 8;
     static constexpr int across = 32 / down;
@@ -47,18 +50,6 @@ struct warps_layout {
         return column(place / across, place % across, warp);
     }
 
-    //! Elements of a line of `count` a lane that one access moves.
-    static constexpr int most = 16 / sizeof(T);
-    static constexpr int together(int count)
-    {
-        return most >= 4 && count % 4 == 0 ? 4 : most >= 2 && count % 2 == 0 ? 2 : 1;
-    }
-    template <int Count>
-    struct __align__(together(Count) * sizeof(T)) group
-    {
-        T e[together(Count)];
-    };
-
     //! Where the element of a warp's column `place` is in a row. A lane's elements are
     //! side by side as far as one access reaches, and the lanes' accesses are side by
     //! side.
@@ -87,15 +78,7 @@ struct warps_layout {
 
     __device__ static void get_row(const T* row, T (&to)[B])
     {
-        const auto* from = reinterpret_cast<const group<B>*>(row);
-#pragma unroll
-        for (int g = 0; g < B / each_of_row; ++g) {
-            const group<B> some = from[g * across];
-#pragma unroll
-            for (int e = 0; e < each_of_row; ++e) {
-                to[g * each_of_row + e] = some.e[e];
-            }
-        }
+        access::get(row, across, to);
     }
     //! Puts a lane's elements if `so`. Its registers lie so that a column needs no moves.
     __device__ static void put_row(bool so, T* row, const T (&from)[B])
@@ -113,28 +96,7 @@ struct warps_layout {
     }
     __device__ static void get_column(const T* column, T (&to)[A])
     {
-        const auto* from = reinterpret_cast<const group<A>*>(column);
-#pragma unroll
-        for (int g = 0; g < A / each_of_column; ++g) {
-            const group<A> some = from[g];
-#pragma unroll
-            for (int e = 0; e < each_of_column; ++e) {
-                to[g * each_of_column + e] = some.e[e];
-            }
-        }
-    }
-    __device__ static void put_column(T* column, const T (&from)[A][B], int slot)
-    {
-        auto* to = reinterpret_cast<group<A>*>(column);
-#pragma unroll
-        for (int g = 0; g < A / each_of_column; ++g) {
-            group<A> some;
-#pragma unroll
-            for (int e = 0; e < each_of_column; ++e) {
-                some.e[e] = from[g * each_of_column + e][slot];
-            }
-            to[g] = some;
-        }
+        access::get(column, 1, to);
     }
 
     //! The distance of X's rows in shared memory: lanes use all banks.
