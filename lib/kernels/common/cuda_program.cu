@@ -126,8 +126,7 @@ made_from_text<program_text, translation>& all_translations()
     return all;
 }
 
-//! Leaves most cores to flowgraphs, and a translation takes up to 300 MB. Destroyed
-//! before the driver shuts down, which was loaded before.
+//! Leaves most cores to flowgraphs, and a translation takes up to 300 MB.
 background& translators()
 {
     static background threads(
@@ -154,7 +153,7 @@ public:
             return;
         }
         const std::lock_guard<std::mutex> lock(d_guard);
-        if (is_ready()) {
+        if (is_ready() || d_is_dropped) {
             return;
         }
         const cuda_device_scope scope(d_device);
@@ -172,6 +171,14 @@ public:
         if (!d_is_asked_for.exchange(true)) {
             translators().add(weak_from_this());
         }
+    }
+
+    //! Nobody wants the program any more. Waits for its translation if that is under way,
+    //! and lets none begin.
+    void drop()
+    {
+        d_is_dropped = true;
+        const std::lock_guard<std::mutex> lock(d_guard);
     }
 
     void launch(unsigned blocks,
@@ -207,7 +214,7 @@ private:
     std::mutex d_guard; //!< of what follows, until d_ready
     std::function<std::string()> d_write;
     std::shared_ptr<const translation> d_translation;
-    std::atomic<bool> d_ready{ false }, d_is_asked_for{ false };
+    std::atomic<bool> d_ready{ false }, d_is_asked_for{ false }, d_is_dropped{ false };
 };
 
 } // namespace
@@ -218,8 +225,10 @@ std::shared_ptr<cuda_program> cuda_program::make(std::function<std::string()> wr
 {
     int device = 0;
     cuda_check(cudaGetDevice(&device), "cudaGetDevice");
-    return std::make_shared<driver_program>(
-        device, std::move(write), kernel, shared_bytes);
+    const auto program =
+        std::make_shared<driver_program>(device, std::move(write), kernel, shared_bytes);
+    // The background may hold the program longer than its owners do.
+    return { program.get(), [program](cuda_program*) { program->drop(); } };
 }
 
 size_t cuda_program::translations() { return translations_asked_for; }

@@ -17,6 +17,10 @@ namespace gr::cudaphy {
  * translated when prepare() or launch() is first called, or before, in the background.
  * Programs of the same text and device share one translation, which the process keeps
  * even if no program has that text for a while.
+ *
+ * Whoever lets the last pointer to a program go waits for its translation if that is
+ * under way. Otherwise a process could end amid a translation, and the driver's
+ * translator, which is loaded late, is destroyed early.
  */
 class cuda_program : public prepared_later
 {
