@@ -82,7 +82,7 @@ void symbol_stream::feed(const void* samples, size_t count, bool end)
     d_held_blocks.clear();
     d_held_symbols.clear();
     bool ended = false;
-    while (!d_holds && count > 0) {
+    while (!d_holds && count > 0) { // where they are, because copies take time
         const size_t now = std::min(count, watched_at_a_time);
         ended = end && now == count;
         keep(follow(from, now, ended));
@@ -92,21 +92,35 @@ void symbol_stream::feed(const void* samples, size_t count, bool end)
     if (count) {
         d_held.insert(d_held.end(), from, from + count * d_sample_bytes);
     }
-    const size_t piece = d_search->piece_samples() * d_sample_bytes;
-    constexpr size_t pieces = carrier_search::pieces;
-    while (d_holds && !ended && (end || d_held.size() >= pieces * piece)) {
-        const size_t there = std::min(pieces, d_held.size() / piece);
-        d_search->clear();
-        d_search->add(d_held.data(), static_cast<int>(there));
-        d_holds = !found();
-        d_search->clear();
-        const bool last = d_held.size() <= pieces * piece;
-        run_held(d_holds ? std::min(d_held.size(), pieces * piece) : d_held.size(),
-                 end && (last || !d_holds));
-        ended = end && d_held.empty();
+    const size_t searched =
+        carrier_search::pieces * d_search->piece_samples() * d_sample_bytes;
+    while (!ended) {
+        const bool searches = d_holds;
+        if (searches ? !end && d_held.size() < searched : d_held.empty()) {
+            break;
+        }
+        if (searches) {
+            search_held();
+        }
+        const size_t most = searches ? searched : watched_at_a_time * d_sample_bytes;
+        const size_t now = std::min(d_held.size(), most);
+        ended = end && now == d_held.size();
+        run_held(now, searches, ended);
     }
     d_blocks = d_held_blocks;
     d_symbols = d_held_symbols;
+}
+
+//! Looks for the carrier in the first pieces of what is held.
+void symbol_stream::search_held()
+{
+    const size_t piece = d_search->piece_samples() * d_sample_bytes;
+    d_search->clear();
+    d_search->add(d_held.data(),
+                  static_cast<int>(
+                      std::min<size_t>(carrier_search::pieces, d_held.size() / piece)));
+    d_holds = !found();
+    d_search->clear();
 }
 
 //! Samples of a signal whose carrier is known, or is not looked for.
@@ -130,15 +144,18 @@ void symbol_stream::keep(const result& got)
     d_held_symbols.insert(d_held_symbols.end(), got.symbols.begin(), got.symbols.end());
 }
 
-//! The first bytes of what is held.
-void symbol_stream::run_held(size_t bytes, bool end)
+//! The first bytes of what is held. If they were searched, they need not be watched.
+void symbol_stream::run_held(size_t bytes, bool searched, bool end)
 {
     const size_t most = d_parameters.most_samples * d_sample_bytes;
     size_t at = 0;
     do {
         const size_t now = std::min(bytes - at, most);
-        keep(run(d_held.data() + at, now / d_sample_bytes, end && at + now == bytes));
+        const auto* const from = d_held.data() + at;
         at += now;
+        const size_t count = now / d_sample_bytes;
+        const bool last = end && at == bytes;
+        keep(searched ? run(from, count, last) : follow(from, count, last));
     } while (at < bytes);
     d_held.erase(d_held.begin(), d_held.begin() + static_cast<int64_t>(bytes));
 }

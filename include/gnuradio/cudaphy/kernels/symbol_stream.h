@@ -74,7 +74,8 @@ private:
     result run(const unsigned char* samples, size_t count, bool end);
     result follow(const unsigned char* samples, size_t count, bool end);
     void keep(const result& got);
-    void run_held(size_t bytes, bool end);
+    void search_held();
+    void run_held(size_t bytes, bool searched, bool end);
     void watch(const unsigned char* samples, size_t count);
     bool found();
     void watch_line(view<const symbol_block> blocks);
