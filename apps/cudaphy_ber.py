@@ -116,12 +116,16 @@ def parser():
         "--scale", type=float, help="factor of normalised min-sum; default: the code's"
     )
     decoder.add_argument("--offset", type=float, help="offset of offset min-sum")
-    decoder.add_argument("--arithmetic", choices=("float32", "int8"))
+    decoder.add_argument(
+        "--arithmetic",
+        choices=("float32", "int8"),
+        help="default: int8 for layered normalised min-sum, otherwise float32",
+    )
     decoder.add_argument(
         "--llr-steps",
         type=float,
         metavar="S",
-        help="steps of int8 in a unit of LLR; default: 12 on CUDA, otherwise 6",
+        help="steps of int8 in a unit of LLR; default: each word's own",
     )
     decoder.add_argument(
         "--no-early-stop",

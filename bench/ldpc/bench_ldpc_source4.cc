@@ -373,6 +373,7 @@ private:
         p.max_iterations = most_iterations;
         p.scale = factor;
         p.schedule = order;
+        p.calculation = ldpc_decoder::arithmetic::float32;
         const auto decoder = ldpc_decoder::make(d_code, p, where);
         array<float> llr(*q, d_received.floats.size());
         array<uint8_t> bits(*q, all_frames * d_code->k());

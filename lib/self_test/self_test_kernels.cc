@@ -216,7 +216,9 @@ public:
         ldpc_decoder::parameters p;
         p.max_iterations = iterations;
         p.early_stop = false;
-        if (!std::is_same_v<T, float>) {
+        if (std::is_same_v<T, float>) {
+            p.calculation = ldpc_decoder::arithmetic::float32;
+        } else {
             p.llr = ldpc_decoder::number::int8;
         }
         d_kernel = ldpc_decoder::make(code, p, line.where(), line.device());

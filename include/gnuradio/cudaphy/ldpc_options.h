@@ -23,8 +23,9 @@ struct CUDAPHY_API ldpc_decoder_options {
     std::string algorithm = "normalized_min_sum";
     float offset = 0.5f;              //!< of offset_min_sum
     std::string schedule = "layered"; //!< or "flooding"
-    std::string arithmetic = "auto";  //!< "auto", "float32" or "int8"
-    //! Steps of int8 arithmetic in a unit of floating-point LLR; 0: the backend's own.
+    //! "float32", "int8" (layered normalised min-sum only) or "auto": int8 if it can be.
+    std::string arithmetic = "auto";
+    //! Steps of int8 arithmetic in a unit of floating-point LLR; 0: each word's own.
     float llr_steps = 0;
     float llr_scale = 1; //!< factor that turns LLRs into natural units
     bool packed = false; //!< put out eight bits a byte, the first one highest

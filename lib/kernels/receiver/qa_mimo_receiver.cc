@@ -165,6 +165,7 @@ BOOST_AUTO_TEST_CASE(every_backend_gives_the_references_results)
         BOOST_TEST_CONTEXT(name)
         {
             p.decoding.llr = number::float32;
+            p.decoding.calculation = ldpc_decoder::arithmetic::float32;
             const auto sent = send(p, words_of(p), 2, 1e-3, generator());
             const auto got = receive(p, sent.received);
             const auto wanted = receive(p, sent.received, backend::reference);

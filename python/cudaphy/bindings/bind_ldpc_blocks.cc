@@ -61,7 +61,7 @@ early_stop: stop each word as soon as it is decoded.
 on_failure: "mark" puts out hard decisions, "drop" nothing. word_tags: "all" words have these tags, or "failed" ones, and those with NaN; tags limit the rate of short codes on a GPU. llr_positive: the bit that a positive LLR means.
 type: "float", "float16" or "int8". packed: eight bits a byte, the first one highest, a word's last byte filled with zeros.
 algorithm: "normalized_min_sum", "offset_min_sum" (with offset) or "sum_product"; schedule: "layered" or "flooding".
-arithmetic: "auto", "float32" or "int8"; llr_steps: steps of int8 arithmetic in a unit of a float LLR, above 0 to 64; 0: 12 on CUDA, 6 elsewhere. int8 arithmetic is layered normalised min-sum.
+arithmetic: "auto", "float32" or "int8"; llr_steps: steps of int8 arithmetic in a unit of a float LLR, above 0 to 64; 0: each word's own, which fit LLRs in any unit. int8 arithmetic is layered normalised min-sum, and "auto" takes it there.
 llr_scale: what the LLRs are multiplied by, above 0 to 1e6, where they are in other units than natural logarithms: 1/12 for int8 of 12 steps a unit. Sum-product and the offset need it; normalised min-sum does not care.
 stop_crc: stop where the information bits pass this check of 3GPP TS 38.212: "24A", "24B", "24C", "16", "11" or "6"; ldpc_ok then says whether they do.
 length_tag_key: names the tag with a packet's length in items; empty: a plain stream.

@@ -90,23 +90,33 @@ _OURS = ("code", "llr", "output", "llr_positive", "backend", "device")
 _OURS += ("packed", "soft", "stop_crc")
 
 
-def decoder_settings(given, backend):
+def _auto_arithmetic(code, settings, backend):
+    """What arithmetic "auto" means for LLRs in float32."""
+    nothing = np.zeros((0, code.n), np.float32)
+    try:
+        ldpc_decode(code, nothing, backend=backend, **{**settings, "arithmetic": "int8"})
+    except ValueError:  # of another algorithm, or too long for a block of the GPU
+        return "float32"
+    return "int8"
+
+
+def decoder_settings(code, given, backend):
     """The settings of ldpc_decode that matter, given or default, as text."""
     settings = {
         name: given.get(name, parameter.default)
         for name, parameter in inspect.signature(ldpc_decode).parameters.items()
         if name not in _OURS
     }
+    if settings["arithmetic"] == "auto":
+        settings["arithmetic"] = _auto_arithmetic(code, settings, backend)
     if settings["algorithm"] != "normalized_min_sum":
         settings.pop("scale", None)
     if settings["algorithm"] != "offset_min_sum":
         settings.pop("offset", None)
-    if settings.get("arithmetic") != "int8":
-        settings.pop("llr_steps", None)
+    if settings["arithmetic"] != "int8":
+        settings.pop("llr_steps")
     elif not settings["llr_steps"]:  # points of different steps do not mix
-        settings["llr_steps"] = {"cuda": 12.0, "auto": "auto"}.get(backend, 6.0)
-    if settings.get("arithmetic") == "auto":
-        settings["arithmetic"] = "float32"  # of LLRs in float32
+        settings["llr_steps"] = {"cuda": "own12", "auto": "own"}.get(backend, "own6")
     return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
@@ -188,7 +198,7 @@ class error_rate_simulation:
             "max_log" if link.max_log else "exact",
             ""
             if isinstance(self.code, uncoded)
-            else decoder_settings(dict(link.decoder), link.backend),
+            else decoder_settings(self.code, dict(link.decoder), link.backend),
             link.data,
         )
 

@@ -47,6 +47,14 @@ namespace gr::cudaphy::kernels {
  * only) every value is a whole number of steps:
  * - A received float is multiplied by `llr_steps` times `llr_scale` and rounded to the
  *   nearest (ties to even); an int8 is a number of steps. Both are clamped to ±127 steps.
+ * - If `llr_steps` is 0, each word has its own steps: of floats 12 a unit on CUDA and 6
+ *   elsewhere, of int8 the given ones, times a power of 2 (of int8 not on CUDA, whose L
+ *   holds any). The power is 1 if a threshold lies between the quartiles of |LLR| in the
+ *   word, zeros left out. Else it is the one nearest to 1 that brings the threshold
+ *   there. Of floats, times `llr_scale`, the threshold is -3.6 ln(1 - rate); of int8 it
+ * is 6 times that. Words of true LLRs have it there wherever decoding is hard, and words
+ *   in other units are decoded as well. Of words of 4096 LLRs and more the first 32 of
+ *   each 128 are looked at.
  * - Messages r are clamped to ±127 · s and rounded to whole numbers; L saturates. CPU and
  *   CUDA do this differently, so their results may differ. CUDA rounds messages to the
  *   nearest (ties to even), L holds −1152 to 896 steps, and block rows of codes of 32768
@@ -68,8 +76,8 @@ public:
     enum class check_rule { normalized_min_sum, offset_min_sum, sum_product };
     enum class message_schedule { layered, flooding };
     enum class number { float32, float16, int8 };
-    //! `automatic`: int8 if the LLRs are int8, the rule is normalised min-sum and the
-    //! schedule is layered; else float32.
+    //! `automatic`: int8 if the rule is normalised min-sum and the schedule is layered
+    //! (on CUDA only if the code fits into a block); else float32.
     enum class arithmetic { automatic, float32, int8 };
 
     //! Early stop by a cyclic redundancy check in place of the parity checks.
@@ -93,11 +101,11 @@ public:
         number llr = number::float32; //!< what run() is given
         arithmetic calculation = arithmetic::automatic;
         //! Steps of int8 arithmetic in a unit of LLR, for LLRs of floating point; above 0
-        //! to 64; 0: 12 on CUDA, whose L holds more steps, 6 elsewhere.
+        //! to 64. 0: each word's own.
         float llr_steps = 0;
         //! Factor of the LLRs before float32 arithmetic, above 0 to 1e6, if they are no
         //! natural logarithms: 1/12 for int8 of 12 steps a unit. Sum-product and the
-        //! offset need it; it does not change the bits of normalised min-sum.
+        //! offset need it, normalised min-sum does not.
         float llr_scale = 1;
         //! Put out eight bits a byte, the first one highest; a word's last byte is filled
         //! with zeros.

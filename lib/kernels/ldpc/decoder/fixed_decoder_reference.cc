@@ -35,17 +35,44 @@ public:
     {
         const size_t words = d_decoding.batch(llr, to);
         for (size_t word = 0; word < words; ++word) {
+            d_llr_steps = steps_of(llr, word);
             load(llr, word);
             to.iterations[word] = decode();
             to.ok[word] = is_decoded(d_decoding, d_l);
-            const auto& p = d_decoding.parameters;
-            const float steps = p.llr == number::int8 ? 1.0f : p.llr_steps;
-            put_word(
-                d_decoding, d_positions, d_l, to, word, [&](int l) { return l / steps; });
+            put_word(d_decoding, d_positions, d_l, to, word, [&](int l) {
+                return l / d_llr_steps;
+            });
         }
     }
 
 private:
+    float value_at(const received& llr, size_t at) const
+    {
+        return llr.type == number::int8
+                   ? std::max<int>(-127, static_cast<const int8_t*>(llr.data)[at])
+               : llr.type == number::float32
+                   ? static_cast<const float*>(llr.data)[at]
+                   : from_float16(static_cast<const float16*>(llr.data)[at].bits);
+    }
+
+    //! The steps of a word in a unit of LLR.
+    float steps_of(const received& llr, size_t word) const
+    {
+        const auto of = d_decoding.word_steps();
+        if (of.typical == 0) {
+            return of.steps;
+        }
+        const int n = d_code.n();
+        return of.of_word([&](float least) {
+            int found = 0;
+            for (int i = 0; i < n; ++i) {
+                const bool looks = i / of.group % of.spacing(n) == 0;
+                found += looks && std::abs(value_at(llr, word * n + i)) >= least;
+            }
+            return found;
+        });
+    }
+
     void load(const received& llr, size_t word)
     {
         const auto& p = d_decoding.parameters;
@@ -54,14 +81,7 @@ private:
         for (int i = 0; i < d_code.n(); ++i) {
             const size_t at = word * d_code.n() + i;
             const int column = d_code.transmitted().empty() ? i : d_code.transmitted()[i];
-            const int steps =
-                llr.type == number::int8
-                    ? ldpc_fixed_steps(static_cast<const int8_t*>(llr.data)[at], p)
-                : llr.type == number::float32
-                    ? ldpc_fixed_steps(static_cast<const float*>(llr.data)[at], p)
-                    : ldpc_fixed_steps(
-                          from_float16(static_cast<const float16*>(llr.data)[at].bits),
-                          p);
+            const int steps = ldpc_fixed_steps(value_at(llr, at), d_llr_steps, p);
             d_l[column] =
                 std::clamp(steps, -d_limits.greatest_llr, d_limits.greatest_llr);
         }
@@ -145,6 +165,7 @@ private:
     std::vector<std::vector<int8_t>> d_messages; //!< of each iteration
     std::vector<std::vector<int8_t>> d_halved;   //!< the same
     std::vector<int> d_l, d_r;
+    float d_llr_steps = 0; //!< of the word that is decoded, in a unit of LLR
     std::vector<min_sum_message<int>> d_others; //!< of one check
 };
 

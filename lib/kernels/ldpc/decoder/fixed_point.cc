@@ -67,14 +67,9 @@ ldpc_fixed_schedule::ldpc_fixed_schedule(const ldpc_code& code)
     }
 }
 
-int ldpc_fixed_steps(float llr, const ldpc_decoder::parameters& p)
+int ldpc_fixed_steps(float llr, float steps, const ldpc_decoder::parameters& p)
 {
-    return clamped(llr * p.llr_steps, p); // in float32, as every backend multiplies
-}
-
-int ldpc_fixed_steps(int8_t llr, const ldpc_decoder::parameters& p)
-{
-    return clamped(llr, p);
+    return clamped(llr * steps, p); // in float32, as every backend multiplies
 }
 
 std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits& limits)

@@ -74,10 +74,9 @@ struct ldpc_fixed_schedule {
     int rounds = 1;            //!< greatest number of rounds of a group
 };
 
-//! A received float in steps, -127 to 127; positive for the bit 0.
-int ldpc_fixed_steps(float llr, const ldpc_decoder::parameters&);
-//! A received int8 in steps.
-int ldpc_fixed_steps(int8_t llr, const ldpc_decoder::parameters&);
+//! A received value in steps, -127 to 127; positive for the bit 0.
+//! \param steps  of the word, in the unit of `llr`
+int ldpc_fixed_steps(float llr, float steps, const ldpc_decoder::parameters&);
 
 //! The message r for each least magnitude 0 ... 127 of the other bits, in steps: the
 //! product of the magnitude and the factor. The factor is first rounded to the nearest

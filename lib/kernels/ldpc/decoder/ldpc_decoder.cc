@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
 #include "kernels/ldpc/decoder/makers.h"
+#include <algorithm>
 #include <cmath>
 
 // The header leaves these points open. All backends decide them alike:
@@ -124,7 +125,26 @@ ldpc_decoding ldpc_decoding::with_steps(float steps) const
 {
     auto out = *this;
     auto& p = out.parameters;
-    p.llr_steps = (p.llr_steps == 0 ? steps : p.llr_steps) * p.llr_scale;
+    const bool has_own_steps = p.llr_steps == 0;
+    // Where a code of this rate begins to decode, BPSK's mean LLR is about -4 ln(1 -
+    // rate): within a tenth of what the capacity says from rate 1/9 to 19/20. The
+    // quartiles of |LLR| are then 0.5 to 0.7 and 1.3 to 2.1 times that.
+    const double rate = std::clamp(code->rate(), 0.02, 0.98);
+    const double typical = -3.6 * std::log1p(-rate);
+    if (p.llr == ldpc_decoder::number::int8) {
+        // CUDA's L holds the steps of any int8.
+        const bool fits = steps == steps_on_cuda;
+        out.typical_llr =
+            static_cast<float>(has_own_steps && !fits ? typical * steps : 0);
+        p.llr_steps = 1;
+        return out;
+    }
+    if (has_own_steps) {
+        p.llr_steps = steps;
+        p.llr_scale = std::max(p.llr_scale, 1e-8f); // the rest is up to the words' steps
+        out.typical_llr = static_cast<float>(typical / p.llr_scale);
+    }
+    p.llr_steps *= p.llr_scale;
     return out;
 }
 
@@ -239,8 +259,7 @@ ldpc_decoder::arithmetic resolved(const ldpc_decoder::parameters& wanted)
     if (wanted.calculation != p::arithmetic::automatic) {
         return wanted.calculation;
     }
-    return can && wanted.llr == p::number::int8 ? p::arithmetic::int8
-                                                : p::arithmetic::float32;
+    return can ? p::arithmetic::int8 : p::arithmetic::float32;
 }
 
 } // namespace

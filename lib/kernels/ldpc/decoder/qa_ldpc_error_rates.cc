@@ -88,17 +88,24 @@ void check(const ldpc_code::sptr& code,
     }
 }
 
+//! The points are of decoders that compute with floats or in 16 bits.
+ldpc_decoder::parameters in_float32(int iterations, float scale, bool whole_words = true)
+{
+    ldpc_decoder::parameters p;
+    p.calculation = ldpc_decoder::arithmetic::float32;
+    p.max_iterations = iterations;
+    p.scale = scale;
+    p.whole_words = whole_words;
+    return p;
+}
+
 void check(const ldpc_code::sptr& code,
            int iterations,
            float scale,
            const point& published,
            double factor)
 {
-    ldpc_decoder::parameters p;
-    p.max_iterations = iterations;
-    p.scale = scale;
-    p.whole_words = true;
-    check(code, p, published, factor);
+    check(code, in_float32(iterations, scale), published, factor);
 }
 
 bool slow() { return tested_backend() == backend::reference; }
@@ -123,10 +130,7 @@ BOOST_AUTO_TEST_CASE(wifi_648_rate_5_6_has_the_published_frame_error_rate)
 BOOST_AUTO_TEST_CASE(dvbs2_short_rate_8_9_is_no_worse_than_published)
 {
     const auto code = ldpc_code::dvbs2("short", "8/9");
-    ldpc_decoder::parameters p;
-    p.max_iterations = 10;
-    p.scale = 0.75f;
-    p.whole_words = true;
+    const auto p = in_float32(10, 0.75f);
     for (const auto& [eb_n0, rate, frames] :
          { point{ 3.8, 7.17e-2, slow() ? 16u : 320u }, { 3.9, 7.12e-3, 1280 } }) {
         if (slow() && eb_n0 > 3.8) {
@@ -143,10 +147,8 @@ BOOST_AUTO_TEST_CASE(dvbs2_short_rate_8_9_is_no_worse_than_published)
 // The same source: layered sum-product, 50 iterations.
 BOOST_AUTO_TEST_CASE(ccsds_128_64_has_the_published_frame_error_rate_of_sum_product)
 {
-    ldpc_decoder::parameters p;
-    p.max_iterations = 50;
+    auto p = in_float32(50, 0);
     p.rule = ldpc_decoder::check_rule::sum_product;
-    p.whole_words = true;
     const auto code = ldpc_code::ccsds("tc", 64);
     check(code, p, { 2.0, 3.33e-1, slow() ? 200u : 2000u }, 1.5);
     if (!slow()) {
@@ -161,9 +163,7 @@ BOOST_AUTO_TEST_CASE(ccsds_128_64_has_the_published_frame_error_rate_of_sum_prod
 // Parity bits of checks that do not tell may remain wrong.
 BOOST_AUTO_TEST_CASE(ar4ja_1024_rate_1_2_has_the_measured_frame_error_rate)
 {
-    ldpc_decoder::parameters p;
-    p.max_iterations = 50;
-    p.scale = .75f;
+    const auto p = in_float32(50, .75f, false);
     const auto code = ldpc_code::ccsds("ar4ja", 1024, "1/2");
     check(code, p, { 1.25, 1.50e-1, slow() ? 60u : 1000u }, 1.5);
     if (!slow()) {
@@ -182,9 +182,7 @@ BOOST_AUTO_TEST_CASE(sum_product_fails_less_often_than_min_sum)
     }
     const auto code = ldpc_code::wifi(648, "1/2");
     const size_t frames = 1500;
-    ldpc_decoder::parameters p;
-    p.max_iterations = 50;
-    p.whole_words = true;
+    auto p = in_float32(50, 0);
     const double scaled = frame_errors(code, p, 1.0, frames);
     p.scale = 1;
     const double plain = frame_errors(code, p, 1.0, frames);

@@ -174,6 +174,7 @@ BOOST_AUTO_TEST_CASE(every_output_and_arithmetic)
     p.llr_positive = 0;
     check_against_each_alone(wifi_codes(), { 1, 1, 2, 1, 1, 1 }, p);
     p = parameters();
+    p.calculation = ldpc_decoder::arithmetic::float32;
     check_against_each_alone(wifi_codes(), { 1, 1, 2, 1, 1, 1 }, p);
     p.calculation = ldpc_decoder::arithmetic::int8;
     check_against_each_alone(wifi_codes(), { 1, 1, 2, 1, 1, 1 }, p);

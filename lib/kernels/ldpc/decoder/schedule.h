@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/ldpc/decoder/word_steps.h"
 #include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct ldpc_decoding {
     ldpc_decoder::parameters parameters;
     std::vector<float> scales; //!< factor of min-sum of each iteration, (max_iterations);
                                //!< 1 with the other rules
+    float typical_llr = 0;     //!< ldpc_word_steps::typical
 
     //! Greatest magnitude of received LLRs and of messages; see ldpc_decoder.cc.
     static constexpr float clamp = 1e4f;
@@ -85,9 +87,12 @@ struct ldpc_decoding {
     //! empty if column i receives bit i.
     std::vector<int> sources() const;
 
-    //! This decoding with `steps` for parameters::llr_steps if that is 0. The unit of
-    //! llr_steps becomes that of the given LLRs, before llr_scale multiplies them.
+    //! This decoding in int8 arithmetic of `steps` a natural unit. parameters::llr_steps
+    //! becomes the steps in the unit of the given LLRs, before llr_scale multiplies them.
+    //! If it is 0, words have steps of their own.
     ldpc_decoding with_steps(float steps) const;
+    //! The steps of words, after with_steps().
+    ldpc_word_steps word_steps() const { return { typical_llr, parameters.llr_steps }; }
     static constexpr float steps_on_cuda = 12, steps_elsewhere = 6;
 
     //! The columns of H that are put out, in order; empty if they are the first

@@ -468,7 +468,7 @@ private:
             if (!to.soft.empty()) {
                 fixed_soft(lines,
                            bits,
-                           p.llr == number::int8 ? 1.0f : p.llr_steps,
+                           tile.steps[word],
                            p.llr_positive == 1,
                            to.soft.data() + (first + word) * bits);
             }

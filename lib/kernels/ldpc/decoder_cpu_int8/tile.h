@@ -48,6 +48,7 @@ struct fixed_tile {
     fixed_bytes interleaved; //!< the same, bit by bit
     fixed_bytes decided;     //!< L of the output's bits, bit by bit
     std::vector<uint8_t> packed;
+    std::vector<float> steps; //!< of each codeword in a unit of LLR
     static constexpr int line_of_cache = 64;
     //! The received values of the next codewords, and the number of cache lines to
     //! prefetch with each vector of checks.
@@ -74,6 +75,7 @@ struct fixed_tile {
         interleaved.resize(bytes);
         decided.resize(bytes);
         packed.resize(line_stride(decoding));
+        steps.resize(plan.words);
     }
 };
 
@@ -108,7 +110,7 @@ void fixed_least(const ldpc_fixed_plan&,
                  const fixed_tile&,
                  int8_t* least);
 
-//! `words` received codewords from `first` on in steps, into tile.lines.
+//! `words` received codewords from `first` on in steps, into tile.lines and tile.steps.
 void fixed_convert(const ldpc_decoding&,
                    const ldpc_decoder::received&,
                    size_t first,

@@ -5,6 +5,7 @@
 #include "kernels/ldpc/decoder/fixed_point.h"
 #include "kernels/ldpc/decoder_cpu_int8/tile.h"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
@@ -26,10 +27,17 @@ using float_vector = hn::Vec<float_tag>;
 constexpr float_tag df;
 using byte_tag = hn::CappedTag<int8_t, 64>;
 constexpr byte_tag db;
+constexpr hn::CappedTag<int8_t, 32> d_half;
 
 constexpr int most = ldpc_fixed_limits::cpu().greatest_llr;
 
 HWY_INLINE float_vector value_of(const float* at) { return hn::LoadU(df, at); }
+HWY_INLINE float_vector value_of(const int8_t* at)
+{
+    const hn::Rebind<int8_t, float_tag> d8;
+    const hn::RebindToSigned<float_tag> d32;
+    return hn::ConvertTo(df, hn::PromoteTo(d32, hn::LoadU(d8, at)));
+}
 
 //! A binary16 is a float of the same bits 13 places up, but for its exponent's bias.
 HWY_INLINE float_vector value_of(const float16* at)
@@ -42,8 +50,10 @@ HWY_INLINE float_vector value_of(const float16* at)
     const auto rest = hn::And(bits, hn::Set(du, 0x7fff));
     const auto is_number = hn::Lt(hn::BitCast(hn::RebindToSigned<float_tag>(), rest),
                                   hn::Set(hn::RebindToSigned<float_tag>(), 0x7c01));
-    const auto magnitude =
+    const auto finite =
         hn::Mul(hn::BitCast(df, hn::ShiftLeft<13>(rest)), hn::Set(df, 0x1p112f));
+    const auto beyond = hn::Ge(finite, hn::Set(df, 65536.0f)); // infinity
+    const auto magnitude = hn::IfThenElse(beyond, hn::Set(df, HUGE_VALF), finite);
     const auto sign = hn::ShiftLeft<16>(hn::Xor(bits, rest));
     const auto number = hn::Or(magnitude, hn::BitCast(df, sign));
     return hn::IfThenElseZero(hn::RebindMask(df, is_number), number);
@@ -116,8 +126,12 @@ HWY_INLINE void convert_some(const int8_t* from, bool negate, int8_t* to)
     hn::StoreU(hn::Add(negate ? hn::Neg(value) : value, hn::Set(db, fixed_zero)), db, to);
 }
 
-void convert_line(const int8_t* from, size_t count, float, bool negate, int8_t* to)
+void convert_line(const int8_t* from, size_t count, float steps, bool negate, int8_t* to)
 {
+    if (steps != 1) {
+        convert_line<int8_t>(from, count, steps, negate, to);
+        return;
+    }
     constexpr size_t lanes = hn::MaxLanes(db);
     size_t i = 0;
     for (; i + lanes <= count; i += lanes) {
@@ -130,6 +144,56 @@ void convert_line(const int8_t* from, size_t count, float, bool negate, int8_t* 
     }
 }
 
+//! How many of a vector's values are >= least or <= -least.
+template <typename Llr>
+HWY_INLINE size_t count_some(const Llr* at, float least)
+{
+    return hn::CountTrue(df, hn::Ge(hn::Abs(value_of(at)), hn::Set(df, least)));
+}
+HWY_INLINE size_t count_some(const int8_t* at, float least)
+{
+    if (least > 127) {
+        return 0;
+    }
+    const auto magnitude =
+        hn::Abs(hn::Max(hn::LoadU(d_half, at), hn::Set(d_half, int8_t{ -127 })));
+    const auto below = static_cast<int8_t>(std::ceil(least) - 1);
+    return hn::CountTrue(d_half, hn::Gt(magnitude, hn::Set(d_half, below)));
+}
+
+//! How many of the values that ldpc_word_steps looks at are >= least or <= -least.
+template <typename Llr>
+int count_at_least(const Llr* from, size_t count, float least)
+{
+    constexpr size_t lanes = sizeof(Llr) == 1 ? hn::MaxLanes(d_half) : hn::MaxLanes(df);
+    constexpr size_t group = ldpc_word_steps::group;
+    static_assert(group % lanes == 0);
+    const size_t spacing = group * ldpc_word_steps::spacing(static_cast<int>(count));
+    size_t found = 0;
+    for (size_t first = 0; first < count; first += spacing) {
+        const size_t end = std::min(first + group, count);
+        size_t i = first;
+        for (; i + lanes <= end; i += lanes) {
+            found += count_some(from + i, least);
+        }
+        if (i < end) {
+            Llr last[lanes] = {};
+            std::copy(from + i, from + end, last);
+            found += count_some(last, least);
+        }
+    }
+    return static_cast<int>(found);
+}
+
+//! The steps of a word in a unit of LLR.
+template <typename Llr>
+float steps_of(const ldpc_word_steps& of, const Llr* from, size_t count)
+{
+    return of.typical == 0 ? of.steps : of.of_word([&](float least) {
+        return count_at_least(from, count, least);
+    });
+}
+
 template <typename Llr>
 void convert_lines(const ldpc_decoding& decoding,
                    const void* llr,
@@ -139,10 +203,13 @@ void convert_lines(const ldpc_decoding& decoding,
 {
     const size_t n = decoding.code->n();
     const auto& p = decoding.parameters;
+    const auto steps = decoding.word_steps();
     for (size_t word = 0; word < words; ++word) {
-        convert_line(static_cast<const Llr*>(llr) + (first + word) * n,
+        const auto* from = static_cast<const Llr*>(llr) + (first + word) * n;
+        tile.steps[word] = steps_of(steps, from, n);
+        convert_line(from,
                      n,
-                     p.llr_steps,
+                     tile.steps[word],
                      p.llr_positive == 1,
                      tile.lines.get() + word * fixed_tile::line_stride(decoding));
     }

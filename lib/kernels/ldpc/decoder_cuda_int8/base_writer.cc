@@ -253,8 +253,25 @@ ldpc_cuda_base_writer::received_value(const name& guard, const name& address, in
     return value;
 }
 
+ldpc_cuda_base_writer::name ldpc_cuda_base_writer::steps_of(const name& word,
+                                                            const name& guard)
+{
+    if (!d_words_have_steps) {
+        return d_steps;
+    }
+    const name at = d(), steps = f();
+    emit("mad.wide.u32 %s, %s, 4, %s;", at, word, d_iterations);
+    if (guard.empty()) {
+        emit("ld.global.f32 %s, [%s];", steps, at);
+    } else {
+        emit("mov.f32 %s, 0f00000000;", steps);
+        emit("@%s ld.global.f32 %s, [%s];", guard, steps, at);
+    }
+    return steps;
+}
+
 ldpc_cuda_base_writer::name
-ldpc_cuda_base_writer::received_pair(const name (&received)[2])
+ldpc_cuda_base_writer::received_pair(const name (&received)[2], const name (&steps)[2])
 {
     name pair;
     if (d_parameters.llr == ldpc_decoder::number::int8) {
@@ -273,7 +290,7 @@ ldpc_cuda_base_writer::received_pair(const name (&received)[2])
             }
             const name scaled = f(), number = f(), low = f(), high = f(), whole = f();
             const name ordered = p();
-            emit("mul.rn.f32 %s, %s, %s;", scaled, value, d_steps);
+            emit("mul.rn.f32 %s, %s, %s;", scaled, value, steps[lane]);
             emit("setp.num.f32 %s, %s, %s;", ordered, scaled, scaled);
             emit("selp.f32 %s, %s, 0f00000000, %s;", number, scaled, ordered);
             emit("min.f32 %s, %s, 0f42fe0000;", low, number); // 127

@@ -36,7 +36,8 @@ protected:
                           const ldpc_cuda_store& store,
                           const ldpc_cuda_part& part)
         : ptx_writer(part.names), d_part(part), d_parameters(decoding.parameters),
-          d_code(*decoding.code), d_damps(decoding.damps()), d_store(store),
+          d_code(*decoding.code), d_damps(decoding.damps()),
+          d_words_have_steps(decoding.typical_llr > 0), d_store(store),
           d_outputs(decoding.output_bits()),
           d_bytes(static_cast<int>(decoding.output_bytes()))
     {
@@ -173,13 +174,17 @@ protected:
     int llr_bytes() const;
     //! The received value at `address` + `offset`; 0 if `guard` is false.
     name received_value(const name& guard, const name& address, int offset);
-    //! C + L u of two received values.
-    name received_pair(const name (&value)[2]);
+    //! The steps of word number `word` in a unit of LLR. Reads nothing if `guard`,
+    //! unless it is empty, is false.
+    name steps_of(const name& word, const name& guard = "");
+    //! C + L u of two received values of words that have these steps.
+    name received_pair(const name (&value)[2], const name (&steps)[2]);
 
     const ldpc_cuda_part d_part;
     const ldpc_decoder::parameters& d_parameters;
     const ldpc_code& d_code;
     const bool d_damps;
+    const bool d_words_have_steps; //!< each its own, where its iterations will stand
     ldpc_cuda_store d_store;
     const int d_outputs;
     const int d_bytes;

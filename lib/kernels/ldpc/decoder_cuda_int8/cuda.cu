@@ -4,6 +4,7 @@
 #include "kernels/ldpc/decoder/makers.h"
 #include "kernels/ldpc/decoder_cuda_int8/kernel.h"
 #include "kernels/ldpc/decoder_cuda_int8/source.h"
+#include "kernels/ldpc/decoder_cuda_int8/word_steps.h"
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -55,6 +56,19 @@ int shared_bytes_a_block(int device)
     return attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
 }
 
+ldpc_words_cuda words_of(const ldpc_decoding& decoding,
+                         const ldpc_decoder::received& llr,
+                         const ldpc_decoder::results& to)
+{
+    return { llr.data,
+             to.iterations.data(),
+             to.soft.empty() ? nullptr : to.soft.data(),
+             decoding.code->n(),
+             decoding.output_bits(),
+             static_cast<unsigned>(to.ok.size()),
+             decoding.word_steps() };
+}
+
 //! Blocks that may run side by side if they need room in device memory.
 uint32_t slots_for(const ldpc_cuda_kernel& kernel, int device)
 {
@@ -71,10 +85,11 @@ class code_tables
 {
 public:
     code_tables(const ldpc_decoding& decoding, const ldpc_cuda_kernel& kernel, int device)
-        : d_parameters(decoding.parameters), d_codewords(kernel.codewords),
-          d_slot_count(slots_for(kernel, device)), d_scales(factors(decoding.scales)),
-          d_sources(kernel.sources()), d_outputs(kernel.outputs()),
-          d_info(info_table(decoding, kernel.info())),
+        : d_parameters(decoding.parameters),
+          d_steps(decoding.typical_llr > 0 ? 1 : decoding.parameters.llr_steps),
+          d_codewords(kernel.codewords), d_slot_count(slots_for(kernel, device)),
+          d_scales(factors(decoding.scales)), d_sources(kernel.sources()),
+          d_outputs(kernel.outputs()), d_info(info_table(decoding, kernel.info())),
           d_workspace(size_t(d_slot_count) * kernel.workspace_words * kernel.threads),
           d_slots(std::vector<uint32_t>(d_slot_count))
     {
@@ -93,7 +108,7 @@ public:
                  d_outputs.data(),
                  d_info.data(),
                  static_cast<uint32_t>(to.ok.size()),
-                 d_parameters.llr_steps,
+                 d_steps,
                  static_cast<uint32_t>(d_parameters.max_iterations),
                  d_slot_count,
                  d_workspace.data(),
@@ -106,6 +121,7 @@ public:
 
 private:
     const ldpc_decoder::parameters d_parameters;
+    const float d_steps;
     const size_t d_codewords;
     const uint32_t d_slot_count;
     device_memory<uint32_t> d_scales;
@@ -172,6 +188,7 @@ bool are_alike(const ldpc_decoding& a, const ldpc_decoding& b)
         const auto& p = of.parameters;
         return std::make_tuple(of.code,
                                of.damps(),
+                               of.typical_llr > 0,
                                p.early_stop,
                                p.whole_words,
                                p.packed,
@@ -283,7 +300,15 @@ public:
         if (words > 0) {
             const cuda_device_scope scope(d_device);
             const auto& chosen = words <= d_few ? d_for_few : d_for_many;
+            const bool have_steps = d_decoding.typical_llr > 0;
+            const std::vector<ldpc_words_cuda> all{ words_of(d_decoding, llr, to) };
+            if (have_steps) {
+                ldpc_choose_steps_cuda(all, llr.type, queue);
+            }
             chosen->launch(llr, to, stream_of(queue));
+            if (have_steps && !to.soft.empty()) {
+                ldpc_soft_from_steps_cuda(all, llr.type, queue);
+            }
         }
     }
 
@@ -302,7 +327,7 @@ public:
                            const std::vector<ldpc_cuda_kernel::sptr>& kernels,
                            const std::vector<int>& codes,
                            int device)
-        : ldpc_mixed_launch(codes), d_device(device),
+        : ldpc_mixed_launch(codes), d_decodings(decodings), d_device(device),
           d_codes(codes_on_device::find(
               device,
               [&](const ldpc_cuda_mixed_kernel& known) { return known.codes == kernels; },
@@ -333,8 +358,18 @@ public:
         const cuda_device_scope scope(d_device);
         std::vector<ldpc_cuda_arguments> arguments;
         std::vector<uint32_t> first_blocks;
+        std::vector<ldpc_words_cuda> with_steps, with_soft;
+        auto type = ldpc_decoder::number::int8;
         unsigned blocks = 0;
         for (size_t i = 0; i < parts.size(); ++i) {
+            if (parts[i] && d_decodings[i].typical_llr > 0) {
+                const auto& [code, llr, out] = *parts[i];
+                type = llr.type;
+                with_steps.push_back(words_of(d_decodings[i], llr, out));
+                if (!out.soft.empty()) {
+                    with_soft.push_back(with_steps.back());
+                }
+            }
             first_blocks.push_back(blocks);
             if (parts[i]) {
                 arguments.push_back(d_tables[i]->arguments(parts[i]->llr, parts[i]->out));
@@ -351,11 +386,18 @@ public:
         std::memcpy(all.data() + ldpc_cuda_source::first_block_at(codes, 0),
                     first_blocks.data(),
                     first_blocks.size() * sizeof(uint32_t));
+        if (!with_steps.empty()) {
+            ldpc_choose_steps_cuda(with_steps, type, queue);
+        }
         d_codes->program->launch(
             blocks, d_codes->kernel->threads, all.data(), all.size(), stream_of(queue));
+        if (!with_soft.empty()) {
+            ldpc_soft_from_steps_cuda(with_soft, type, queue);
+        }
     }
 
 private:
+    const std::vector<ldpc_decoding> d_decodings;
     const int d_device;
     const codes_on_device::sptr d_codes;
     std::vector<std::unique_ptr<code_tables>> d_tables;

@@ -76,6 +76,8 @@ void ldpc_cuda_folded_writer::receive()
     const int threads = workers();
     const name again = label(), goes_on = p();
     const name number = b32("mov.b32", "%s", d_worker);
+    const name steps = steps_of(block_number());
+    const name both_steps[] = { steps, steps };
     const name table = d(), first_value = d();
     emit("mad.wide.u32 %s, %s, 8, %s;", table, d_worker, d_sources);
     emit("add.u64 %s, %s, %d;", first_value, d_word_received, -2 * llr_bytes());
@@ -112,7 +114,7 @@ void ldpc_cuda_folded_writer::receive()
         }
     }
     for (const auto& one : all) {
-        name pair = received_pair(one.value); // punctured: 0
+        name pair = received_pair(one.value, both_steps); // punctured: 0
         if (!d_code.shortened().empty()) {
             for (int half = 0; half < 2; ++half) {
                 const name is = p(), selected = r();

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE ldpc_cuda_program
-#include "kernels/common/testing.h"
-#include "kernels/ldpc/codes/words_testing.h"
 #include "kernels/ldpc/decoder/makers.h"
+#include "kernels/ldpc/decoder/testing.h"
 #include "kernels/ldpc/decoder_cuda_int8/kernel.h"
 #include "kernels/ldpc/decoder_cuda_int8/ptx_machine_testing.h"
 #include "kernels/ldpc/decoder_cuda_int8/row_pairs.h"
 #include "kernels/ldpc/decoder_cuda_int8/source.h"
+#include <array>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -81,7 +82,7 @@ public:
                  d_kernel.outputs().data(),
                  d_info.data(),
                  static_cast<uint32_t>(got.ok.size()),
-                 d_decoding.parameters.llr_steps,
+                 d_decoding.typical_llr > 0 ? 1 : d_decoding.parameters.llr_steps,
                  static_cast<uint32_t>(d_decoding.parameters.max_iterations),
                  slot_count,
                  d_workspace.data(),
@@ -105,6 +106,16 @@ private:
 };
 
 template <typename Llr>
+float steps_of(const ldpc_decoding& decoding, const Llr* llr)
+{
+    return decoding.word_steps().of_word([&](float least) {
+        return std::count_if(llr, llr + decoding.code->n(), [&](const Llr& value) {
+            return std::abs(value_of(value)) >= least;
+        });
+    });
+}
+
+template <typename Llr>
 outcome on_machine(const ldpc_decoding& decoding,
                    const ldpc_cuda_kernel& kernel,
                    const std::vector<Llr>& llr,
@@ -120,8 +131,18 @@ outcome on_machine(const ldpc_decoding& decoding,
     how.shared_bytes = kernel.shared_bytes;
     how.arguments = &arguments;
     how.backwards = backwards;
+    std::vector<float> steps;
+    for (size_t word = 0; word < words && decoding.typical_llr > 0; ++word) {
+        steps.push_back(steps_of(decoding, llr.data() + word * decoding.code->n()));
+        std::memcpy(&got.iterations[word], &steps.back(), sizeof(int));
+    }
     ptx_machine(kernel.source()).run(how);
     given.check_after();
+    for (size_t word = 0; word < steps.size(); ++word) {
+        for (int i = 0; i < decoding.output_bits(); ++i) {
+            got.soft[word * decoding.output_bits() + i] /= steps[word];
+        }
+    }
     return got;
 }
 
@@ -136,7 +157,8 @@ outcome check(const ldpc_code::sptr& code,
     p.llr = std::is_same_v<Llr, int8_t>    ? number::int8
             : std::is_same_v<Llr, float16> ? number::float16
                                            : number::float32;
-    const ldpc_decoding decoding{ code, p, ldpc_decoding::scales_of(*code, p) };
+    const auto decoding =
+        ldpc_decoding{ code, p, ldpc_decoding::scales_of(*code, p) }.with_steps(12);
     const ldpc_cuda_kernel kernel(decoding, shared_bytes, wanted);
     BOOST_TEST(kernel.shared_bytes <= shared_bytes);
     outcome expected(decoding, llr.size() / code->n());
@@ -168,7 +190,8 @@ std::vector<int8_t> in_steps(const std::vector<float>& llr)
 {
     std::vector<int8_t> out;
     for (const float value : llr) {
-        out.push_back(static_cast<int8_t>(ldpc_fixed_steps(value, fixed_point(1, true))));
+        out.push_back(
+            static_cast<int8_t>(ldpc_fixed_steps(value, 4, fixed_point(1, true))));
     }
     return out;
 }
@@ -243,6 +266,26 @@ BOOST_AUTO_TEST_CASE(every_type_of_llr_and_form_of_output)
     check(code, p, form::folded, in_steps(llr));
     p.whole_words = false;
     check(code, p, form::folded, halves);
+}
+
+BOOST_AUTO_TEST_CASE(words_with_steps_of_their_own)
+{
+    const auto code = ldpc_code::nr5g(2, 64, 12);
+    auto llr = noisy(code, 5, 2.5);
+    for (size_t i = 0; i < llr.size(); ++i) {
+        llr[i] *= std::array{ 1.0f, 30.0f, 1e-3f, 1e20f, 0.0f }[i / code->n()];
+    }
+    std::vector<float16> halves;
+    for (const float value : llr) {
+        halves.push_back({ to_float16(value) });
+    }
+    auto p = fixed_point(8, true);
+    p.llr_steps = 0;
+    for (const auto wanted : { form::pairs, form::folded }) {
+        const auto got = check(code, p, wanted, llr);
+        BOOST_TEST(std::count(got.ok.begin(), got.ok.end(), 1) == 4);
+        check(code, p, wanted, halves, true);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(both_forms_of_codes_of_every_structure)

@@ -25,6 +25,7 @@ void kernel_writer::receive()
              d_check,
              llr_bytes(),
              d_received[lane]);
+        d_word_steps[lane] = steps_of(word, d_exists[lane]);
     }
     constexpr int at_once = ldpc_cuda_tuned().columns_at_once;
     for (int begin = 0; begin < columns; begin += at_once) {
@@ -96,7 +97,7 @@ kernel_writer::name kernel_writer::in_place(const arrival& from)
     if (from.from == -1 || from.from == -2) {
         return b32("mov.b32", "%s", from.from == -1 ? punctured : shortened);
     }
-    name pair = received_pair(from.value);
+    name pair = received_pair(from.value, d_word_steps);
     if (from.from == arrival::tabled) {
         for (const int special : { -1, -2 }) {
             const name is = p(), selected = r();

@@ -12,7 +12,7 @@ namespace gr::cudaphy::kernels {
 struct ldpc_cuda_arguments {
     const void* llr;        //!< (batch, n)
     uint8_t* bits;          //!< as ldpc_decoder::results
-    int* iterations;        //!< (batch)
+    int* iterations;        //!< (batch); if words have steps of their own, these before
     int* ok;                //!< (batch)
     float* soft;            //!< null: not wanted
     const uint32_t* scales; //!< 0x38383838, then for each iteration its factor as two
@@ -22,7 +22,7 @@ struct ldpc_cuda_arguments {
     const uint32_t* info;   //!< of each information bit its place and what a one adds to
                             //!< stop_crc's remainder, (k, 2)
     uint32_t batch;
-    float steps; //!< a unit of LLR
+    float steps; //!< a unit of LLR; 1 if words have steps of their own
     uint32_t iteration_count;
     uint32_t slot_count; //!< blocks that have room in `workspace` at the same time
     uint32_t* workspace; //!< (slot_count, workspace_words, threads)

@@ -159,6 +159,7 @@ private:
     name d_present;                       //!< mask of the block's codewords that exist
     name d_exists[2], d_received[2];      //!< of the pair's codewords
     name d_own_received[2];               //!< as d_received, from this thread's check on
+    name d_word_steps[2];                 //!< of this thread's pair
     name d_running;
 };
 

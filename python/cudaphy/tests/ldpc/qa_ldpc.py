@@ -165,9 +165,10 @@ class qa_ldpc_decoder(LdpcCase):
                     mean = np.mean([n for _, n in counts]) if count else 0
                     self.assertAlmostEqual(block.average_iterations(), mean)
 
-    def test_a_codeword_as_it_is_takes_no_iteration(self):
-        sink, _ = self.decode(received(self.words))
-        self.assertEqual({n for _, n in sink.tags("iterations")}, {0})
+    def test_a_codeword_as_it_is_takes_no_iteration_in_float32_and_one_in_int8(self):
+        for arithmetic, iterations in (("float32", 0), ("auto", 1), ("int8", 1)):
+            sink, _ = self.decode(received(self.words), arithmetic=arithmetic)
+            self.assertEqual({n for _, n in sink.tags("iterations")}, {iterations})
         sink, block = self.decode(
             received(self.words), early_stop=False, max_iterations=7
         )
@@ -263,8 +264,9 @@ class qa_ldpc_decoder(LdpcCase):
 
     def test_agrees_with_the_reference_backend(self):
         llr = received(self.words, n0=0.6)
-        bits, _, ok = cudaphy.ldpc_decode(WIFI, llr, backend="reference", scale=0.75)
-        sink, _ = self.decode(llr, scale=0.75)
+        how = {"scale": 0.75, "arithmetic": "float32"}
+        bits, _, ok = cudaphy.ldpc_decode(WIFI, llr, backend="reference", **how)
+        sink, _ = self.decode(llr, **how)
         self.assertEqual([mark for _, mark in sink.tags("ldpc_ok")], list(ok))
         got = sink.data.reshape(60, WIFI.k)
         np.testing.assert_array_equal(got[ok], bits[ok])

@@ -5,11 +5,16 @@
 The test takes codes in a random order for 32 s. By hand:
 "--all" compares all codes with more frames, "--all ar4ja" only codes with "ar4ja" in their names.
 "--measure" looks for the best factors and prints the lines of POINTS (hours for all codes on two
-cores). "--seconds 600" sets the time for each code with "--all" and "--measure".
+cores). "--loss" finds what int8 arithmetic, the default, loses against float32 where a frame in a
+hundred fails: with "--json loss.json" in a file, with "--backend cuda" on a GPU. "--seconds 600" sets
+the time for each code.
 """
 
 import argparse
+import concurrent.futures
 import functools
+import json
+import math
 import os
 import sys
 import time
@@ -41,30 +46,42 @@ class channel:
     All settings that are compared decode the same words with the same noise.
     """
 
-    def __init__(self, name, frames, seed):
-        self.code, self.frames = code_of(name), frames
+    def __init__(self, name, frames, seed, backend=BACKEND):
+        self.code, self.frames, self._backend = code_of(name), frames, backend
         self._seed = [zlib.crc32(name.encode()), seed]
         self._piece = max(1, min(frames, (1 << 22) // self.code.n))
 
+    def _failed(self, runs, first):
+        """Whether each frame of a piece fails, (runs, frames)."""
+        random = np.random.default_rng([*self._seed, first])
+        words = min(self._piece, self.frames - first)
+        info = random.integers(0, 2, (words, self.code.k), np.uint8)
+        sent = cudaphy.ldpc_encode(self.code, info, self._backend)
+        noise = random.standard_normal(sent.shape, np.float32)
+        symbols = 1 - 2 * sent.astype(np.float32)
+        received_at, found = None, []
+        for eb_n0, settings in runs:
+            if eb_n0 != received_at:
+                sigma = np.float32((0.5 / self.code.rate / 10 ** (eb_n0 / 10)) ** 0.5)
+                llr = (noise * sigma + symbols) * (2 / sigma**2)
+                received_at = eb_n0
+            how = {**settings, "backend": self._backend}
+            got = cudaphy.ldpc_decode(self.code, llr, **how)[0]
+            found.append((got != info).any(1))
+        return np.array(found)
+
+    def failed(self, *runs):
+        """Whether each frame fails, (runs, frames). A run: a pair of Eb/N0 in dB and a decoder's settings."""
+        pieces = range(0, self.frames, self._piece)
+        # On a GPU the noise takes most of the time.
+        workers = (os.cpu_count() or 1) if self._backend == "cuda" else 1
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            each = pool.map(functools.partial(self._failed, runs), pieces)
+            return np.concatenate(list(each), 1)
+
     def errors(self, *runs):
-        """The frame errors of each run: a pair of Eb/N0 in dB and a decoder's settings."""
-        found = np.zeros(len(runs), int)
-        for first in range(0, self.frames, self._piece):
-            random = np.random.default_rng([*self._seed, first])
-            words = min(self._piece, self.frames - first)
-            info = random.integers(0, 2, (words, self.code.k), np.uint8)
-            sent = cudaphy.ldpc_encode(self.code, info, BACKEND)
-            noise = random.standard_normal(sent.shape, np.float32)
-            symbols = 1 - 2 * sent.astype(np.float32)
-            received_at = None
-            for i, (eb_n0, settings) in enumerate(runs):
-                if eb_n0 != received_at:
-                    sigma = np.float32((0.5 / self.code.rate / 10 ** (eb_n0 / 10)) ** 0.5)
-                    llr = (noise * sigma + symbols) * (2 / sigma**2)
-                    received_at = eb_n0
-                got = cudaphy.ldpc_decode(self.code, llr, backend=BACKEND, **settings)[0]
-                found[i] += (got != info).any(1).sum()
-        return found
+        """The frame errors of each run, as failed()."""
+        return self.failed(*runs).sum(1)
 
 
 def compared(name, frames, seed):
@@ -151,20 +168,74 @@ def measure(name, seconds):
     print(f"    # {words.frames} frames: {'; '.join(text)}", flush=True)
 
 
+def hundredth_of(name, backend):
+    """Eb/N0 where about a frame in a hundred fails."""
+    code, how = code_of(name), {"max_iterations": iterations_of(name)}
+    words = channel(name, max(500, min(4000, (1 << 25) // code.n)), 5, backend)
+    low = POINTS[name][0]
+    high = low + 2.5
+    while high - low > 0.01:
+        middle = round((low + high) / 2, 3)
+        rate = words.errors((middle, how))[0] / words.frames
+        if 0.007 <= rate <= 0.014:
+            break
+        low, high = (middle, high) if rate > 0.014 else (low, middle)
+    return middle
+
+
+def loss(name, seconds, backend, wrong=100):
+    """What the default loses against float32, in dB, from `wrong` frame errors and more."""
+    eb_n0, code = hundredth_of(name, backend), code_of(name)
+    how = {"max_iterations": iterations_of(name)}
+    exact = {**how, "arithmetic": "float32"}
+    ends, failed, seed = time.monotonic() + seconds, [], 10
+    while True:
+        words = channel(name, max(1000, min(20000, (1 << 25) // code.n)), seed, backend)
+        failed.append(words.failed((eb_n0, exact), (eb_n0, how), (eb_n0 - 0.1, how)))
+        seed += 1
+        counts = sum(each.sum(1) for each in failed)
+        if counts[0] >= wrong or time.monotonic() > ends:
+            break
+    by_float, by_default, below = np.maximum(counts, 1).tolist()
+    # Errors fall by so many e-folds a dB.
+    slope = max(math.log(below / by_default) / 0.1, 1)
+    differing = sum(int((each[0] != each[1]).sum()) for each in failed)
+    return {
+        "code": name,
+        "iterations": how["max_iterations"],
+        "eb_n0_db": eb_n0,
+        "frames": sum(each.shape[1] for each in failed),
+        "float32": int(counts[0]),
+        "default": int(counts[1]),
+        "loss_db": round(math.log(by_default / by_float) / slope, 4),
+        "deviation_db": round(differing**0.5 / by_float / slope, 4),
+    }
+
+
 def by_hand():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="parts of codes' names")
     parser.add_argument("--all", action="store_true", help="compare, do not test")
     parser.add_argument("--measure", action="store_true", help="look for the factors")
+    parser.add_argument("--loss", action="store_true", help="of int8 against float32")
+    parser.add_argument("--json", help="a file for the results of --loss")
+    parser.add_argument("--backend", default=BACKEND, help="of --loss")
     parser.add_argument("--seconds", type=float, default=20, help="for each code")
     wanted = parser.parse_args()
-    need_backend()
-    wrong = 0
+    cudaphy.resolve_backend(wanted.backend, 0)  # raises if it is missing
+    wrong, losses = 0, []
     for name in POINTS:
         if wanted.names and not any(part in name for part in wanted.names):
             continue
         if wanted.measure:
             measure(name, wanted.seconds)
+            continue
+        if wanted.loss:
+            losses.append(loss(name, wanted.seconds, wanted.backend))
+            print(json.dumps(losses[-1]), flush=True)
+            if wanted.json:
+                with open(wanted.json, "w", encoding="utf-8") as file:
+                    json.dump(losses, file, indent=1)
             continue
         frames = frames_of(name, wanted.seconds / 4)
         for arithmetic, default, fixed in compared(name, frames, 1):
@@ -179,7 +250,7 @@ def by_hand():
 
 
 if __name__ == "__main__":
-    if "--all" in sys.argv or "--measure" in sys.argv:
+    if {"--all", "--measure", "--loss"} & set(sys.argv):
         sys.exit(by_hand())
     need_backend()
     unittest.main()

@@ -293,7 +293,7 @@ class qa_ldpc_functions(NumpyCase):
             self.code, llr, max_iterations=9, scale=0.8, backend=BACKEND
         )
         np.testing.assert_array_equal(~ok, np.isin(np.arange(10), [2, 9]))
-        np.testing.assert_array_equal(iterations, np.where(ok, 0, 9))
+        np.testing.assert_array_equal(iterations, np.where(ok, 1, 9))
         _, iterations, _ = cudaphy.ldpc_decode(
             self.code, llr, max_iterations=9, early_stop=False, backend=BACKEND
         )
@@ -316,7 +316,7 @@ class qa_ldpc_functions(NumpyCase):
                 code, llr, max_iterations=longest, backend=BACKEND
             )
             np.testing.assert_array_equal(ok, np.arange(9) != 3)
-            np.testing.assert_array_equal(iterations, np.where(ok, 0, longest))
+            np.testing.assert_array_equal(iterations, np.where(ok, 1, longest))
             np.testing.assert_array_equal(got[ok], bits[ok])
             return True
 
