@@ -51,7 +51,11 @@ struct ldpc_word_steps {
             const int found = at_least(ldexpf(typical, sign * power));
             return sign > 0 ? found > all - all / 4 : found < all / 4;
         };
-        int outside = 0, inside = most;
+        int outside = 0, inside = 1; // most words need little
+        while (inside < most && is_outside(inside)) {
+            outside = inside;
+            inside = 2 * inside < most ? 2 * inside : most;
+        }
         while (inside - outside > 1) {
             const int middle = (outside + inside) / 2;
             (is_outside(middle) ? outside : inside) = middle;

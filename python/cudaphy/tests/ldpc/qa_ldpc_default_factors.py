@@ -174,13 +174,13 @@ def hundredth_of(name, backend):
     words = channel(name, max(500, min(4000, (1 << 25) // code.n)), 5, backend)
     low = POINTS[name][0]
     high = low + 2.5
-    while high - low > 0.01:
+    while high - low > 0.005:
         middle = round((low + high) / 2, 3)
         rate = words.errors((middle, how))[0] / words.frames
         if 0.007 <= rate <= 0.014:
-            break
+            return middle
         low, high = (middle, high) if rate > 0.014 else (low, middle)
-    return middle
+    return low  # where more than that fail: a long code's errors end within 0.1 dB
 
 
 def loss(name, seconds, backend, wrong=100):
@@ -199,6 +199,7 @@ def loss(name, seconds, backend, wrong=100):
     by_float, by_default, below = np.maximum(counts, 1).tolist()
     # Errors fall by so many e-folds a dB.
     slope = max(math.log(below / by_default) / 0.1, 1)
+    enough = counts.min() >= 10
     differing = sum(int((each[0] != each[1]).sum()) for each in failed)
     return {
         "code": name,
@@ -207,8 +208,8 @@ def loss(name, seconds, backend, wrong=100):
         "frames": sum(each.shape[1] for each in failed),
         "float32": int(counts[0]),
         "default": int(counts[1]),
-        "loss_db": round(math.log(by_default / by_float) / slope, 4),
-        "deviation_db": round(differing**0.5 / by_float / slope, 4),
+        "loss_db": round(math.log(by_default / by_float) / slope, 4) if enough else None,
+        "deviation_db": round(differing**0.5 / by_float / slope, 4) if enough else None,
     }
 
 
