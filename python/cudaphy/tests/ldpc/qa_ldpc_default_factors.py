@@ -172,8 +172,7 @@ def hundredth_of(name, backend):
     """Eb/N0 where about a frame in a hundred fails."""
     code, how = code_of(name), {"max_iterations": iterations_of(name)}
     words = channel(name, max(500, min(4000, (1 << 25) // code.n)), 5, backend)
-    low = POINTS[name][0]
-    high = low + 2.5
+    low, high = POINTS[name][0] - 0.4, POINTS[name][0] + 2
     while high - low > 0.005:
         middle = round((low + high) / 2, 3)
         rate = words.errors((middle, how))[0] / words.frames
