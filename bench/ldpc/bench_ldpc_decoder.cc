@@ -21,10 +21,19 @@ using benchmarks::bench_case, benchmarks::cases, benchmarks::received_words;
 
 namespace {
 
+//! How words are decoded: int8 LLRs, floats by default (which is int8 arithmetic), or
+//! floats in float32.
+enum class form { int8, floats, float32 };
+const form all_forms[] = { form::int8, form::floats, form::float32 };
+const char* name_of(form how)
+{
+    return how == form::int8 ? "int8" : how == form::floats ? "floats" : "float32";
+}
+
 //! The least number of lane instructions for an edge. In float32: load, subtract,
 //! magnitude, two minima and a maximum, add, store. In int8: half of four, because a lane
 //! takes the edges of two codewords.
-double instructions_an_edge(bool in_int8) { return in_int8 ? 2 : 8; }
+double instructions_an_edge(form how) { return how == form::float32 ? 8 : 2; }
 
 //! Lane instructions a second; 0: unknown.
 double instruction_rate(queue& q)
@@ -59,36 +68,37 @@ class measured_decoder
 {
 public:
     measured_decoder(
-        queue& q, const bench_case& what, bool early_stop, bool in_int8, size_t words)
-        : d_queue(q), d_code(*what.code), d_int8(in_int8), d_words(words),
+        queue& q, const bench_case& what, bool early_stop, form how, size_t words)
+        : d_queue(q), d_code(*what.code), d_int8(how == form::int8), d_words(words),
           d_received(what.code,
                      words,
                      early_stop ? what.early_eb_n0 : what.eb_n0,
                      what.steps,
-                     in_int8),
+                     how == form::int8),
           d_bits(q, words * bytes_a_word()), d_iterations(q, words), d_ok(q, words)
     {
         d_decoder = ldpc_decoder::make(what.code,
-                                       parameters(what.iterations, early_stop, in_int8),
+                                       parameters(what.iterations, early_stop, how),
                                        q.where(),
                                        q.device());
-        if (in_int8) {
+        if (d_int8) {
             d_int8_llr = array<int8_t>(q, view<const int8_t>(d_received.int8));
         } else {
             d_float_llr = array<float>(q, view<const float>(d_received.floats));
         }
     }
 
-    static ldpc_decoder::parameters
-    parameters(int iterations, bool early_stop, bool in_int8)
+    static ldpc_decoder::parameters parameters(int iterations, bool early_stop, form how)
     {
         ldpc_decoder::parameters p;
         p.max_iterations = iterations;
         p.early_stop = early_stop;
         p.packed = true;
-        p.llr = in_int8 ? ldpc_decoder::number::int8 : ldpc_decoder::number::float32;
-        p.calculation =
-            in_int8 ? ldpc_decoder::arithmetic::int8 : ldpc_decoder::arithmetic::float32;
+        p.llr = how == form::int8 ? ldpc_decoder::number::int8
+                                  : ldpc_decoder::number::float32;
+        if (how == form::float32) {
+            p.calculation = ldpc_decoder::arithmetic::float32;
+        }
         return p;
     }
 
@@ -173,9 +183,9 @@ const char* or_dash(const char* text) { return text ? text : "-"; }
 
 //! For a combination that a backend does not offer, the line says why.
 template <typename Measure>
-void line(const bench_case& what, bool in_int8, const Measure& measure)
+void line(const bench_case& what, form how, const Measure& measure)
 {
-    std::printf("%-28s %-7s ", what.code->name().c_str(), in_int8 ? "int8" : "float32");
+    std::printf("%-28s %-7s ", what.code->name().c_str(), name_of(how));
     try {
         measure();
     } catch (const std::exception& problem) {
@@ -186,19 +196,18 @@ void line(const bench_case& what, bool in_int8, const Measure& measure)
 void throughput(queue& q,
                 const bench_case& what,
                 bool early,
-                bool in_int8,
+                form how,
                 double bandwidth,
                 const char* cores)
 {
-    line(what, in_int8, [&] {
+    line(what, how, [&] {
         const size_t words = batch_for(q.where(), *what.code);
-        measured_decoder decoder(q, what, early, in_int8, words);
+        measured_decoder decoder(q, what, early, how, words);
         const double seconds = decoder.seconds();
         const double iterations = decoder.mean_iterations();
         const double edges = double(words) * what.code->edges() * iterations;
         const double rate = instruction_rate(q);
-        const double arithmetic =
-            rate > 0 ? edges * instructions_an_edge(in_int8) / rate : 0;
+        const double arithmetic = rate > 0 ? edges * instructions_an_edge(how) / rate : 0;
         const double bound = std::max(decoder.bytes() / bandwidth, arithmetic);
         std::printf(
             "%5.1f %6zu %10.1f %9.3f %8.1f %9.1f %6.1f %% %6.2f %8.1e  %s\n",
@@ -215,7 +224,7 @@ void throughput(queue& q,
         const double information = 1e-9 * words * what.code->k();
         benchmarks::record({ "LDPC decoder",
                              name_of(q.where()) + cores + ", " + what.code->name() +
-                                 (in_int8 ? ", int8" : ", float32") +
+                                 ", " + name_of(how) +
                                  (early ? ", early stop" : ", all iterations"),
                              information / seconds,
                              "Gb/s",
@@ -246,8 +255,8 @@ void throughputs(queue& q, bool early, double bandwidth, const char* cores)
                 "BLER",
                 "peers, all iterations");
     for (const auto& what : cases()) {
-        for (const bool in_int8 : { true, false }) {
-            throughput(q, what, early, in_int8, bandwidth, cores);
+        for (const form how : all_forms) {
+            throughput(q, what, early, how, bandwidth, cores);
         }
     }
 }
@@ -264,13 +273,13 @@ void latencies(queue& q)
         "in a graph",
         "peers");
     for (const auto& what : cases()) {
-        for (const bool in_int8 : { true, false }) {
-            line(what, in_int8, [&] {
-                measured_decoder decoder(q, what, false, in_int8, 1);
+        for (const form how : all_forms) {
+            line(what, how, [&] {
+                measured_decoder decoder(q, what, false, how, 1);
                 const double waited = decoder.latency();
                 std::printf("%12.1f ", 1e6 * waited);
-                const auto alone = name_of(q.where()) + ", " + what.code->name() +
-                                   (in_int8 ? ", int8" : ", float32") + ", one codeword";
+                const auto alone = name_of(q.where()) + ", " + what.code->name() + ", " +
+                                   name_of(how) + ", one codeword";
                 benchmarks::record(
                     { "LDPC decoder", alone + " with the wait", 1e6 * waited, "us" });
 #ifdef CUDAPHY_HAVE_CUDA
@@ -325,7 +334,7 @@ void mixtures(queue& q)
                 "with wait",
                 "launches");
     for (const auto& what : all) {
-        const auto p = measured_decoder::parameters(10, true, true);
+        const auto p = measured_decoder::parameters(10, true, form::int8);
         const auto mixed = ldpc_mixed_decoder::make(what.codes, p, q.where(), q.device());
         mixed->prepare();
         for (const size_t words : { 1, 16, 256 }) {
@@ -335,7 +344,7 @@ void mixtures(queue& q)
             for (size_t c = 0; c < what.codes.size(); ++c) {
                 const bench_case one{ what.codes[c], 10, 0, what.eb_n0[c], 8, {} };
                 each.push_back(
-                    std::make_unique<measured_decoder>(q, one, true, true, words));
+                    std::make_unique<measured_decoder>(q, one, true, form::int8, words));
                 numbers.push_back(static_cast<int>(c));
                 parts.push_back(each.back()->part(numbers.back()));
             }
@@ -388,9 +397,8 @@ void host_to_host(int device)
                 "Gbit/s",
                 "GB/s in");
     struct lane {
-        lane(const bench_case& what, bool in_int8, size_t words, int device)
-            : q(queue::make(backend::cuda, device)),
-              decoder(*q, what, false, in_int8, words),
+        lane(const bench_case& what, form how, size_t words, int device)
+            : q(queue::make(backend::cuda, device)), decoder(*q, what, false, how, words),
               bits(words * decoder.bytes_a_word()),
               llr_lock(decoder.llr_data(), decoder.llr_bytes()),
               bits_lock(bits.data(), bits.size())
@@ -402,12 +410,12 @@ void host_to_host(int device)
         benchmarks::page_locked llr_lock, bits_lock;
     };
     for (const auto& what : cases()) {
-        for (const bool in_int8 : { true, false }) {
-            line(what, in_int8, [&] {
+        for (const form how : all_forms) {
+            line(what, how, [&] {
                 const size_t words = 2112;
                 std::vector<std::unique_ptr<lane>> lanes;
                 for (int i = 0; i < 3; ++i) {
-                    lanes.push_back(std::make_unique<lane>(what, in_int8, words, device));
+                    lanes.push_back(std::make_unique<lane>(what, how, words, device));
                 }
                 size_t turn = 0;
                 const auto next = [&] {
@@ -435,8 +443,7 @@ void host_to_host(int device)
                             1e-9 * words * what.code->k() / seconds,
                             1e-9 * lanes[0]->decoder.llr_bytes() / seconds);
                 benchmarks::record({ "LDPC decoder",
-                                     "cuda, " + what.code->name() +
-                                         (in_int8 ? ", int8" : ", float32") +
+                                     "cuda, " + what.code->name() + ", " + name_of(how) +
                                          ", host to host",
                                      1e-9 * words * what.code->k() / seconds,
                                      "Gb/s" });
@@ -511,8 +518,8 @@ int main(int argc, char** argv)
         "(float32) instructions an edge and iteration at the machine's rate, where\n"
         "it is known, and of the LLRs in, packed bits and two numbers a word out, at\n"
         "the bandwidth of a copy. BLER is counted in the timed words.\n",
-        instructions_an_edge(true),
-        instructions_an_edge(false));
+        instructions_an_edge(form::int8),
+        instructions_an_edge(form::float32));
     benchmarks::print_peers();
     for (const backend where : measured) {
         measure(where, sections);
