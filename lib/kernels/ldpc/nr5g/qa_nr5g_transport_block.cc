@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(any_redundancy_version_that_carries_enough_is_decoded)
 
 BOOST_AUTO_TEST_CASE(a_second_transmission_lets_fewer_transport_blocks_fail)
 {
-    const auto parts = segment(3752, 2);
+    // Above 3824 bits the CRC has 24 bits. One of 16 passes by chance too often.
+    const auto parts = segment(3848, 1);
     const int coded = 5000; // rate 3/4
     const double es_n0 = std::pow(10, 0.05);
     const auto chase = error_rates(parts, es_n0, coded, 0);
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_second_transmission_lets_fewer_transport_blocks_fail)
 //! New parity bits help more than the old ones sent twice.
 BOOST_AUTO_TEST_CASE(incremental_redundancy_beats_chase_combining)
 {
-    const auto parts = segment(3752, 2);
+    const auto parts = segment(3848, 1);
     const double es_n0 = std::pow(10, -0.22);
     BOOST_TEST(error_rates(parts, es_n0, 5000, 2).second + 0.2 <
                error_rates(parts, es_n0, 5000, 0).second);

@@ -227,8 +227,11 @@ class qa_simulation(unittest.TestCase):
         # A point's noise does not depend on the other points.
         self.assertEqual(one[1:], counts(simulate(SHORT, 1.5, **options)))
         if BACKEND != "cpu":
-            cpu = simulate(SHORT, [1.0, 1.5], **{**options, "backend": "cpu"})
-            self.assertEqual(one, counts(cpu))
+            # int8 has finer steps on a GPU.
+            exact = {**options, "arithmetic": "float32"}
+            there = counts(simulate(SHORT, [1.0, 1.5], **exact))
+            here = counts(simulate(SHORT, [1.0, 1.5], **{**exact, "backend": "cpu"}))
+            self.assertEqual(there, here)
 
     def test_a_point_ends_at_each_limit(self):
         (point,) = simulate(SHORT, 0.0, max_frame_errors=3, batch=2)
