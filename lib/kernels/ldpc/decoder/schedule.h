@@ -91,7 +91,9 @@ struct ldpc_decoding {
     //! becomes the steps in the unit of the given LLRs, before llr_scale multiplies them.
     //! If it is 0, words have steps of their own.
     ldpc_decoding with_steps(float steps) const;
-    //! The steps of words, after with_steps().
+    //! Whether each word has its own steps, after with_steps().
+    bool words_have_steps() const { return typical_llr > 0; }
+    //! The steps of words, likewise.
     ldpc_word_steps word_steps() const { return { typical_llr, parameters.llr_steps }; }
     static constexpr float steps_on_cuda = 12, steps_elsewhere = 6;
 

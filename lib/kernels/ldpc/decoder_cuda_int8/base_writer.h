@@ -37,7 +37,7 @@ protected:
                           const ldpc_cuda_part& part)
         : ptx_writer(part.names), d_part(part), d_parameters(decoding.parameters),
           d_code(*decoding.code), d_damps(decoding.damps()),
-          d_words_have_steps(decoding.typical_llr > 0), d_store(store),
+          d_words_have_steps(decoding.words_have_steps()), d_store(store),
           d_outputs(decoding.output_bits()),
           d_bytes(static_cast<int>(decoding.output_bytes()))
     {

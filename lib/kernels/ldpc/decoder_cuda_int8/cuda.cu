@@ -86,7 +86,7 @@ class code_tables
 public:
     code_tables(const ldpc_decoding& decoding, const ldpc_cuda_kernel& kernel, int device)
         : d_parameters(decoding.parameters),
-          d_steps(decoding.typical_llr > 0 ? 1 : decoding.parameters.llr_steps),
+          d_steps(decoding.words_have_steps() ? 1 : decoding.parameters.llr_steps),
           d_codewords(kernel.codewords), d_slot_count(slots_for(kernel, device)),
           d_scales(factors(decoding.scales)), d_sources(kernel.sources()),
           d_outputs(kernel.outputs()), d_info(info_table(decoding, kernel.info())),
@@ -188,7 +188,7 @@ bool are_alike(const ldpc_decoding& a, const ldpc_decoding& b)
         const auto& p = of.parameters;
         return std::make_tuple(of.code,
                                of.damps(),
-                               of.typical_llr > 0,
+                               of.words_have_steps(),
                                p.early_stop,
                                p.whole_words,
                                p.packed,
@@ -300,15 +300,13 @@ public:
         if (words > 0) {
             const cuda_device_scope scope(d_device);
             const auto& chosen = words <= d_few ? d_for_few : d_for_many;
-            const bool have_steps = d_decoding.typical_llr > 0;
-            const std::vector<ldpc_words_cuda> all{ words_of(d_decoding, llr, to) };
-            if (have_steps) {
-                ldpc_choose_steps_cuda(all, llr.type, queue);
+            std::vector<ldpc_words_cuda> with_steps;
+            if (d_decoding.words_have_steps()) {
+                with_steps.push_back(words_of(d_decoding, llr, to));
             }
-            chosen->launch(llr, to, stream_of(queue));
-            if (have_steps && !to.soft.empty()) {
-                ldpc_soft_from_steps_cuda(all, llr.type, queue);
-            }
+            ldpc_with_steps_cuda(with_steps, llr.type, queue, [&] {
+                chosen->launch(llr, to, stream_of(queue));
+            });
         }
     }
 
@@ -358,17 +356,14 @@ public:
         const cuda_device_scope scope(d_device);
         std::vector<ldpc_cuda_arguments> arguments;
         std::vector<uint32_t> first_blocks;
-        std::vector<ldpc_words_cuda> with_steps, with_soft;
+        std::vector<ldpc_words_cuda> with_steps;
         auto type = ldpc_decoder::number::int8;
         unsigned blocks = 0;
         for (size_t i = 0; i < parts.size(); ++i) {
-            if (parts[i] && d_decodings[i].typical_llr > 0) {
-                const auto& [code, llr, out] = *parts[i];
-                type = llr.type;
-                with_steps.push_back(words_of(d_decodings[i], llr, out));
-                if (!out.soft.empty()) {
-                    with_soft.push_back(with_steps.back());
-                }
+            if (parts[i] && d_decodings[i].words_have_steps()) {
+                type = parts[i]->llr.type;
+                with_steps.push_back(
+                    words_of(d_decodings[i], parts[i]->llr, parts[i]->out));
             }
             first_blocks.push_back(blocks);
             if (parts[i]) {
@@ -386,14 +381,13 @@ public:
         std::memcpy(all.data() + ldpc_cuda_source::first_block_at(codes, 0),
                     first_blocks.data(),
                     first_blocks.size() * sizeof(uint32_t));
-        if (!with_steps.empty()) {
-            ldpc_choose_steps_cuda(with_steps, type, queue);
-        }
-        d_codes->program->launch(
-            blocks, d_codes->kernel->threads, all.data(), all.size(), stream_of(queue));
-        if (!with_soft.empty()) {
-            ldpc_soft_from_steps_cuda(with_soft, type, queue);
-        }
+        ldpc_with_steps_cuda(with_steps, type, queue, [&] {
+            d_codes->program->launch(blocks,
+                                     d_codes->kernel->threads,
+                                     all.data(),
+                                     all.size(),
+                                     stream_of(queue));
+        });
     }
 
 private:

@@ -86,11 +86,16 @@ __global__ void soft_from_steps_kernel(const launched_words all)
     }
 }
 
-void launch(void (*kernel)(launched_words),
+void launch(void (*of_floats)(launched_words),
+            void (*of_halves)(launched_words),
             const char* name,
             const std::vector<ldpc_words_cuda>& words,
+            ldpc_decoder::number type,
             queue& queue)
 {
+    if (words.empty()) {
+        return;
+    }
     launched_words all{};
     unsigned blocks = 0;
     int longest = 0;
@@ -101,31 +106,35 @@ void launch(void (*kernel)(launched_words),
         longest = std::max(longest, one.n / ldpc_word_steps::spacing(one.n));
     }
     const int threads = std::clamp(longest / 4 / 32 * 32, 32, 512);
+    auto* const kernel = type == ldpc_decoder::number::float16 ? of_halves : of_floats;
     kernel<<<blocks, threads, 0, stream_of(queue)>>>(all);
     cuda_check_launch(name);
 }
 
 } // namespace
 
-void ldpc_choose_steps_cuda(const std::vector<ldpc_words_cuda>& words,
-                            ldpc_decoder::number type,
-                            queue& queue)
+void ldpc_with_steps_cuda(const std::vector<ldpc_words_cuda>& words,
+                          ldpc_decoder::number type,
+                          queue& queue,
+                          const std::function<void()>& decode)
 {
-    launch(type == ldpc_decoder::number::float16 ? choose_steps_kernel<float16>
-                                                 : choose_steps_kernel<float>,
+    launch(choose_steps_kernel<float>,
+           choose_steps_kernel<float16>,
            "choose_steps_kernel",
            words,
+           type,
            queue);
-}
-
-void ldpc_soft_from_steps_cuda(const std::vector<ldpc_words_cuda>& words,
-                               ldpc_decoder::number type,
-                               queue& queue)
-{
-    launch(type == ldpc_decoder::number::float16 ? soft_from_steps_kernel<float16>
-                                                 : soft_from_steps_kernel<float>,
+    decode();
+    auto with_soft = words;
+    with_soft.erase(std::remove_if(with_soft.begin(),
+                                   with_soft.end(),
+                                   [](const auto& one) { return !one.soft; }),
+                    with_soft.end());
+    launch(soft_from_steps_kernel<float>,
+           soft_from_steps_kernel<float16>,
            "soft_from_steps_kernel",
-           words,
+           with_soft,
+           type,
            queue);
 }
 

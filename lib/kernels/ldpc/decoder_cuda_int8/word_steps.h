@@ -2,6 +2,8 @@
 #pragma once
 
 #include "kernels/ldpc/decoder/schedule.h"
+#include <functional>
+#include <vector>
 
 namespace gr::cudaphy::kernels {
 
@@ -15,17 +17,17 @@ struct ldpc_words_cuda {
     ldpc_word_steps rule; //!< with a typical LLR
 };
 
-//! Chooses the steps of words of up to ldpc_cuda_source::most_codes codes in one launch.
-//! \param type  of their LLRs, float32 or float16
-void ldpc_choose_steps_cuda(const std::vector<ldpc_words_cuda>&,
-                            ldpc_decoder::number type,
-                            queue&);
-
-//! Divides soft values, which are in steps, by the steps that ldpc_choose_steps_cuda()
-//! chooses for these words. `steps` is not read, because the decoder has put iterations
-//! there.
-void ldpc_soft_from_steps_cuda(const std::vector<ldpc_words_cuda>&,
-                               ldpc_decoder::number type,
-                               queue&);
+/*!
+ * \brief Chooses the steps of words of up to ldpc_cuda_source::most_codes codes, calls
+ * `decode`, and divides the soft values, which leave the decoder in steps, by the steps.
+ *
+ * These are chosen again then, because the decoder has put iterations where they stood.
+ * \param words  may be empty
+ * \param type  of their LLRs, float32 or float16 unless there are no words
+ */
+void ldpc_with_steps_cuda(const std::vector<ldpc_words_cuda>& words,
+                          ldpc_decoder::number type,
+                          queue&,
+                          const std::function<void()>& decode);
 
 } // namespace gr::cudaphy::kernels
