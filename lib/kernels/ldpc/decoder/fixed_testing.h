@@ -3,9 +3,8 @@
 
 // For tests of the decoder in int8 arithmetic: a call of the decoder beside its oracle.
 
-#include "kernels/common/testing.h"
-#include "kernels/ldpc/codes/words_testing.h"
 #include "kernels/ldpc/decoder/makers.h"
+#include "kernels/ldpc/decoder/testing.h"
 
 namespace gr::cudaphy::testing {
 
@@ -33,40 +32,11 @@ inline ldpc_fixed_limits tested_limits([[maybe_unused]] const ldpc_decoding& dec
     return ldpc_fixed_limits::cpu();
 }
 
-struct outcome {
-    std::vector<uint8_t> bits;
-    std::vector<int> iterations, ok;
-    std::vector<float> soft;
-};
-
 template <typename Llr>
-outcome decode(ldpc_decoder& decoder,
-               const ldpc_code& code,
-               const parameters& p,
-               const std::vector<Llr>& llr,
-               backend where,
-               bool with_soft = true)
+decoded check(const ldpc_code::sptr& code, parameters p, const std::vector<Llr>& llr)
 {
-    auto q = queue::make(where);
-    const size_t words = llr.size() / code.n();
-    const size_t items = p.whole_words ? code.n() : code.k();
-    const size_t bytes = p.packed ? (items + 7) / 8 : items;
-    const array<Llr> from(*q, view<const Llr>(llr));
-    auto bits = poisoned<uint8_t>(*q, words * bytes);
-    auto iterations = poisoned<int>(*q, words);
-    auto ok = poisoned<int>(*q, words);
-    auto soft = poisoned<float>(*q, with_soft ? words * items : 0);
-    decoder.run(view<const Llr>(from), { bits, iterations, ok, soft }, *q);
-    return { bits.to_host(), iterations.to_host(), ok.to_host(), soft.to_host() };
-}
-
-template <typename Llr>
-outcome check(const ldpc_code::sptr& code, parameters p, const std::vector<Llr>& llr)
-{
-    p.llr = std::is_same_v<Llr, int8_t>    ? ldpc_decoder::number::int8
-            : std::is_same_v<Llr, float16> ? ldpc_decoder::number::float16
-                                           : ldpc_decoder::number::float32;
-    outcome got;
+    p.llr = number_of<Llr>;
+    decoded got;
     BOOST_TEST_CONTEXT(code->name() << ", " << llr.size() / code->n() << " words")
     {
         const auto tested = ldpc_decoder::make(code, p, tested_backend());
@@ -88,21 +58,6 @@ outcome check(const ldpc_code::sptr& code, parameters p, const std::vector<Llr>&
         BOOST_TEST((bare.bits == expected.bits));
     }
     return got;
-}
-
-inline std::vector<float> noisy(const ldpc_code::sptr& code, size_t words, double eb_n0)
-{
-    const auto sent = random_codewords(code, words, generator());
-    return received_llrs(sent, code->rate(), eb_n0, generator());
-}
-
-inline std::vector<int8_t> in_steps(const std::vector<float>& llr)
-{
-    std::vector<int8_t> out;
-    for (const float value : llr) {
-        out.push_back(static_cast<int8_t>(ldpc_fixed_steps(value, 4, fixed_point())));
-    }
-    return out;
 }
 
 } // namespace gr::cudaphy::testing

@@ -12,17 +12,6 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-std::vector<float>
-noisy(const ldpc_code::sptr& code, size_t words, double eb_n0, double factor = 1)
-{
-    auto llr = received_llrs(
-        random_codewords(code, words, generator()), code->rate(), eb_n0, generator());
-    for (auto& value : llr) {
-        value *= static_cast<float>(factor);
-    }
-    return llr;
-}
-
 std::vector<int8_t> whole_units(const std::vector<float>& llr)
 {
     std::vector<int8_t> out;

@@ -27,12 +27,6 @@ ldpc_decoder::parameters parameters_for(rules rule,
     return p;
 }
 
-std::vector<float> noisy(const ldpc_code::sptr& code, size_t words, double eb_n0)
-{
-    return received_llrs(
-        random_codewords(code, words, generator()), code->rate(), eb_n0, generator());
-}
-
 std::vector<float> soft(const ldpc_code::sptr& code,
                         const ldpc_decoder::parameters& p,
                         const std::vector<float>& llr,

@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(floats_in_other_units_come_to_the_same_steps)
         const auto tested = ldpc_decoder::make(code, p, tested_backend());
         return decode(*tested, *code, p, llr, tested_backend());
     };
-    const auto same = [](const outcome& a, const outcome& b, float unit) {
+    const auto same = [](const decoded& a, const decoded& b, float unit) {
         BOOST_TEST((a.bits == b.bits && a.iterations == b.iterations && a.ok == b.ok));
         for (size_t i = 0; i < a.soft.size(); ++i) {
             BOOST_REQUIRE_EQUAL(a.soft[i], b.soft[i] * unit);

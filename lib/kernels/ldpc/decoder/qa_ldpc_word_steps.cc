@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(words_of_floats_in_any_unit_choose_their_own_steps)
         p.llr_steps = 0;
         const size_t words = 40;
         const auto llr = noisy(code, words, eb_n0);
-        const auto failures = [](const outcome& got) {
+        const auto failures = [](const decoded& got) {
             return std::count(got.ok.begin(), got.ok.end(), 0);
         };
         const auto with_own = failures(check(code, p, llr));

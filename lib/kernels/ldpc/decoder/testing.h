@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-// For tests of the decoder in float32: a call of the decoder, and an oracle.
+// For tests of the decoder: received words, a call of the decoder, and an oracle of
+// float32.
 
 #include "kernels/common/testing.h"
 #include "kernels/ldpc/codes/words_testing.h"
+#include "kernels/ldpc/decoder/fixed_point.h"
 #include <limits>
 #include <type_traits>
 
@@ -43,17 +45,66 @@ inline ldpc_decoder::parameters whole_words(int max_iterations = 20, float scale
     return p;
 }
 
+//! Random words, received over BPSK and white noise. \param factor  of the LLRs
+inline std::vector<float>
+noisy(const ldpc_code::sptr& code, size_t words, double eb_n0, double factor = 1)
+{
+    auto llr = received_llrs(
+        random_codewords(code, words, generator()), code->rate(), eb_n0, generator());
+    for (auto& value : llr) {
+        value *= static_cast<float>(factor);
+    }
+    return llr;
+}
+
+//! LLRs in steps of a quarter.
+inline std::vector<int8_t> in_steps(const std::vector<float>& llr)
+{
+    std::vector<int8_t> out;
+    for (const float value : llr) {
+        out.push_back(static_cast<int8_t>(ldpc_fixed_steps(value, 4, {})));
+    }
+    return out;
+}
+
+template <typename Llr>
+constexpr ldpc_decoder::number number_of =
+    std::is_same_v<Llr, int8_t>    ? ldpc_decoder::number::int8
+    : std::is_same_v<Llr, float16> ? ldpc_decoder::number::float16
+                                   : ldpc_decoder::number::float32;
+
 //! As parameters::llr says, with arithmetic in float32 in any case.
 template <typename Llr>
 ldpc_decoder::parameters of_type(ldpc_decoder::parameters p)
 {
-    p.llr = std::is_same_v<Llr, int8_t>    ? ldpc_decoder::number::int8
-            : std::is_same_v<Llr, float16> ? ldpc_decoder::number::float16
-                                           : ldpc_decoder::number::float32;
+    p.llr = number_of<Llr>;
     p.calculation = ldpc_decoder::arithmetic::float32;
     return p;
 }
 
+//! \param p  which `decoder` has been made with
+template <typename Llr>
+decoded decode(ldpc_decoder& decoder,
+               const ldpc_code& code,
+               const ldpc_decoder::parameters& p,
+               const std::vector<Llr>& llr,
+               backend where,
+               bool with_soft = true)
+{
+    auto q = queue::make(where);
+    const size_t words = llr.size() / code.n();
+    const size_t items = p.whole_words ? code.n() : code.k();
+    const size_t bytes = p.packed ? (items + 7) / 8 : items;
+    const array<Llr> from(*q, view<const Llr>(llr));
+    auto bits = poisoned<uint8_t>(*q, words * bytes);
+    auto iterations = poisoned<int>(*q, words);
+    auto ok = poisoned<int>(*q, words);
+    auto soft = poisoned<float>(*q, with_soft ? words * items : 0);
+    decoder.run(view<const Llr>(from), { bits, iterations, ok, soft }, *q);
+    return { bits.to_host(), iterations.to_host(), ok.to_host(), soft.to_host() };
+}
+
+//! In float32.
 template <typename Llr = float>
 decoded decode(const ldpc_code::sptr& code,
                const ldpc_decoder::parameters& wanted,
@@ -62,19 +113,9 @@ decoded decode(const ldpc_code::sptr& code,
                bool soft = false)
 {
     const auto p = of_type<Llr>(wanted);
-    auto q = queue::make(where);
-    auto decoder = ldpc_decoder::make(code, p, where);
+    const auto decoder = ldpc_decoder::make(code, p, where);
     BOOST_TEST((decoder->calculation() == ldpc_decoder::arithmetic::float32));
-    const size_t words = llr.size() / code->n();
-    const size_t items = p.whole_words ? code->n() : code->k();
-    const size_t bytes = p.packed ? (items + 7) / 8 : items;
-    const array<Llr> in(*q, view<const Llr>(llr));
-    auto bits = poisoned<uint8_t>(*q, words * bytes);
-    auto iterations = poisoned<int>(*q, words);
-    auto ok = poisoned<int>(*q, words);
-    auto values = poisoned<float>(*q, soft ? words * items : 0);
-    decoder->run(view<const Llr>(in), { bits, iterations, ok, values }, *q);
-    return { bits.to_host(), iterations.to_host(), ok.to_host(), values.to_host() };
+    return decode(*decoder, *code, p, llr, where, soft);
 }
 
 inline void check_equal(const decoded& a, const decoded& b)

@@ -82,7 +82,7 @@ public:
                  d_kernel.outputs().data(),
                  d_info.data(),
                  static_cast<uint32_t>(got.ok.size()),
-                 d_decoding.typical_llr > 0 ? 1 : d_decoding.parameters.llr_steps,
+                 d_decoding.words_have_steps() ? 1 : d_decoding.parameters.llr_steps,
                  static_cast<uint32_t>(d_decoding.parameters.max_iterations),
                  slot_count,
                  d_workspace.data(),
@@ -132,7 +132,7 @@ outcome on_machine(const ldpc_decoding& decoding,
     how.arguments = &arguments;
     how.backwards = backwards;
     std::vector<float> steps;
-    for (size_t word = 0; word < words && decoding.typical_llr > 0; ++word) {
+    for (size_t word = 0; word < words && decoding.words_have_steps(); ++word) {
         steps.push_back(steps_of(decoding, llr.data() + word * decoding.code->n()));
         std::memcpy(&got.iterations[word], &steps.back(), sizeof(int));
     }
@@ -154,9 +154,7 @@ outcome check(const ldpc_code::sptr& code,
               bool backwards = false,
               int shared_bytes = hopper)
 {
-    p.llr = std::is_same_v<Llr, int8_t>    ? number::int8
-            : std::is_same_v<Llr, float16> ? number::float16
-                                           : number::float32;
+    p.llr = number_of<Llr>;
     const auto decoding =
         ldpc_decoding{ code, p, ldpc_decoding::scales_of(*code, p) }.with_steps(12);
     const ldpc_cuda_kernel kernel(decoding, shared_bytes, wanted);
@@ -178,22 +176,6 @@ outcome check(const ldpc_code::sptr& code,
         BOOST_TEST((got.soft == expected.soft));
     }
     return expected;
-}
-
-std::vector<float> noisy(const ldpc_code::sptr& code, size_t words, double eb_n0)
-{
-    const auto sent = random_codewords(code, words, generator());
-    return received_llrs(sent, code->rate(), eb_n0, generator());
-}
-
-std::vector<int8_t> in_steps(const std::vector<float>& llr)
-{
-    std::vector<int8_t> out;
-    for (const float value : llr) {
-        out.push_back(
-            static_cast<int8_t>(ldpc_fixed_steps(value, 4, fixed_point(1, true))));
-    }
-    return out;
 }
 
 } // namespace
