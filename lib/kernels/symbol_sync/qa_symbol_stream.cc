@@ -142,6 +142,28 @@ BOOST_AUTO_TEST_CASE(a_signal_that_comes_after_noise_loses_no_symbol)
     BOOST_TEST(best < -25);
 }
 
+// The first 64000 samples or so are searched together.
+BOOST_AUTO_TEST_CASE(a_signal_that_begins_late_in_what_is_searched_loses_no_symbol)
+{
+    const test_signal signal{ 2, 0.2, 0, 0.3 };
+    auto burst = modulate(random_qpsk(40000), signal);
+    rotate(burst, 0.2 / 2);
+    auto noise = gaussian<complex64>(100000 + burst.size());
+    for (size_t start = 63000; start < 65000; start += 50) {
+        auto samples = noise;
+        samples.resize(start + burst.size());
+        for (auto& s : samples) {
+            s *= 0.3f;
+        }
+        for (size_t i = 0; i < burst.size(); ++i) {
+            samples[start + i] += burst[i];
+        }
+        const auto got = stream_of(signal, 0.25, samples);
+        BOOST_REQUIRE(got.changes.size() >= 1);
+        BOOST_TEST(got.changes[0].sample <= start, "begins at " << start);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(another_offset_is_followed)
 {
     const test_signal signal{ 2, 0.35, 0, 0.3 };

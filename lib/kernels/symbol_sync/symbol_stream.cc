@@ -102,7 +102,11 @@ void symbol_stream::feed(const void* samples, size_t count, bool end)
         if (searches) {
             search_held();
         }
-        const size_t most = searches ? searched : watched_at_a_time * d_sample_bytes;
+        // A signal that begins late in what was searched is found with what follows.
+        const bool overlaps = d_holds && !(end && d_held.size() <= searched);
+        const size_t most = overlaps   ? searched / 2
+                            : searches ? searched
+                                       : watched_at_a_time * d_sample_bytes;
         const size_t now = std::min(d_held.size(), most);
         ended = end && now == d_held.size();
         run_held(now, searches, ended);

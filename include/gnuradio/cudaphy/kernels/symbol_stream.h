@@ -14,11 +14,12 @@ class carrier_search;
  *
  * The search compares spectra a symbol rate apart (carrier_search.h), on the host. Until
  * it has found a carrier, 32 pieces of samples are held back each time, of 512 to 2048
- * symbols, and are given once the search is done. So no symbol is lost if a signal comes.
- * From then on nothing is held back, and one piece in 16 is looked at, or in 64 before a
- * GPU. An offset that differs by more than roll_off / 8 symbol rates from what is removed
- * is removed from the next sample on; smaller ones stay on the symbols. Samples are held
- * back again if the line at the symbol rate stays weak.
+ * symbols, and are given once the search is done: all of them if it found one, else the
+ * first half, because a signal may have begun late. So no symbol is lost if a signal
+ * comes. From then on nothing is held back, and one piece in 16 is looked at, or in 64
+ * before a GPU. An offset that differs by more than roll_off / 8 symbol rates from what
+ * is removed is removed from the next sample on; smaller ones stay on the symbols.
+ * Samples are held back again if the line at the symbol rate stays weak.
  */
 class CUDAPHY_API symbol_stream
 {
