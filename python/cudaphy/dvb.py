@@ -65,13 +65,22 @@ class bb_frame_reader:
         return self._native.header()
 
 
-def dvbs2_frames(symbols, gold_code=0, pls=(), most_frequency=0.25, backend="auto"):
+def dvbs2_frames(
+    symbols,
+    gold_code=0,
+    pls=(),
+    most_frequency=0.25,
+    backend="auto",
+    carrier_changes=(),
+):
     """The frames of DVB-S2 and S2X among symbols, a list of dvbs2_frame in their order.
 
     symbols: complex, one sample each, of any amplitude, (n); their carrier may be off by `most_frequency`
     cycles a symbol or less, at most 0.25. gold_code: of the physical layer scrambling, 0 to 262142. pls:
     PLS codes of the frames that are wanted; none: all. Dummy frames are left out.
     backend: "auto" and "cpu", or "reference" for the textbook's correction; there is none for CUDA yet.
+    carrier_changes: of sync_symbols(), where it has begun to remove another carrier offset: what changes is
+    put back, so that no frame is lost by it.
     Each frame has: mode (dvb_mode), first (its header's first symbol), frequency (cycles a symbol), es_n0
     (dB), noise_variance, symbols (complex64: header, pilots, scrambling and carrier are gone).
     Symbols that are not finite or larger than 1e15 count as zeros. (ETSI EN 302 307-1, section 5.5.)
@@ -83,5 +92,10 @@ def dvbs2_frames(symbols, gold_code=0, pls=(), most_frequency=0.25, backend="aut
     if backend not in ("auto", "cpu", "reference"):
         raise ValueError(f"backend is {backend!r}, must be auto, cpu or reference")
     return _native._dvbs2_frames(
-        symbols, gold_code, list(pls), most_frequency, backend == "reference"
+        symbols,
+        gold_code,
+        list(pls),
+        most_frequency,
+        backend == "reference",
+        carrier_changes,
     )

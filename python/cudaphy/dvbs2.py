@@ -133,7 +133,9 @@ def dvbs2_receive(
         info=True,
         **where,
     )
-    frames = dvbs2_frames(symbols, gold_code, codes, 0.25)
+    frames = dvbs2_frames(
+        symbols, gold_code, codes, 0.25, carrier_changes=timing.carrier_changes
+    )
     of_mode = collections.defaultdict(list)
     for place, frame in enumerate(frames):
         of_mode[frame.mode.pls].append(place)
@@ -145,7 +147,7 @@ def dvbs2_receive(
             received[place] = received_frame(
                 frame.mode,
                 frame.es_n0,
-                frame.frequency + timing.carrier_offset,
+                frame.frequency,
                 float(timing.instants[frame.first]),
                 word,
                 bool(good),

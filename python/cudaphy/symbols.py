@@ -16,7 +16,9 @@ class SymbolTiming:
     higher the symbol rate is than the nominal one, in ppm, the mean. line: strength of the symbol rate's
     line, 0 to 1, the mean. locked: whether the line is at least 2.5 times as strong as noise makes one. gain
     (n), float32: what the matched filter's output was multiplied by. carrier_offset: what was removed last,
-    in symbol rates.
+    in symbol rates. carrier_changes: a tuple (symbol, offset, turns) for each symbol from which on another
+    carrier offset is removed, and what that has taken from this symbol more than the offset before would
+    have, in cycles.
     """
 
     instants: np.ndarray
@@ -25,6 +27,7 @@ class SymbolTiming:
     locked: bool
     gain: np.ndarray
     carrier_offset: float
+    carrier_changes: list
 
 
 def _samples(samples):
@@ -71,7 +74,7 @@ def sync_symbols(
     Raises ValueError for a wrong shape or a number out of range, TypeError for items that are no numbers,
     BackendUnavailable.
     """
-    symbols, blocks, line_of_signal, frequency = _native._symbol_sync(
+    symbols, blocks, line_of_signal, changes = _native._symbol_sync(
         _samples(samples),
         samples_per_symbol,
         roll_off,
@@ -95,5 +98,18 @@ def sync_symbols(
         line,
         line > line_of_signal,
         np.repeat(blocks[:, 5].astype("f4"), counts),
-        frequency * samples_per_symbol,
+        changes[-1][1] * samples_per_symbol if changes else 0.0,
+        _carrier_changes(changes, instants, samples_per_symbol),
     )
+
+
+def _carrier_changes(changes, instants, samples_per_symbol):
+    """Changes (sample, cycles a sample) as SymbolTiming has them, each at the nearest symbol."""
+    out, before = [], 0.0
+    for sample, frequency in changes:
+        late = instants - sample
+        symbol = int(np.abs(late).argmin()) if len(late) else 0
+        turns = float(late[symbol]) * (frequency - before) if len(late) else 0.0
+        out.append((symbol, frequency * samples_per_symbol, turns))
+        before = frequency
+    return out

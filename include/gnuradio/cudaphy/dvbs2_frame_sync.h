@@ -21,7 +21,9 @@ namespace gr::cudaphy {
  * Frames that came before the lock, and the last one before the stream's end, are put
  * out too. If a tag `rx_time` comes behind the first symbol, symbols are missing before
  * it: the frame that is cut is dropped and counted. Symbols that are not finite or are
- * larger than 1e15 count as zeros.
+ * larger than 1e15 count as zeros. Tags `carrier_offset` and `carrier_turns` of Symbol
+ * Sync say that it removes another carrier offset: what changes is put back, so that no
+ * frame is lost, and frequencies below include what Symbol Sync removes.
  *
  * Tags on a packet's first symbol: the length tag (long); `pls` (long); `modcod` (symbol,
  * such as "QPSK 1/2 normal, pilots"); `constellation`, `bit_interleaver`, `ldpc_code` and

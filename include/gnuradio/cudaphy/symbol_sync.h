@@ -22,7 +22,9 @@ namespace gr::cudaphy {
  * the band. What is left, and what noise makes of the estimate, stays on the symbols: up
  * to about roll_off / 8. Until there is a signal, 32 pieces of 512 to 2048 symbols are
  * held back for the search (kernels/symbol_stream.h). A tag `carrier_offset` (double, in
- * symbol rates) on a symbol says what is removed from there on.
+ * symbol rates) on a symbol says what is removed from there on, and `carrier_turns`
+ * (double, in cycles) what that has taken from this symbol more than the offset before
+ * would have: with both, a block can put the change back.
  *
  * Each tag goes to the nearest symbol. The value of rx_rate becomes the measured symbol
  * rate. A tag `rx_time` shows that the radio lost samples if its time differs by more

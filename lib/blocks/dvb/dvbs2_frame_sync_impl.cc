@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/io_signature.h>
+#include <optional>
 #include <stdexcept>
 
 namespace gr::cudaphy {
@@ -11,6 +12,8 @@ namespace {
 const pmt::pmt_t time_key = pmt::mp("rx_time");
 const pmt::pmt_t rate_key = pmt::mp("rx_rate");
 const pmt::pmt_t radio_frequency_key = pmt::mp("rx_freq");
+const pmt::pmt_t carrier_key = pmt::mp("carrier_offset");
+const pmt::pmt_t turns_key = pmt::mp("carrier_turns");
 const pmt::pmt_t pls_key = pmt::mp("pls");
 const pmt::pmt_t modcod_key = pmt::mp("modcod");
 const pmt::pmt_t constellation_key = pmt::mp("constellation");
@@ -155,10 +158,10 @@ bool dvbs2_frame_sync_impl::next_frame()
     return d_sync->next(d_frame);
 }
 
-//! Takes symbols up to a gap, or up to `count`.
+//! Takes symbols up to a gap or another carrier offset, or up to `count`.
 void dvbs2_frame_sync_impl::take(const gr_complex* in, int count)
 {
-    count = symbols_to_gap(count);
+    count = symbols_to_change(count);
     keep_tags(count);
     d_sync->take(in, static_cast<size_t>(count));
     consume(0, count);
@@ -187,20 +190,37 @@ void dvbs2_frame_sync_impl::forget_tags()
     d_tags = std::move(kept);
 }
 
-//! Tells d_sync of a gap before the next symbol. The symbols up to the next gap, or
+//! Tells d_sync what tags say of the next symbol. The symbols up to the next such tag, or
 //! `count`.
-int dvbs2_frame_sync_impl::symbols_to_gap(int count)
+int dvbs2_frame_sync_impl::symbols_to_change(int count)
 {
     const uint64_t first = nitems_read(0);
     std::vector<tag_t> tags;
-    get_tags_in_range(tags, 0, first, first + static_cast<uint64_t>(count), time_key);
+    get_tags_in_range(tags, 0, first, first + static_cast<uint64_t>(count));
+    std::optional<double> offset;
+    double turns = 0;
+    bool is_gap = false;
     for (const auto& tag : tags) {
+        const bool is_time = pmt::eq(tag.key, time_key);
+        const bool is_offset = pmt::eq(tag.key, carrier_key) && pmt::is_real(tag.value);
         if (tag.offset > first) {
-            count = std::min(count, static_cast<int>(tag.offset - first));
-        } else if (tag.offset > d_last_gap) {
-            d_last_gap = tag.offset;
-            d_sync->gap();
+            count = is_time || is_offset
+                        ? std::min(count, static_cast<int>(tag.offset - first))
+                        : count;
+        } else if (is_time) {
+            is_gap = tag.offset > d_last_gap;
+        } else if (is_offset) {
+            offset = pmt::to_double(tag.value);
+        } else if (pmt::eq(tag.key, turns_key) && pmt::is_real(tag.value)) {
+            turns = pmt::to_double(tag.value);
         }
+    }
+    if (is_gap) {
+        d_last_gap = first;
+        d_sync->gap();
+    }
+    if (offset && std::isfinite(*offset) && std::isfinite(turns)) {
+        d_sync->removed(*offset, turns);
     }
     return count;
 }

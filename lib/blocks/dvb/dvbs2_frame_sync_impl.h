@@ -48,7 +48,7 @@ private:
     void show();
     bool has_ended();
     void take(const gr_complex* in, int count);
-    int symbols_to_gap(int count);
+    int symbols_to_change(int count);
     void keep_tags(int count);
     void forget_tags();
     bool next_frame();

@@ -15,6 +15,7 @@ using kernels::symbol_sync_parameters;
 
 const pmt::pmt_t rate_key = pmt::mp("rx_rate");
 const pmt::pmt_t carrier_key = pmt::mp("carrier_offset");
+const pmt::pmt_t turns_key = pmt::mp("carrier_turns");
 const pmt::pmt_t rate_port = pmt::mp("samples_per_symbol");
 const pmt::pmt_t status_port = pmt::mp("status");
 
@@ -94,7 +95,7 @@ symbol_sync_impl::make_stream(const symbol_sync_parameters& p)
 bool symbol_sync_impl::start()
 {
     d_stream->restart();
-    d_carrier_offset = 0;
+    d_carrier_offset = d_told_offset = 0;
     d_clock.restart();
     d_first = nitems_read(0);
     d_next = nitems_written(0);
@@ -245,9 +246,11 @@ bool symbol_sync_impl::change_rate(uint64_t next)
     }
     d_next += d_stream->symbols().size();
     d_stream = std::move(d_wanted);
-    d_carrier_offset = 0;
     d_sent = 0;
     d_first = next;
+    if (d_carrier_offset != 0) {
+        tag_carrier(next, 0);
+    }
     return false;
 }
 
@@ -255,16 +258,21 @@ bool symbol_sync_impl::change_rate(uint64_t next)
 void symbol_sync_impl::tag_carrier()
 {
     for (const auto& change : d_stream->changes()) {
-        d_carrier_offset = change.frequency * d_stream->parameters().samples_per_symbol;
-        tag_t tag;
-        tag.offset = d_first + static_cast<uint64_t>(change.sample);
-        tag.key = carrier_key;
-        tag.value = pmt::from_double(d_carrier_offset);
-        tag.srcid = alias_pmt();
-        d_tags.insert(
-            std::upper_bound(d_tags.begin(), d_tags.end(), tag, tag_t::offset_compare),
-            tag);
+        tag_carrier(d_first + static_cast<uint64_t>(change.sample),
+                    change.frequency * d_stream->parameters().samples_per_symbol);
     }
+}
+
+void symbol_sync_impl::tag_carrier(uint64_t sample, double offset)
+{
+    d_carrier_offset = offset;
+    tag_t tag;
+    tag.offset = sample;
+    tag.key = carrier_key;
+    tag.value = pmt::from_double(offset);
+    tag.srcid = alias_pmt();
+    d_tags.insert(
+        std::upper_bound(d_tags.begin(), d_tags.end(), tag, tag_t::offset_compare), tag);
 }
 
 //! Gives tags to the symbols that the last feed() has made.
@@ -302,8 +310,21 @@ void symbol_sync_impl::place(const tag_t& tag, const symbol_block& block, uint64
     const double nearest = std::rint((sample - block.instant) / block.step);
     d_placed.push_back(tag);
     auto& placed = d_placed.back();
-    placed.offset =
-        item + static_cast<uint64_t>(std::clamp(nearest, 0.0, block.symbols - 1.0));
+    const double symbol = std::clamp(nearest, 0.0, block.symbols - 1.0);
+    placed.offset = item + static_cast<uint64_t>(symbol);
+    if (pmt::eq(tag.key, carrier_key) && pmt::eq(tag.srcid, alias_pmt())) {
+        // What the new offset has taken up to the symbol, which is not quite at the
+        // sample.
+        const double offset = pmt::to_double(tag.value);
+        const double samples = block.instant + symbol * block.step - sample;
+        auto turns = placed;
+        turns.key = turns_key;
+        turns.value = pmt::from_double((offset - d_told_offset) * samples /
+                                       d_stream->parameters().samples_per_symbol);
+        d_told_offset = offset;
+        d_placed.push_back(turns);
+        return;
+    }
     const auto rate = pmt::eq(tag.key, rate_key) ? radio_rate(tag.value) : std::nullopt;
     if (rate) {
         placed.value = pmt::from_double(*rate / block.step);

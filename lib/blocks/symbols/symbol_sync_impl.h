@@ -60,6 +60,7 @@ private:
     void feed(const void* samples, size_t count, bool end);
     std::unique_ptr<symbol_stream> make_stream(const kernels::symbol_sync_parameters& p);
     void tag_carrier();
+    void tag_carrier(uint64_t sample, double offset);
     bool change_rate(uint64_t next);
     void place_tags(bool end);
     void place(const tag_t& tag, const kernels::symbol_block& block, uint64_t item);
@@ -96,6 +97,7 @@ private:
     std::optional<double> d_found_rate; //!< where there is no lock
     std::atomic<double> d_measured_rate, d_clock_error{ 0 }, d_line{ 0 }, d_level{ 0 },
         d_carrier_offset{ 0 };
+    double d_told_offset = 0; //!< of the carrier, by the last tag
     std::atomic<bool> d_locked{ false };
     std::atomic<uint64_t> d_symbols{ 0 }, d_gaps{ 0 };
     block_counters d_counters;

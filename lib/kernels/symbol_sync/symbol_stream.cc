@@ -123,7 +123,7 @@ void symbol_stream::search_held()
     d_search->add(d_held.data(),
                   static_cast<int>(
                       std::min<size_t>(carrier_search::pieces, d_held.size() / piece)));
-    d_holds = !found();
+    d_holds = !found(least_change());
     d_search->clear();
 }
 
@@ -164,14 +164,20 @@ void symbol_stream::run_held(size_t bytes, bool searched, bool end)
     d_held.erase(d_held.begin(), d_held.begin() + static_cast<int64_t>(bytes));
 }
 
-//! Whether the search has found a carrier; removes it if it is another one.
-bool symbol_stream::found()
+//! Offsets that differ by less stay, in cycles a sample.
+double symbol_stream::least_change() const
+{
+    return d_parameters.roll_off / (8 * d_parameters.samples_per_symbol);
+}
+
+//! Whether the search has found a carrier; removes it if it differs by more than `least`,
+//! in cycles a sample.
+bool symbol_stream::found(double least)
 {
     const auto offset = d_search->find();
     if (!offset) {
         return false;
     }
-    const double least = d_parameters.roll_off / (8 * d_parameters.samples_per_symbol);
     if (std::abs(*offset - d_frequency) > least) {
         d_frequency = *offset;
         d_kernel->set_frequency(d_frequency);
@@ -201,10 +207,12 @@ void symbol_stream::watch(const unsigned char* samples, size_t count)
         d_search->add(d_piece.data(), 1);
         d_piece.clear();
         d_skip = d_pieces_between * d_search->piece_samples();
-        if (d_search->added() % pieces_at_a_time == 0) {
-            if (found() || d_search->added() == carrier_search::pieces) {
-                d_search->clear();
-            }
+        if (d_search->added() == carrier_search::pieces) {
+            found(least_change());
+            d_search->clear();
+        } else if (d_search->added() % pieces_at_a_time == 0) {
+            // Few pieces tell a carrier to half of this at the lowest Es/N0.
+            found(3 * least_change());
         }
     }
 }

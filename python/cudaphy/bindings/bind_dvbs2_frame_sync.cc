@@ -22,12 +22,16 @@ std::string text_of(const dvbs2_frame& frame)
            ">";
 }
 
+//! From a symbol on, an offset is removed before, and the turns that this takes from it.
+using carrier_change = std::tuple<size_t, double, double>;
+
 //! The frames among all symbols of a stream.
 std::vector<dvbs2_frame> frames_of(const numpy_array<std::complex<float>>& symbols,
                                    int gold_code,
                                    const std::vector<int>& pls,
                                    double most_frequency,
-                                   bool reference)
+                                   bool reference,
+                                   const std::vector<carrier_change>& changes)
 {
     kernels::dvbs2_frame_sync::parameters how;
     how.gold_code = gold_code;
@@ -46,9 +50,16 @@ std::vector<dvbs2_frame> frames_of(const numpy_array<std::complex<float>>& symbo
         }
     };
     constexpr size_t part = 1 << 16;
-    for (size_t first = 0; first < count; first += part) {
-        sync->take(in + first, std::min(part, count - first));
+    auto change = changes.begin();
+    for (size_t first = 0; first < count;) {
+        for (; change != changes.end() && std::get<0>(*change) <= first; ++change) {
+            sync->removed(std::get<1>(*change), std::get<2>(*change));
+        }
+        const size_t most = change != changes.end() ? std::get<0>(*change) : count;
+        const size_t now = std::min({ part, count - first, most - first });
+        sync->take(in + first, now);
         collect();
+        first += now;
     }
     sync->finish();
     collect();
@@ -65,7 +76,8 @@ void bind_frames(py::module& m)
                       "The header's first symbol, counted from the first one given.")
         .def_readonly("frequency",
                       &dvbs2_frame::frequency,
-                      "Of the carrier amid the frame, in cycles a symbol.")
+                      "Of the carrier amid the frame, in cycles a symbol, with what was "
+                      "removed before.")
         .def_readonly("noise_variance",
                       &dvbs2_frame::noise_variance,
                       "E|n|^2 beside symbols of unit energy.")
@@ -103,7 +115,7 @@ out; empty: all. length_tag_key: names the tag with a packet's length. most_freq
 that is searched, in cycles a symbol, up to 0.25.
 
 Tags on a packet's first symbol: the length tag, pls, modcod, constellation, bit_interleaver, ldpc_code,
-bch_code, noise_variance, esn0 (dB), frequency (cycles a symbol), and rx_time, rx_rate and rx_freq that came since the frame before. A tag rx_time
+bch_code, noise_variance, esn0 (dB), frequency (cycles a symbol, with what Symbol Sync removes), and rx_time, rx_rate and rx_freq that came since the frame before. A tag rx_time
 behind the first symbol says that symbols are missing: the frame that is cut is dropped. Message ports:
 noise_variance, a number a frame; status, a dictionary once a second.
 Raises ValueError for a parameter out of range.)")

@@ -18,8 +18,8 @@ sample_format format_of(const py::array& samples)
 }
 
 //! Symbols; of each block the first symbol's instant, the step, the number of symbols,
-//! the clock error, the line, and the gain; a line that noise does not make; and what was
-//! removed last, in cycles a sample.
+//! the clock error, the line, and the gain; a line that noise does not make; and from
+//! which sample on what carrier offset is removed, in cycles a sample.
 py::tuple synchronise(const py::array& samples,
                       double samples_per_symbol,
                       double roll_off,
@@ -42,6 +42,7 @@ py::tuple synchronise(const py::array& samples,
     const auto* const from = static_cast<const unsigned char*>(samples.data());
     std::vector<complex64> symbols;
     std::vector<kernels::symbol_block> blocks;
+    std::vector<std::pair<int64_t, double>> changes;
     run_interruptibly(static_cast<double>(count) * 100, [&] {
         size_t at = 0;
         do {
@@ -51,6 +52,9 @@ py::tuple synchronise(const py::array& samples,
             const auto more = stream.blocks();
             symbols.insert(symbols.end(), some.begin(), some.end());
             blocks.insert(blocks.end(), more.begin(), more.end());
+            for (const auto& one : stream.changes()) {
+                changes.emplace_back(one.sample, one.frequency);
+            }
             at += now;
         } while (at < count);
     });
@@ -68,7 +72,7 @@ py::tuple synchronise(const py::array& samples,
             *to++ = number;
         }
     }
-    return py::make_tuple(out, numbers, stream.line_of_signal(), stream.frequency());
+    return py::make_tuple(out, numbers, stream.line_of_signal(), changes);
 }
 
 } // namespace
@@ -92,7 +96,8 @@ device: index of the GPU.
 
 No symbol is lost at the stream's beginning or end, nor at a gap that a tag rx_time shows. Each tag
 goes to the nearest symbol; rx_rate becomes the symbol rate. A tag
-carrier_offset (in symbol rates) says what is removed from its symbol on. Message port samples_per_symbol sets the
+carrier_offset (in symbol rates) says what is removed from its symbol on; carrier_turns (in cycles), what
+that has taken from this symbol more than the offset before would have. Message port samples_per_symbol sets the
 nominal rate; message port status gives a dictionary once a second.
 Raises ValueError for a parameter out of range, BackendUnavailable if the backend can't be had.)")
         .def(py::init(&symbol_sync::make),

@@ -208,7 +208,7 @@ class dvbs2_receiver(gr.hier_block2):
             "locked": frames.locked(),
             "modcod": frames.modcod(),
             "esn0": frames.esn0(),
-            "frequency": sync.carrier_offset() + frames.frequency(),
+            "frequency": frames.frequency(),
             "clock_error": sync.clock_error(),
             "line": sync.line(),
             "symbols": sync.symbols(),

@@ -14,8 +14,9 @@ namespace gr::cudaphy::kernels {
 //! The data symbols of a physical layer frame, and what is known of them.
 struct dvbs2_frame {
     dvb_mode mode;
-    uint64_t first = 0;   //!< the header's first symbol, counted from the first taken
-    double frequency = 0; //!< of the carrier amid the frame, in cycles a symbol
+    uint64_t first = 0; //!< the header's first symbol, counted from the first taken
+    //! Of the carrier amid the frame, in cycles a symbol, with what was removed before.
+    double frequency = 0;
     double noise_variance = 1; //!< E|n|^2 beside symbols of unit energy
     //! mode.symbols() of them, of unit mean energy: header, pilots and scrambling are
     //! gone, frequency and phase are corrected.
@@ -64,6 +65,14 @@ public:
     virtual ~dvbs2_frame_sync() = default;
 
     virtual void take(const std::complex<float>* symbols, size_t count) = 0;
+    /*!
+     * Says that another carrier offset is removed before, from the next symbol on. Frames
+     * stay in lock, because what changes is put back.
+     * \param offset  in cycles a symbol
+     * \param turns   what it has taken from the next symbol more than the offset before
+     *                would have, in cycles
+     */
+    virtual void removed(double offset, double turns) = 0;
     //! Symbols are missing between what was taken and what will be.
     virtual void gap() = 0;
     //! No more symbols come: frames that wait are put out. take() begins anew.

@@ -17,9 +17,10 @@ class carrier_search;
  * symbols, and are given once the search is done: all of them if it found one, else the
  * first half, because a signal may have begun late. So no symbol is lost if a signal
  * comes. From then on nothing is held back, and one piece in 16 is looked at, or in 64
- * before a GPU. An offset that differs by more than roll_off / 8 symbol rates from what
- * is removed is removed from the next sample on; smaller ones stay on the symbols.
- * Samples are held back again if the line at the symbol rate stays weak.
+ * before a GPU. If 32 of them show an offset that differs from what is removed by more
+ * than roll_off / 8 symbol rates, or the first 8 by three times as much, it is removed
+ * from the next sample on; smaller ones stay on the symbols. Samples are held back again
+ * if the line at the symbol rate stays weak.
  */
 class CUDAPHY_API symbol_stream
 {
@@ -78,7 +79,8 @@ private:
     void search_held();
     void run_held(size_t bytes, bool searched, bool end);
     void watch(const unsigned char* samples, size_t count);
-    bool found();
+    double least_change() const;
+    bool found(double least);
     void watch_line(view<const symbol_block> blocks);
 
     symbol_sync_parameters d_parameters;

@@ -39,10 +39,22 @@ public:
         constexpr size_t most = 1 << 17;
         while (count > 0) {
             const size_t part = std::min(count, most);
-            d_symbols.append(symbols, part);
+            d_symbols.append(symbols, part, d_removed);
             update(false);
             symbols += part;
             count -= part;
+        }
+    }
+
+    void removed(double offset, double turns) override
+    {
+        d_removed.change(offset, turns);
+        if (!d_headers.is_locked()) { // what comes may be another signal
+            d_headers.give_up();
+            process(false);
+            if (d_chain.empty()) {
+                d_removed.begin_anew();
+            }
         }
     }
 
@@ -101,6 +113,7 @@ private:
         d_carrier.restart();
         d_headers.restart(d_symbols.end());
         d_symbols.drop_to(d_symbols.end());
+        d_removed.begin_anew();
     }
 
     //! The header behind frame i; null if none is known.
@@ -169,7 +182,7 @@ private:
     {
         const auto found = d_carrier.follow(d_symbols, header, next);
         d_headers.set_frequency(d_carrier.frequency());
-        d_frequency = found.frequency;
+        d_frequency = found.frequency + d_removed.base();
         d_es_n0 = 1 / found.noise_variance;
         const auto mode = dvb_mode::of(header.pls).value();
         if (mode.dummy) {
@@ -184,7 +197,7 @@ private:
         dvbs2_frame frame;
         frame.mode = mode;
         frame.first = header.at;
-        frame.frequency = found.frequency;
+        frame.frequency = d_frequency;
         frame.noise_variance = found.noise_variance;
         frame.symbols.resize(static_cast<size_t>(mode.symbols()));
         d_corrector->run(d_symbols.at(header.at),
@@ -194,6 +207,7 @@ private:
         d_ready.push_back(std::move(frame));
     }
 
+    removed_carrier d_removed;
     symbol_buffer d_symbols;
     header_tracker d_headers;
     frame_carrier d_carrier;

@@ -43,6 +43,7 @@ void frame_carrier::restart()
     d_weight = d_real = d_energy = 0;
     d_header_power = d_header_energy = 0;
     d_headers_measured = 0;
+    d_followed = {};
 }
 
 const frame_carrier::mode_kind& frame_carrier::kind_of(int pls)
@@ -114,9 +115,9 @@ const phase_table* frame_carrier::table_of(int pls)
     return found->second.quarters.empty() ? nullptr : &found->second;
 }
 
-//! Amplitude and noise by a header whose phase is not known.
-void frame_carrier::measure_header(const symbol_buffer& symbols,
-                                   const frame_header& frame)
+//! The energy of a header, and |sum|^2 / symbols of its symbols, its values taken off.
+frame_carrier::header_energies
+frame_carrier::energies_of_header(const symbol_buffer& symbols, const frame_header& frame)
 {
     const auto* const in = symbols.at(frame.at);
     std::array<float, pl_header_symbols> energies;
@@ -130,8 +131,17 @@ void frame_carrier::measure_header(const symbol_buffer& symbols,
     for (const float one : energies) {
         energy += one <= most_energy_of_median * *middle ? one : 0;
     }
-    d_header_power += frame.score * energy / pl_header_symbols;
-    d_header_energy += energy / pl_header_symbols;
+    energy /= pl_header_symbols;
+    return { energy, frame.score * energy };
+}
+
+//! Amplitude and noise by a header whose phase is not known.
+void frame_carrier::measure_header(const symbol_buffer& symbols,
+                                   const frame_header& frame)
+{
+    const auto header = energies_of_header(symbols, frame);
+    d_header_power += header.of_sum;
+    d_header_energy += header.of_symbols;
     ++d_headers_measured;
     const double total = d_header_energy / d_headers_measured;
     const double signal =
@@ -248,8 +258,7 @@ corrected_frame frame_carrier::follow(const symbol_buffer& symbols,
                    marks.blocks.data());
     }
     const auto& points = d_tracker.follow(marks);
-    check_frequency(frame, marks.frequency);
-    measure_parts(symbols, frame.at, parts, points, marks.frequency);
+    measure_parts(symbols, frame, parts, points, marks.frequency);
     corrected_frame out;
     const auto& last = points.back();
     out.frequency = marks.frequency + (last.phase - points[0].phase) /
@@ -257,6 +266,7 @@ corrected_frame frame_carrier::follow(const symbol_buffer& symbols,
                                           (2 * pi);
     out.noise_variance = d_noise / (d_amplitude * d_amplitude);
     add_segments(kind, points, marks.frequency, out.segments);
+    check_frequency(frame, marks.frequency);
     return out;
 }
 
@@ -275,20 +285,30 @@ void frame_carrier::check_frequency(const frame_header& frame, double frequency)
     d_misfits = d_tracker.fits() ? 0 : d_misfits + 1;
     const double uncertainty = 4 * std::sqrt(d_error_spread / frames);
     if ((d_checked == frames && std::abs(d_error) > std::max(most_error, uncertainty)) ||
-        d_misfits == most_misfits) {
-        d_is_certain = false;
-        d_search.reset();
+        d_misfits == most_misfits || is_astray()) {
+        restart();
     }
+}
+
+//! Whether known symbols cancel out, though each header by itself is strong.
+bool frame_carrier::is_astray() const
+{
+    constexpr double least_frames = 3;
+    constexpr double least_part = 0.25; // of the headers' power
+    const double amplitude =
+        std::max(d_followed.real, 0.0) / std::max(d_followed.symbols, 1.0);
+    return d_followed.frames > least_frames && amplitude * amplitude * d_followed.frames <
+                                                   least_part * d_followed.header_power;
 }
 
 //! Amplitude and noise by the known symbols, whose phase is known.
 void frame_carrier::measure_parts(const symbol_buffer& symbols,
-                                  uint64_t first,
+                                  const frame_header& frame,
                                   const std::vector<known_part>& parts,
                                   const std::vector<phase_point>& points,
                                   double frequency)
 {
-    const auto* const in = symbols.at(first);
+    const auto* const in = symbols.at(frame.at);
     size_t p = 0;
     double number = 0, real = 0, energy = 0;
     for (const auto& part : parts) {
@@ -309,6 +329,9 @@ void frame_carrier::measure_parts(const symbol_buffer& symbols,
             energy += std::norm(symbol);
         }
     }
+    const auto header = energies_of_header(symbols, frame);
+    d_followed.add(
+        number, real, (header.of_sum - header.of_symbols) / (pl_header_symbols - 1));
     const double keep = std::exp(-number / memory);
     d_weight = keep * d_weight + number;
     d_real = keep * d_real + real;

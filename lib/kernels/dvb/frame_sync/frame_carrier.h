@@ -58,16 +58,39 @@ private:
         std::vector<std::complex<float>> points; //!< empty: phases tell nothing
     };
 
+    //! A mean over a header's symbols, and the same of their sum.
+    struct header_energies {
+        double of_symbols, of_sum;
+    };
+    //! Sums over the last frames that were followed, older ones with less weight.
+    struct followed_frames {
+        double frames = 0, symbols = 0, real = 0, header_power = 0;
+
+        //! Known symbols, their real parts without carrier, and the power of the signal
+        //! by the header alone.
+        void add(double known, double real_sum, double power)
+        {
+            constexpr double memory = 0.8;
+            frames = memory * frames + 1;
+            symbols = memory * symbols + known;
+            real = memory * real + real_sum;
+            header_power = memory * header_power + power;
+        }
+    };
+
     const mode_kind& kind_of(int pls);
     std::vector<known_part> known_parts(const frame_header& frame,
                                         const frame_header* next);
     const std::complex<float>* header_conjugate(int pls);
     //! The table for data of this kind at the present noise; null if there is none.
     const phase_table* table_of(int pls);
+    static header_energies energies_of_header(const symbol_buffer& symbols,
+                                              const frame_header& frame);
+    bool is_astray() const;
     void measure_header(const symbol_buffer& symbols, const frame_header& frame);
     void check_frequency(const frame_header& frame, double frequency);
     void measure_parts(const symbol_buffer& symbols,
-                       uint64_t first,
+                       const frame_header& frame,
                        const std::vector<known_part>& parts,
                        const std::vector<phase_point>& points,
                        double frequency);
@@ -94,6 +117,7 @@ private:
     //! without carrier, and their energy.
     double d_weight = 0, d_real = 0, d_energy = 0;
     double d_amplitude = 1, d_noise = 1;
+    followed_frames d_followed;
     double d_header_power = 0, d_header_energy = 0;
     int d_headers_measured = 0;
     std::vector<std::complex<float>> d_sums;

@@ -237,11 +237,16 @@ bool header_tracker::search(const symbol_buffer& symbols,
         scan(symbols, last);
         d_scanned = last;
     }
-    if (d_holds && (ended || d_scanned > d_next + patience)) {
-        d_holds = false;
-        ++d_lost_locks;
+    if (ended || d_scanned > d_next + patience) {
+        give_up();
     }
     return false;
+}
+
+void header_tracker::give_up()
+{
+    d_lost_locks += d_holds;
+    d_holds = false;
 }
 
 //! Looks for the header behind a frame whose own was missed, if it is as long as others

@@ -39,6 +39,8 @@ public:
     void update(const symbol_buffer& symbols, bool ended, std::deque<frame_header>& to);
     //! Begins anew at this symbol.
     void restart(uint64_t at);
+    //! Without lock: waits no longer for a header at a certain place.
+    void give_up();
 
     bool is_locked() const { return d_locked; }
     //! Whether no header is waited for at a certain place.

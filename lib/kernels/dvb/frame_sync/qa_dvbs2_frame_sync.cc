@@ -339,6 +339,76 @@ BOOST_AUTO_TEST_CASE(a_signal_that_goes_and_returns_is_found_again)
     BOOST_TEST(found.counts.lost_locks == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(another_offset_removed_before_costs_no_frame)
+{
+    for (const int pls : { qpsk_1_4 + short_frame, qpsk_1_4 + short_frame + pilots }) {
+        const auto sender = sent({ pls }, 40, 500);
+        pl_channel channel{ -1.5, 0.05, 0, 0, 1, seed() };
+        auto symbols = channel(sender.symbols);
+        const auto sync = dvbs2_frame_sync::make({});
+        std::vector<dvbs2_frame> frames;
+        dvbs2_frame one;
+        double offset = 0.04, cycles = 0; // that is removed, and has been taken
+        std::uniform_real_distribution<double> any(-0.05, 0.05);
+        sync->removed(offset, 0);
+        for (size_t first = 0; first < symbols.size();) {
+            const size_t last =
+                std::min(symbols.size(), first + 20000 + generator()() % 20000);
+            for (size_t i = first; i < last; ++i) {
+                symbols[i] *= complex64(std::polar(1.0, -2 * M_PI * cycles));
+                cycles = std::remainder(cycles + offset, 1.0);
+            }
+            sync->take(symbols.data() + first, last - first);
+            const double next = any(generator());
+            // The change is between two symbols.
+            const double before = 0.3;
+            cycles += before * (next - offset);
+            sync->removed(next, before * (next - offset));
+            offset = next;
+            first = last;
+        }
+        sync->finish();
+        while (sync->next(one)) {
+            frames.push_back(std::move(one));
+        }
+        BOOST_REQUIRE(frames.size() == sender.frames.size());
+        for (size_t i = 0; i < frames.size(); ++i) {
+            BOOST_TEST(std::abs(frames[i].frequency - channel.frequency) < 2e-5);
+            BOOST_TEST(error_of(frames[i], sender.frames[i]) < 1.6);
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(a_carrier_that_jumps_is_found_again_within_some_frames)
+{
+    for (const int pls : { qpsk_1_4 + short_frame, qpsk_1_4 + short_frame + pilots }) {
+        for (const double jump : { 1.7e-3, 0.02 }) {
+            const auto sender = sent({ pls }, 60, 500);
+            pl_channel channel{ -1, 0.01, 0, 0, 1, seed() };
+            auto symbols = channel(sender.symbols);
+            const size_t from = sender.frames[20].at + 1000;
+            for (size_t i = from; i < symbols.size(); ++i) {
+                const double n = static_cast<double>(i - from);
+                symbols[i] *=
+                    complex64(std::polar(1.0, 2 * M_PI * std::remainder(jump * n, 1)));
+            }
+            const auto found = receive(symbols);
+            size_t good = 0, last_bad = 0;
+            for (const auto& frame : found.frames) {
+                for (size_t i = 0; i < sender.frames.size(); ++i) {
+                    if (sender.frames[i].at == frame.first) {
+                        const bool right = error_of(frame, sender.frames[i]) < 1.5;
+                        good += right;
+                        last_bad = right ? last_bad : i;
+                    }
+                }
+            }
+            BOOST_TEST(good >= 45u);
+            BOOST_TEST(last_bad < 35u);
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_signal_locks_never)
 {
     constexpr size_t count = 300'000;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/dvb/frame_sync/removed_carrier.h"
 #include <algorithm>
 #include <complex>
 #include <cstddef>
@@ -14,7 +15,8 @@ class symbol_buffer
 {
 public:
     //! Symbols that are not finite, or too large for their energy, become zeros.
-    void append(const std::complex<float>* symbols, size_t count)
+    void
+    append(const std::complex<float>* symbols, size_t count, removed_carrier& removed)
     {
         constexpr float most = 1e15f;
         if (d_dropped > d_symbols.size() / 2) {
@@ -30,6 +32,7 @@ public:
                               (std::abs(one.imag()) <= most); // NaN is not
             d_symbols[i] = good ? one : std::complex<float>(0);
         }
+        removed.put_back(d_symbols.data() + before, count);
     }
 
     uint64_t first() const { return d_first; }

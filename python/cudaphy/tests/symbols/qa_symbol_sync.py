@@ -114,20 +114,49 @@ class qa_symbol_sync(unittest.TestCase):
         samples *= np.exp(2j * np.pi * 0.2 / 2 * np.arange(len(samples)))
         block = _block(2, 0.2)
         got, found = _run(block, samples.astype("c8"))
-        ((item, key, value),) = found
+        (item, key, value), (turned, turns_key, turns) = found
         removed = block.carrier_offset()
         self.assertEqual((item, key), (0, "carrier_offset"))
         self.assertEqual(pmt.to_double(value), removed)
+        self.assertEqual((turned, turns_key), (0, "carrier_turns"))
         self.assertAlmostEqual(removed, 0.2, delta=0.01)
         left = (0.2 - removed) * (1 + 50e-6)
         got *= np.exp(-2j * np.pi * left * np.arange(len(got)))
         self.assert_symbols(got, sent)
         symbols, timing = _sync(samples, 2, 0.2, info=True)
         self.assertEqual(timing.carrier_offset, removed)
+        told = (0, removed, pmt.to_double(turns))
+        np.testing.assert_allclose(timing.carrier_changes, [told], atol=1e-12)
         self.assertEqual(len(symbols), len(got))
         block = _block(2, 0.2, most_offset=0)
         self.assertEqual(_run(block, samples.astype("c8"))[1], [])
         self.assertEqual(block.carrier_offset(), 0)
+
+    def test_where_another_offset_is_removed_the_change_can_be_put_back(self):
+        sent, jump, step = qpsk(700_000), 100_000, 0.09
+        samples = shape(sent, 2, 0.2, 50e-6)
+        turns = step / 2 * np.maximum(np.arange(len(samples)) - jump, 0)
+        samples = (samples * np.exp(2j * np.pi * turns)).astype("c8")
+        got, timing = _sync(samples, 2, 0.2, info=True)
+        of_block, found = _run(_block(2, 0.2), samples)
+        (item, key, offset), (turned, turns_key, more) = found
+        self.assertEqual((key, turns_key), ("carrier_offset", "carrier_turns"))
+        self.assertEqual(item, turned)
+        told = (item, pmt.to_double(offset), pmt.to_double(more))
+        carrier = step / 2 * np.maximum(timing.instants - jump, 0)
+        # Calls of other sizes notice the jump elsewhere.
+        for symbols, changes in ((got, timing.carrier_changes), (of_block, [told])):
+            ((symbol, offset, more),) = changes
+            self.assertAlmostEqual(offset, step, delta=0.01)
+            back = -carrier
+            # Offsets are in nominal symbol rates.
+            offset *= 1 + 50e-6
+            back[symbol:] += more + offset * np.arange(len(back) - symbol)
+            straight = symbols * np.exp(2j * np.pi * back)
+            straight = straight[symbol - 5000 : symbol + 5000]
+            straight *= sent[symbol - 5000 : symbol + 5000].conj()
+            phases = np.angle(straight.reshape(-1, 500).mean(axis=1))
+            self.assertLess(np.abs(phases - phases[9]).max(), 0.05)
 
     def test_tags_go_to_the_nearest_symbols(self):
         sent = qpsk(12000)
