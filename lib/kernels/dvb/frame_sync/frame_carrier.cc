@@ -44,6 +44,7 @@ void frame_carrier::restart()
     d_header_power = d_header_energy = 0;
     d_headers_measured = 0;
     d_followed = {};
+    d_most_bits = 0;
 }
 
 const frame_carrier::mode_kind& frame_carrier::kind_of(int pls)
@@ -159,6 +160,7 @@ void frame_carrier::learn(const symbol_buffer& symbols,
         return;
     }
     measure_header(symbols, frame);
+    d_most_bits = std::max(d_most_bits, kind_of(frame.pls).mode.bits_a_symbol);
     if (!d_search) {
         d_search.emplace(frame.frequency);
     }
@@ -205,8 +207,14 @@ void frame_carrier::learn(const symbol_buffer& symbols,
 void frame_carrier::settle()
 {
     constexpr double deviation = 2e-5;
+    // Points that lie densely are for oscillators of little phase noise, and their phase
+    // slips if it may walk far.
+    constexpr double walk = 4e-6, walk_of_dense_points = 4e-7;
+    constexpr int dense = 4; // bits a symbol
     if (d_search && !d_is_certain) {
-        d_tracker.begin(d_search->frequency(), deviation);
+        d_tracker.begin(d_search->frequency(),
+                        deviation,
+                        d_most_bits < dense ? walk : walk_of_dense_points);
         d_is_certain = true;
         d_checked = d_misfits = 0;
         d_error = d_error_spread = 0;
@@ -283,8 +291,15 @@ void frame_carrier::check_frequency(const frame_header& frame, double frequency)
     d_error += missed / d_checked;
     d_error_spread += (missed * missed - d_error_spread) / d_checked;
     d_misfits = d_tracker.fits() ? 0 : d_misfits + 1;
-    const double uncertainty = 4 * std::sqrt(d_error_spread / frames);
-    if ((d_checked == frames && std::abs(d_error) > std::max(most_error, uncertainty)) ||
+    // A few frames tell a great error; what noise makes of a header is at least this.
+    constexpr int few = 4;
+    constexpr double symbols = pl_header_symbols;
+    const double es_n0 = d_amplitude * d_amplitude / d_noise;
+    const double least_spread = 6 / (4 * pi * pi * symbols * symbols * symbols * es_n0);
+    const double deviations = d_checked == frames ? 4 : 6;
+    const double uncertainty =
+        deviations * std::sqrt(std::max(d_error_spread, least_spread) / d_checked);
+    if ((d_checked >= few && std::abs(d_error) > std::max(most_error, uncertainty)) ||
         d_misfits == most_misfits || is_astray()) {
         restart();
     }

@@ -118,6 +118,7 @@ private:
     double d_weight = 0, d_real = 0, d_energy = 0;
     double d_amplitude = 1, d_noise = 1;
     followed_frames d_followed;
+    int d_most_bits = 0; //!< a symbol, of the frames that were learnt from
     double d_header_power = 0, d_header_energy = 0;
     int d_headers_measured = 0;
     std::vector<std::complex<float>> d_sums;

@@ -28,6 +28,8 @@ constexpr float least_known = 12;  //!< at the place and frequency that it must 
 constexpr float least_beside = 16; //!< one symbol beside
 constexpr float least_behind = 16; //!< by a frame of a known length whose own is missed
 constexpr float least_before = 13; //!< by a frame of any length before a known header
+//! Of the score of headers near by: those of a strong signal are all strong.
+constexpr float least_part = 0.35f;
 
 //! Two headers' frequencies differ by less, in cycles a symbol.
 constexpr double most_difference = 0.004;
@@ -176,13 +178,16 @@ void header_tracker::update(const symbol_buffer& symbols,
 //! The header at this place or one symbol beside.
 pl_found header_tracker::near_place(const symbol_buffer& symbols, uint64_t& at) const
 {
-    auto best = look(d_search, symbols.at(at), d_frequency, least_known);
+    const float least = std::max(least_known, least_part * d_score);
+    auto best = look(d_search, symbols.at(at), d_frequency, least);
     const uint64_t middle = at;
-    if (best.score < least_known) {
+    if (best.score < least) {
+        best = {};
+        const float least_there = std::max(least, least_beside);
         for (const uint64_t place : { middle - 1, middle + 1 }) {
             const auto beside =
-                look(d_search, symbols.at(place), d_frequency, least_beside);
-            if (beside.score >= least_beside && beside.score > best.score) {
+                look(d_search, symbols.at(place), d_frequency, least_there);
+            if (beside.score >= least_there && beside.score > best.score) {
                 best = beside;
                 at = place;
             }
@@ -196,7 +201,7 @@ void header_tracker::follow(const symbol_buffer& symbols, std::deque<frame_heade
     while (symbols.end() >= d_next + pl_header_symbols + 1) {
         uint64_t at = d_next;
         const auto found = near_place(symbols, at);
-        if (found.score < least_known) {
+        if (found.score < least_known) { // none
             d_locked = false;
             d_holds = true;
             d_candidates.clear();
@@ -207,6 +212,8 @@ void header_tracker::follow(const symbol_buffer& symbols, std::deque<frame_heade
             }
             return;
         }
+        constexpr float part = 0.2f; // of the score's mean that the last header makes
+        d_score += part * (found.score - d_score);
         d_weight = std::min(d_weight + 1, 1000);
         if (d_weight < 1000) {
             d_frequency += (found.frequency - d_frequency) / d_weight;
@@ -258,8 +265,9 @@ bool header_tracker::bridge(const symbol_buffer& symbols, std::deque<frame_heade
         if (!d_holds || at + pl_header_symbols > symbols.end()) {
             break;
         }
-        const auto found = look(d_search, symbols.at(at), d_frequency, least_behind);
-        if (found.score >= least_behind) {
+        const float least = std::max(least_behind, least_part * d_score);
+        const auto found = look(d_search, symbols.at(at), d_frequency, least);
+        if (found.score >= least) {
             lock(symbols, header_of(at, found), to);
             return true;
         }
@@ -385,6 +393,7 @@ void header_tracker::lock(const symbol_buffer& symbols,
     }
     d_locked = true;
     d_holds = false;
+    d_score = found.score;
     d_last = found.at;
     d_next = found.at + static_cast<uint64_t>(found.length);
     d_candidates.clear();
@@ -406,7 +415,8 @@ std::optional<frame_header> header_tracker::before(const symbol_buffer& symbols,
         if (d_holds && at == d_next) {
             return header_of(at, found);
         }
-        if (found.score >= least_before && (!best || found.score > best->score)) {
+        if (found.score >= std::max(least_before, least_part * known.score) &&
+            (!best || found.score > best->score)) {
             best = header_of(at, found);
         }
     }

@@ -86,6 +86,7 @@ private:
     uint64_t d_floor = 0;   //!< no header begins before
     uint64_t d_scanned = 0; //!< places before have been looked at
     std::set<int> d_seen;   //!< lengths of frames since the lock
+    float d_score = 0;      //!< of the last headers, the mean
     double d_frequency = 0;
     int d_weight = 0; //!< headers that the frequency is the mean of
     uint64_t d_lost_locks = 0;

@@ -23,7 +23,7 @@ constexpr double most_drift = 2 * 3.14159265358979323846 * 1e-8; //!< rad / symb
 
 } // namespace
 
-void phase_tracker::begin(double frequency, double deviation)
+void phase_tracker::begin(double frequency, double deviation, double walk)
 {
     d_phase = 0;
     d_step = 2 * pi * frequency;
@@ -32,7 +32,7 @@ void phase_tracker::begin(double frequency, double deviation)
     d_drift = 0;
     d_frames = 0;
     d_fit = {};
-    d_walk = std::min(d_walk, first_walk);
+    d_walk = std::min(d_walk, walk);
 }
 
 phase_tracker::state phase_tracker::advance(state from, double t) const

@@ -50,8 +50,9 @@ struct phase_point {
 class phase_tracker
 {
 public:
-    //! A new carrier. `deviation`: of the frequency, in cycles a symbol.
-    void begin(double frequency, double deviation);
+    //! A new carrier. `deviation`: of the frequency, in cycles a symbol. `walk`: variance
+    //! of the phase's steps at most, in rad^2 a symbol, until frames tell it.
+    void begin(double frequency, double deviation, double walk);
 
     //! At the next frame's first symbol, in cycles a symbol: what marks should take off.
     double frequency() const { return d_step / (2 * pi); }
@@ -95,11 +96,10 @@ private:
     double d_phase = 0, d_step = 0; //!< at the next frame's first symbol
     state d_prior{};                //!< there
     state d_next_prior{};
-    static constexpr double first_walk = 4e-6;
-    double d_walk = first_walk; //!< variance of the phase's steps, in rad^2 a symbol
-    fitness d_fit;              //!< of the last frames
-    double d_drift = 0;         //!< in rad / symbol^2
-    int d_frames = 0;           //!< that were followed
+    double d_walk = 1;  //!< variance of the phase's steps, in rad^2 a symbol
+    fitness d_fit;      //!< of the last frames
+    double d_drift = 0; //!< in rad / symbol^2
+    int d_frames = 0;   //!< that were followed
     double d_frame_step = 0, d_to_middle = 0; //!< of the last frame
     std::vector<mark> d_marks;
     std::vector<state> d_foreseen, d_filtered;

@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(the_tracker_follows_phase_and_drift)
     constexpr double frequency = 0.1, drift = 1e-9, length = 33282;
     const auto cycles = [](double n) { return frequency * n + drift * n * n / 2; };
     phase_tracker tracker;
-    tracker.begin(frequency, 3e-5);
+    tracker.begin(frequency, 3e-5, 4e-6);
     double worst = 0;
     for (int frame = 0; frame < 30; ++frame) {
         const double start = frame * length;

@@ -379,11 +379,33 @@ BOOST_AUTO_TEST_CASE(another_offset_removed_before_costs_no_frame)
     }
 }
 
+// What comes before and behind is no header, and seems one by chance now and then.
+BOOST_AUTO_TEST_CASE(a_strong_signal_keeps_its_first_and_its_last_frame)
+{
+    const int pls = apsk16_2_3 + short_frame;
+    size_t wrong = 0;
+    for (int time = 0; time < 300; ++time) {
+        auto sender = sent({ pls }, 2, 9000);
+        sender.send_others(300);
+        const pl_channel channel{ 10, 0.03, 0, 0, 1, seed() };
+        const auto found = receive(channel(sender.symbols));
+        BOOST_REQUIRE(found.frames.size() == 2u);
+        for (size_t i = 0; i < 2; ++i) {
+            const auto& frame = found.frames[i];
+            const bool right = frame.first == sender.frames[i].at &&
+                               frame.mode.pls == pls &&
+                               error_of(frame, sender.frames[i]) < 0.13;
+            wrong += !right;
+        }
+    }
+    BOOST_TEST(wrong == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(a_carrier_that_jumps_is_found_again_within_some_frames)
 {
     for (const int pls : { qpsk_1_4 + short_frame, qpsk_1_4 + short_frame + pilots }) {
         for (const double jump : { 1.7e-3, 0.02 }) {
-            const auto sender = sent({ pls }, 60, 500);
+            const auto sender = sent({ pls }, 100, 500);
             pl_channel channel{ -1, 0.01, 0, 0, 1, seed() };
             auto symbols = channel(sender.symbols);
             const size_t from = sender.frames[20].at + 1000;
@@ -395,7 +417,7 @@ BOOST_AUTO_TEST_CASE(a_carrier_that_jumps_is_found_again_within_some_frames)
             const auto found = receive(symbols);
             size_t good = 0, last_bad = 0;
             for (const auto& frame : found.frames) {
-                for (size_t i = 0; i < sender.frames.size(); ++i) {
+                for (size_t i = 0; i + 1 < sender.frames.size(); ++i) {
                     if (sender.frames[i].at == frame.first) {
                         const bool right = error_of(frame, sender.frames[i]) < 1.5;
                         good += right;
@@ -403,8 +425,8 @@ BOOST_AUTO_TEST_CASE(a_carrier_that_jumps_is_found_again_within_some_frames)
                     }
                 }
             }
-            BOOST_TEST(good >= 45u);
-            BOOST_TEST(last_bad < 35u);
+            BOOST_TEST(good >= 65u);
+            BOOST_TEST(last_bad < 60u);
         }
     }
 }
