@@ -79,7 +79,6 @@ carrier_search::carrier_search(const symbol_sync_parameters& p, double most_offs
                                   static_cast<float>(taper * taper));
         }
     }
-    d_energies.assign(d_candidates, 0);
 }
 
 void carrier_search::add(const unsigned char* samples, int count)
@@ -91,15 +90,12 @@ void carrier_search::add(const unsigned char* samples, int count)
             energies[i] = energies_of(samples + i * bytes);
         }
     });
-    if (d_pieces == 0) {
-        std::fill(d_energies.begin(), d_energies.end(), 0);
+    for (auto& each : energies) {
+        d_energies.push_back(std::move(each));
     }
-    for (const auto& each : energies) {
-        for (int c = 0; c < d_candidates; ++c) {
-            d_energies[c] += each[c];
-        }
+    while (d_energies.size() > pieces) {
+        d_energies.pop_front();
     }
-    d_pieces += count;
 }
 
 //! Of the candidates, for a piece of unit energy.
@@ -149,17 +145,24 @@ std::vector<double> carrier_search::energies_of(const unsigned char* piece) cons
     return energies;
 }
 
-std::optional<double> carrier_search::find() const
+std::optional<double> carrier_search::find(int last) const
 {
-    if (d_pieces == 0) {
+    const int count = std::min(last, static_cast<int>(d_energies.size()));
+    if (count == 0) {
         return std::nullopt;
     }
-    // What the sums of noise's energies pass by chance once in some 10^5 searches, in
+    std::vector<double> energies(d_candidates);
+    for (auto each = d_energies.end() - count; each != d_energies.end(); ++each) {
+        for (int c = 0; c < d_candidates; ++c) {
+            energies[c] += (*each)[c];
+        }
+    }
+    // What the sums of noise's energies pass by chance once in some 10^4 searches, in
     // units of their median.
-    const double least = 1 + 5 / std::sqrt(d_pieces) + 6.0 / d_pieces;
-    auto sorted = d_energies;
+    const double least = 1 + 4 / std::sqrt(count) + 14.0 / count;
+    auto sorted = energies;
     std::nth_element(sorted.begin(), sorted.begin() + d_candidates / 2, sorted.end());
-    const auto middle = d_energies.begin() + d_candidates / 2;
+    const auto middle = energies.begin() + d_candidates / 2;
     const auto peak = std::max_element(middle - d_searched, middle + d_searched + 1);
     const double before = peak[-1], behind = peak[1];
     // At an end of what is searched, it is the skirt of a peak beyond.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/symbol_sync/plan.h"
+#include <deque>
 #include <optional>
 
 namespace gr::cudaphy::kernels {
@@ -26,12 +27,14 @@ public:
     size_t piece_samples() const { return d_piece; }
     static constexpr int pieces = 32; //!< that are enough at the lowest Es/N0
 
-    void clear() { d_pieces = 0; }
-    //! Adds pieces: piece_samples() samples each, as they come.
+    //! Forgets all pieces.
+    void clear() { d_energies.clear(); }
+    //! Adds pieces: piece_samples() samples each, as they come. Of all that were added,
+    //! the last `pieces` count.
     void add(const unsigned char* samples, int count);
-    int added() const { return d_pieces; }
-    //! The carrier offset in cycles a sample, if the pieces have such a signal.
-    std::optional<double> find() const;
+    //! The carrier offset in cycles a sample, if the last pieces have such a signal.
+    //! \param last  how many; fewer if fewer were added
+    std::optional<double> find(int last) const;
 
 private:
     std::vector<double> energies_of(const unsigned char* piece) const;
@@ -43,10 +46,9 @@ private:
     int d_candidates; //!< of frequencies, an odd number, the middle one 0
     int d_searched;   //!< on either side of the middle; the others show the noise
     double d_step;    //!< between them, in cycles a sample
-    int d_pieces = 0;
-    std::vector<complex64> d_turns;     //!< of a sample, by the symbol rate
-    std::vector<complex64> d_transform; //!< (candidates, lags)
-    std::vector<double> d_energies;     //!< of candidates
+    std::vector<complex64> d_turns;             //!< of a sample, by the symbol rate
+    std::vector<complex64> d_transform;         //!< (candidates, lags)
+    std::deque<std::vector<double>> d_energies; //!< of each piece's candidates
 };
 
 } // namespace gr::cudaphy::kernels

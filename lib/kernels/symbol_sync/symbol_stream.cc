@@ -8,7 +8,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int pieces_at_a_time = 8; // after which the search is asked
+constexpr int pieces_at_a_time = 8; // after which the carrier is looked for
 // Windows on end with a weak line: more than those that are under way when a search ends.
 constexpr size_t weak_blocks = 4;
 // Samples after which a lost signal is noticed, however many a call brings.
@@ -52,8 +52,9 @@ void symbol_stream::restart()
     d_holds = d_search != nullptr;
     d_weak = 0;
     d_held.clear();
+    d_searched = 0;
     d_piece.clear();
-    d_skip = 0;
+    d_skip = d_watched = 0;
     d_frequency = 0;
     d_computed = 0;
     d_changes.clear();
@@ -92,39 +93,58 @@ void symbol_stream::feed(const void* samples, size_t count, bool end)
     if (count) {
         d_held.insert(d_held.end(), from, from + count * d_sample_bytes);
     }
-    const size_t searched =
-        carrier_search::pieces * d_search->piece_samples() * d_sample_bytes;
-    while (!ended) {
-        const bool searches = d_holds;
-        if (searches ? !end && d_held.size() < searched : d_held.empty()) {
-            break;
-        }
-        if (searches) {
-            search_held();
-        }
-        // A signal that begins late in what was searched is found with what follows.
-        const bool overlaps = d_holds && !(end && d_held.size() <= searched);
-        const size_t most = overlaps   ? searched / 2
-                            : searches ? searched
-                                       : watched_at_a_time * d_sample_bytes;
-        const size_t now = std::min(d_held.size(), most);
-        ended = end && now == d_held.size();
-        run_held(now, searches, ended);
+    while (!ended && (d_holds ? has_pieces(end) : !d_held.empty())) {
+        ended = d_holds ? search_held(end) : follow_held(end);
     }
     d_blocks = d_held_blocks;
     d_symbols = d_held_symbols;
 }
 
-//! Looks for the carrier in the first pieces of what is held.
-void symbol_stream::search_held()
+//! Whether there are pieces to search among what is held.
+bool symbol_stream::has_pieces(bool end) const
 {
     const size_t piece = d_search->piece_samples() * d_sample_bytes;
-    d_search->clear();
-    d_search->add(d_held.data(),
-                  static_cast<int>(
-                      std::min<size_t>(carrier_search::pieces, d_held.size() / piece)));
-    d_holds = !found(least_change());
-    d_search->clear();
+    return end || d_held.size() >= (d_searched + pieces_at_a_time) * piece;
+}
+
+//! Looks for the carrier in the next pieces of what is held, and gives what need not be
+//! held any more. Whether the stream has ended.
+bool symbol_stream::search_held(bool end)
+{
+    const size_t piece = d_search->piece_samples() * d_sample_bytes;
+    const size_t more =
+        std::min<size_t>(pieces_at_a_time, d_held.size() / piece - d_searched);
+    d_search->add(d_held.data() + d_searched * piece, static_cast<int>(more));
+    d_searched += more;
+    // A strong signal shows itself in a few pieces.
+    for (int last = pieces_at_a_time; d_holds && last <= carrier_search::pieces;
+         last *= 2) {
+        d_holds = !found(last, least_change());
+    }
+    const bool all = end && d_held.size() < (d_searched + 1) * piece;
+    size_t bytes = d_searched * piece;
+    if (all) {
+        bytes = d_held.size();
+    } else if (d_holds) {
+        const size_t kept = carrier_search::pieces - pieces_at_a_time;
+        bytes = d_searched > kept ? (d_searched - kept) * piece : 0;
+    }
+    run_held(bytes, true, all);
+    d_searched -= std::min(d_searched, bytes / piece);
+    if (!d_holds) {
+        d_searched = 0;
+        d_search->clear();
+    }
+    return all;
+}
+
+//! Gives samples that have come behind those in which the carrier was found.
+bool symbol_stream::follow_held(bool end)
+{
+    const size_t bytes = std::min(d_held.size(), watched_at_a_time * d_sample_bytes);
+    const bool all = end && bytes == d_held.size();
+    run_held(bytes, false, all);
+    return all;
 }
 
 //! Samples of a signal whose carrier is known, or is not looked for.
@@ -170,11 +190,11 @@ double symbol_stream::least_change() const
     return d_parameters.roll_off / (8 * d_parameters.samples_per_symbol);
 }
 
-//! Whether the search has found a carrier; removes it if it differs by more than `least`,
+//! Whether the last pieces have a carrier; removes it if it differs by more than `least`,
 //! in cycles a sample.
-bool symbol_stream::found(double least)
+bool symbol_stream::found(int pieces, double least)
 {
-    const auto offset = d_search->find();
+    const auto offset = d_search->find(pieces);
     if (!offset) {
         return false;
     }
@@ -207,12 +227,12 @@ void symbol_stream::watch(const unsigned char* samples, size_t count)
         d_search->add(d_piece.data(), 1);
         d_piece.clear();
         d_skip = d_pieces_between * d_search->piece_samples();
-        if (d_search->added() == carrier_search::pieces) {
-            found(least_change());
-            d_search->clear();
-        } else if (d_search->added() % pieces_at_a_time == 0) {
+        ++d_watched;
+        if (d_watched % carrier_search::pieces == 0) {
+            found(carrier_search::pieces, least_change());
+        } else if (d_watched % pieces_at_a_time == 0) {
             // Few pieces tell a carrier to half of this at the lowest Es/N0.
-            found(3 * least_change());
+            found(pieces_at_a_time, 3 * least_change());
         }
     }
 }
@@ -227,6 +247,7 @@ void symbol_stream::watch_line(view<const symbol_block> blocks)
     if (d_weak > weak_blocks * d_kernel->window_blocks()) {
         d_holds = true;
         d_weak = 0;
+        d_watched = 0;
         d_piece.clear();
         d_skip = 0;
         d_search->clear();

@@ -13,14 +13,14 @@ class carrier_search;
  * backend, behind a search for the carrier.
  *
  * The search compares spectra a symbol rate apart (carrier_search.h), on the host. Until
- * it has found a carrier, 32 pieces of samples are held back each time, of 512 to 2048
- * symbols, and are given once the search is done: all of them if it found one, else the
- * first half, because a signal may have begun late. So no symbol is lost if a signal
- * comes. From then on nothing is held back, and one piece in 16 is looked at, or in 64
- * before a GPU. If 32 of them show an offset that differs from what is removed by more
- * than roll_off / 8 symbol rates, or the first 8 by three times as much, it is removed
- * from the next sample on; smaller ones stay on the symbols. Samples are held back again
- * if the line at the symbol rate stays weak.
+ * it has found a carrier, the last 24 to 32 pieces of samples are held back, of 512 to
+ * 2048 symbols each. After every 8 pieces the search looks at the last 8, 16 and 32 of
+ * them: a strong signal is found in 8. All that is held is given then, so that no symbol
+ * is lost if a signal comes. From then on nothing is held back, and one piece in 16 is
+ * looked at, or in 64 before a GPU. If 32 of them show an offset that differs from what
+ * is removed by more than roll_off / 8 symbol rates, or the first 8 by three times as
+ * much, it is removed from the next sample on; smaller ones stay on the symbols. Samples
+ * are held back again if the line at the symbol rate stays weak.
  */
 class CUDAPHY_API symbol_stream
 {
@@ -76,11 +76,13 @@ private:
     result run(const unsigned char* samples, size_t count, bool end);
     result follow(const unsigned char* samples, size_t count, bool end);
     void keep(const result& got);
-    void search_held();
+    bool has_pieces(bool end) const;
+    bool search_held(bool end);
+    bool follow_held(bool end);
     void run_held(size_t bytes, bool searched, bool end);
     void watch(const unsigned char* samples, size_t count);
     double least_change() const;
-    bool found(double least);
+    bool found(int pieces, double least);
     void watch_line(view<const symbol_block> blocks);
 
     symbol_sync_parameters d_parameters;
@@ -97,8 +99,10 @@ private:
     bool d_holds = false;
     size_t d_weak = 0;                  //!< blocks on end whose line may be one of noise
     std::vector<unsigned char> d_held;  //!< samples that wait for the search
+    size_t d_searched = 0;              //!< pieces of these that were looked at
     std::vector<unsigned char> d_piece; //!< the one that is looked at
     size_t d_skip = 0;                  //!< samples before the next piece
+    size_t d_watched = 0;               //!< pieces that were looked at, of a signal
 
     array<unsigned char> d_samples;          //!< on a GPU
     array<unsigned char> d_results;          //!< blocks, and then symbols
