@@ -30,6 +30,9 @@ constexpr float least_behind = 16; //!< by a frame of a known length whose own i
 constexpr float least_before = 13; //!< by a frame of any length before a known header
 //! Of the score of headers near by: those of a strong signal are all strong.
 constexpr float least_part = 0.35f;
+//! By which a code that was not sent before must be likelier than those that were: of 256
+//! codes noise makes one likely now and then at -2 dB.
+constexpr float least_lead = 5;
 
 //! Two headers' frequencies differ by less, in cycles a symbol.
 constexpr double most_difference = 0.004;
@@ -180,6 +183,10 @@ pl_found header_tracker::near_place(const symbol_buffer& symbols, uint64_t& at) 
 {
     const float least = std::max(least_known, least_part * d_score);
     auto best = look(d_search, symbols.at(at), d_frequency, least);
+    if (!d_sent[best.pls]) {
+        const auto known = look(*d_search_sent, symbols.at(at), d_frequency, least);
+        best = known.score + least_lead >= best.score ? known : best;
+    }
     const uint64_t middle = at;
     if (best.score < least) {
         best = {};
@@ -219,9 +226,19 @@ void header_tracker::follow(const symbol_buffer& symbols, std::deque<frame_heade
             d_frequency += (found.frequency - d_frequency) / d_weight;
         }
         to.push_back(header_of(at, found));
-        d_seen.insert(to.back().length);
+        note(to.back());
         d_last = at;
         d_next = at + static_cast<uint64_t>(to.back().length);
+    }
+}
+
+//! Remembers what frames the signal has.
+void header_tracker::note(const frame_header& header)
+{
+    if (!d_sent[header.pls]) {
+        d_seen.insert(header.length);
+        d_sent[header.pls] = true;
+        d_search_sent.emplace(static_cast<float>(d_most_frequency), d_sent);
     }
 }
 
@@ -385,11 +402,15 @@ void header_tracker::lock(const symbol_buffer& symbols,
         d_lost_locks += d_holds;
         chain.front().is_first = true;
         d_seen.clear();
+        d_sent.fill(false);
         d_weight = 0;
         d_frequency = 0;
         for (const auto& one : chain) {
             d_frequency += (one.frequency - d_frequency) / ++d_weight;
         }
+    }
+    for (const auto& one : chain) {
+        note(one);
     }
     d_locked = true;
     d_holds = false;

@@ -58,6 +58,7 @@ private:
 
     frame_header header_of(uint64_t at, const pl_found& found) const;
     pl_found near_place(const symbol_buffer& symbols, uint64_t& at) const;
+    void note(const frame_header& header);
     void follow(const symbol_buffer& symbols, std::deque<frame_header>& to);
     bool search(const symbol_buffer& symbols, bool ended, std::deque<frame_header>& to);
     bool bridge(const symbol_buffer& symbols, std::deque<frame_header>& to);
@@ -86,7 +87,9 @@ private:
     uint64_t d_floor = 0;   //!< no header begins before
     uint64_t d_scanned = 0; //!< places before have been looked at
     std::set<int> d_seen;   //!< lengths of frames since the lock
-    float d_score = 0;      //!< of the last headers, the mean
+    pl_codes d_sent{};      //!< codes of these frames
+    std::optional<pl_search> d_search_sent; //!< for these codes
+    float d_score = 0;                      //!< of the last headers, the mean
     double d_frequency = 0;
     int d_weight = 0; //!< headers that the frequency is the mean of
     uint64_t d_lost_locks = 0;
