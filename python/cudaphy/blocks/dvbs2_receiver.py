@@ -232,7 +232,7 @@ class dvbs2_receiver(gr.hier_block2):
         rate = self._symbols.samples_per_symbol()
         if not self._symbols.locked():
             return (
-                f"no DVB-S2 frame for {PATIENCE} s: there is no symbol rate of {rate:.4f} samples a symbol; "
+                f"no DVB-S2 frame for {PATIENCE} s: there is no symbol rate of {rate:.3f} samples a symbol; "
                 "Symbol Sync names the one that there is"
             )
         return (
