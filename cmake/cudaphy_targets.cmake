@@ -15,6 +15,18 @@ if(CUDAPHY_HAVE_CUDA)
     target_include_directories(cudaphy_options SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
 endif()
 
+# cudaphy_compile_together(target sources...): compiles these sources of the target as one, because
+# the headers take most of their time. Their anonymous namespaces are one too, so no name may stand
+# in two of them. -DCMAKE_UNITY_BUILD=OFF compiles each alone.
+function(cudaphy_compile_together target first)
+    target_sources(${target} PRIVATE ${first} ${ARGN})
+    if(NOT DEFINED CMAKE_UNITY_BUILD OR CMAKE_UNITY_BUILD)
+        string(MAKE_C_IDENTIFIER ${first} group)
+        set_source_files_properties(${first} ${ARGN} PROPERTIES UNITY_GROUP ${group})
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    endif()
+endfunction()
+
 # cudaphy_kernel_folder(NAME SOURCES ... CUDA ... USES ...)
 # Builds one folder of lib/kernels as the object library cudaphy_NAME; CUDA files only if CUDA is on.
 # The compiler may not contract a*b+c: every instruction set then gives the same bits, and a kernel

@@ -81,5 +81,6 @@ symmetric_inverse<T>::make(const parameters& p, backend where, int device)
         const queue&,                                     \
         backend);
 CUDAPHY_FOR_NUMBER_TYPES(CUDAPHY_INSTANTIATE)
+#undef CUDAPHY_INSTANTIATE
 
 } // namespace gr::cudaphy::kernels

@@ -61,5 +61,6 @@ CUDAPHY_INSTANTIATE(float)
 CUDAPHY_INSTANTIATE(double)
 CUDAPHY_INSTANTIATE(complex64)
 CUDAPHY_INSTANTIATE(complex128)
+#undef CUDAPHY_INSTANTIATE
 
 } // namespace gr::cudaphy::kernels

@@ -7,13 +7,13 @@ namespace gr::cudaphy::bindings {
 namespace {
 
 template <typename T>
-fdtd_channel::sptr make_block(const kernels::fdtd_system<T>& system,
-                              const std::vector<int32_t>& plane,
-                              int plane_every,
-                              const std::string& format,
-                              const std::string& backend,
-                              int device,
-                              int max_batch)
+fdtd_channel::sptr make_channel(const kernels::fdtd_system<T>& system,
+                                const std::vector<int32_t>& plane,
+                                int plane_every,
+                                const std::string& format,
+                                const std::string& backend,
+                                int device,
+                                int max_batch)
 {
     return fdtd_channel::make(
         system, plane, plane_every, format, backend, device, max_batch);
@@ -37,8 +37,8 @@ void bind_fdtd_blocks(py::module& m)
              "Bytes that the matrices take in their format.");
     // Matrices are laid out meanwhile, which takes as long as they are large.
     using others_may_run = py::call_guard<py::gil_scoped_release>;
-    m.def("_fdtd_channel_float32", &make_block<float>, others_may_run());
-    m.def("_fdtd_channel_float64", &make_block<double>, others_may_run());
+    m.def("_fdtd_channel_float32", &make_channel<float>, others_may_run());
+    m.def("_fdtd_channel_float64", &make_channel<double>, others_may_run());
 }
 
 } // namespace gr::cudaphy::bindings

@@ -102,18 +102,18 @@ void bind_product(py::module& m, const char* name)
 }
 
 template <typename T>
-sparse_matvec::sptr make_block(int64_t rows,
-                               int64_t columns,
-                               const indices& row_start,
-                               const indices& column,
-                               const numpy_array<T>& value,
-                               const std::string& format,
-                               int block,
-                               const std::string& length_tag_key,
-                               const std::string& backend,
-                               int device,
-                               int max_batch,
-                               double max_latency)
+sparse_matvec::sptr make_matvec(int64_t rows,
+                                int64_t columns,
+                                const indices& row_start,
+                                const indices& column,
+                                const numpy_array<T>& value,
+                                const std::string& format,
+                                int block,
+                                const std::string& length_tag_key,
+                                const std::string& backend,
+                                int device,
+                                int max_batch,
+                                double max_latency)
 {
     return sparse_matvec::make(matrix_of<T>(rows, columns, row_start, column, value),
                                format,
@@ -137,8 +137,8 @@ void bind_sparse(py::module& m)
         .def("matrix_bytes",
              &sparse_matvec::matrix_bytes,
              "Bytes that the matrix takes in its format.");
-    m.def("_sparse_matvec_complex64", &make_block<complex64>);
-    m.def("_sparse_matvec_float32", &make_block<float>);
+    m.def("_sparse_matvec_complex64", &make_matvec<complex64>);
+    m.def("_sparse_matvec_float32", &make_matvec<float>);
 }
 
 } // namespace gr::cudaphy::bindings

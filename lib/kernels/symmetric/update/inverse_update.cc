@@ -66,5 +66,6 @@ inverse_update<T>::make(const parameters& p, backend where, int device)
         const queue&,                                  \
         backend);
 CUDAPHY_FOR_NUMBER_TYPES(CUDAPHY_INSTANTIATE)
+#undef CUDAPHY_INSTANTIATE
 
 } // namespace gr::cudaphy::kernels
