@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Libraries that the module uses. GNU Radio 3.10.5 finds the component fec only if blocks is named too.
+if(POLICY CMP0167)
+    cmake_policy(SET CMP0167 NEW) # Boost's own configuration, because FindBoost is deprecated
+endif()
 find_package(Gnuradio 3.10.5 REQUIRED COMPONENTS blocks fec fft pdu)
 # GnuradioConfig.cmake overwrites CMAKE_CXX_STANDARD and _EXTENSIONS; set ours again.
 set(CMAKE_CXX_STANDARD 17)
