@@ -64,6 +64,8 @@ def check_python_module(prefix, libraries):
     )
     finds = {"PYTHONPATH": str(packages), "LD_LIBRARY_PATH": str(libraries)}
     call(sys.executable, "-B", "-c", program, **finds)
+    for name in ("py.typed", "__init__.pyi", "cudaphy_python.pyi", "nr5g.pyi"):
+        only(packages / "gnuradio/cudaphy", name)
     # The program finds the published curves that are installed beside it.
     call(
         sys.executable,
@@ -137,7 +139,12 @@ def check_below_usr(folder, arguments):
         "-DCMAKE_SKIP_RPATH=ON",
     )
     package = Path("test_modules/gnuradio/cudaphy")
-    for pattern in ("lib/libgnuradio-cudaphy.so*", f"{package}/cudaphy_python*.so"):
+    types = "types/gnuradio/cudaphy/*"
+    for pattern in (
+        "lib/libgnuradio-cudaphy.so*",
+        f"{package}/cudaphy_python*.so",
+        types,
+    ):
         for built in Path(arguments.build).glob(pattern):
             to = tree / built.relative_to(arguments.build)
             shutil.copy2(built, to, follow_symlinks=False)

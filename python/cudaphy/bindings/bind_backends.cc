@@ -6,8 +6,11 @@ namespace gr::cudaphy::bindings {
 void bind_backends(py::module& m)
 {
     py::register_exception<backend_unavailable>(
-        m, "BackendUnavailable", PyExc_RuntimeError);
-    py::register_exception<cuda_error>(m, "CudaError", PyExc_RuntimeError);
+        m, "BackendUnavailable", PyExc_RuntimeError)
+        .doc() =
+        "The backend cannot be had on this machine; the message says what is missing.";
+    py::register_exception<cuda_error>(m, "CudaError", PyExc_RuntimeError).doc() =
+        "A call of CUDA has failed; the message names the call and its error.";
 
     py::class_<device_info>(m, "device_info", "A GPU that the CUDA backend can use.")
         .def_readonly("index", &device_info::index)

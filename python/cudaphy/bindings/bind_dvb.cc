@@ -108,7 +108,7 @@ void bind_modes(py::module& m)
 
 dvb_mode.of(pls): by the PLS code, 0 to 255 (its lowest bit says pilots); None for codes that are
 reserved, and for VL-SNR frames. (ETSI EN 302 307-1, 5.5.2; EN 302 307-2, table 17a.))")
-        .def_static("of", &mode_of, py::arg("pls"))
+        .def_static("of", &mode_of, py::arg("pls"), "The mode of a PLS code, or None.")
         .def_readonly("pls", &dvb_mode::pls, "The PLS code.")
         .def_readonly("dummy", &dvb_mode::dummy, "A frame without content.")
         .def_readonly("modulation", &dvb_mode::modulation, "Such as \"8PSK\".")

@@ -273,8 +273,9 @@ code_ptr code_of(const py::tuple& state)
 
 void bind_ldpc(py::module& m)
 {
-    py::register_exception<kernels::code_file_error>(
-        m, "CodeFileError", PyExc_ValueError);
+    py::register_exception<kernels::code_file_error>(m, "CodeFileError", PyExc_ValueError)
+        .doc() =
+        "A file of a code cannot be read or written; the message names its line.";
 
     py::class_<ldpc_code, code_ptr>(
         m, "ldpc_code", R"(A binary low-density parity-check code.

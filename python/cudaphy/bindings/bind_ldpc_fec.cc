@@ -53,7 +53,8 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
                     py::arg("code"),
                     py::arg("batch") = 1,
                     py::arg("backend") = "auto",
-                    py::arg("device") = 0)
+                    py::arg("device") = 0,
+                    "Makes a decoder object.")
         .def("backend", &ldpc_decoder_def::backend, "The backend in use.")
         .def("nan_llrs",
              &ldpc_decoder_def::nan_llrs,
@@ -85,7 +86,8 @@ Raises ValueError for a parameter out of range, BackendUnavailable.)")
             py::arg("batch") = 1,
             py::arg("backend") = "auto",
             py::arg("device") = 0,
-            py::arg("info_bits") = "code")
+            py::arg("info_bits") = "code",
+            "Makes an encoder object.")
         .def("backend", &ldpc_encoder_def::backend, "The backend in use.");
 }
 

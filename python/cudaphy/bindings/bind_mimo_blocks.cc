@@ -120,7 +120,7 @@ void bind_mimo_blocks(py::module& m)
              &mimo_equalizer::set_noise_variance,
              py::arg("noise_variance"),
              "E|n|^2 at a receive antenna, linear; from the next batch on.")
-        .def("noise_variance", &mimo_equalizer::noise_variance)
+        .def("noise_variance", &mimo_equalizer::noise_variance, "As last set.")
         .def("backend", &mimo_equalizer::backend, "The backend in use.")
         .def("failures",
              &mimo_equalizer::failures,

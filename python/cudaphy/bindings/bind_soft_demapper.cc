@@ -125,7 +125,7 @@ Raises ValueError for a parameter out of range, TypeError, BackendUnavailable.)"
              py::arg("noise_variance"),
              "E|n|^2, linear; from the next batch on, or the next packet if tags are "
              "heeded.")
-        .def("noise_variance", &soft_demapper::noise_variance)
+        .def("noise_variance", &soft_demapper::noise_variance, "As last set.")
         .def("backend", &soft_demapper::backend, "The backend in use.")
         .def("refused_packets",
              &soft_demapper::refused_packets,

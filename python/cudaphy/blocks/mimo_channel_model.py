@@ -129,6 +129,7 @@ class mimo_channel_model(gr.sync_block):
             self._snr_db = snr_db
 
     def snr_db(self):
+        """In dB, as last set."""
         with self._lock:
             return self._snr_db
 
