@@ -56,6 +56,25 @@ def check_cmake_package(prefix, folder, arguments):
         call(folder / "cpp/invert_on_your_stream", skips=True)
 
 
+def check_pkg_config(prefix, libraries, folder, arguments):
+    """A small consumer without CMake."""
+    file = only(prefix, "gnuradio-cudaphy.pc")
+    found = {"PKG_CONFIG_PATH": str(file.parent)}
+    query = ["pkg-config", "gnuradio-cudaphy"]
+    version = subprocess.check_output(
+        [*query, "--modversion"], env={**os.environ, **found}, text=True
+    )
+    if version.strip() != arguments.version:
+        sys.exit(f"{file} has version {version}")
+    flags = subprocess.check_output(
+        [*query, "--cflags", "--libs"], env={**os.environ, **found}, text=True
+    )
+    program = folder / "by_pkg_config"
+    source = HERE / "consumer/main.cc"
+    call(arguments.compiler, "-std=c++17", source, "-o", program, *flags.split())
+    call(program, LD_LIBRARY_PATH=str(libraries))
+
+
 def check_python_module(prefix, libraries):
     packages = only(prefix, "gnuradio/cudaphy/__init__.py").parents[2]
     program = (
@@ -118,6 +137,7 @@ def check_programs(prefix, libraries, folder, version):
         "LD_LIBRARY_PATH": str(libraries),
     }
     for name in ("cudaphy_ber", "cudaphy_info"):
+        only(prefix / "share/man/man1", f"{name}.1")
         out = subprocess.check_output(
             [prefix / "bin" / name, "--version"], env=environment, text=True
         )
@@ -184,6 +204,7 @@ def main():
         )
         libraries = only(prefix, "libgnuradio-cudaphy.so").parent
         check_cmake_package(prefix, Path(folder), arguments)
+        check_pkg_config(prefix, libraries, Path(folder), arguments)
         check_data(prefix)
         if arguments.with_python:
             check_python_module(prefix, libraries)
