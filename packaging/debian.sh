@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Debian packages of HEAD: source package, binary packages by dpkg-buildpackage, lintian; then in a
+# clean Debian: installed by apt, used, purged, and looked for what is left. By root, on Debian.
+# usage: packaging/debian.sh [--cuda] SUITE FOLDER     (bookworm or trixie; FOLDER for all of it)
+#        packaging/debian.sh --source FOLDER           (only the source, laid out in FOLDER/source)
+# --cuda builds the library with CUDA, too, by this machine's /usr/local/cuda.
+# A ccache in CCACHE_DIR is used where that is set. What is in FOLDER already is used again.
+set -euo pipefail
+top=$(dirname "$(dirname "$(readlink -f "$0")")")
+address=$(cat "$top/packaging/address")
+maintainer=${CUDAPHY_MAINTAINER:-$(cat "$top/packaging/maintainer")}
+
+usage() {
+    sed -n 's/^# \(usage:.*\)/\1/p; s/^#  *\(packaging.*\)/       \1/p' "$0" >&2
+    exit 2
+}
+
+given=("$@")
+cuda=""
+if [ "${1:-}" = --cuda ]; then
+    cuda=yes
+    shift
+fi
+case "$# ${1:-}" in
+"2 --source") suite="" ;;
+"2 bookworm" | "2 trixie") suite=$1 ;;
+*) usage ;;
+esac
+folder=$(readlink -m "$2")
+mkdir -p "$folder"
+
+version=$(git -C "$top" show HEAD:CMakeLists.txt |
+    sed -n 's/^project(gr-cudaphy VERSION \([0-9.]*\).*/\1/p')
+name=gr-cudaphy-$version
+
+# The sources of HEAD, packed as they are, and beside them debian/ for this version.
+lay_out() {
+    local file
+    rm -rf "$folder/source"
+    mkdir -p "$folder/source"
+    git -C "$top" archive --format=tar --prefix="$name/" HEAD |
+        xz -T0 -3 >"$folder/source/gr-cudaphy_$version.orig.tar.xz"
+    tar -C "$folder/source" -xf "$folder/source/gr-cudaphy_$version.orig.tar.xz"
+    cp -r "$folder/source/$name/packaging/debian" "$folder/source/$name/debian"
+    cd "$folder/source/$name/debian"
+    find . -type f | while read -r file; do
+        sed -i -e "s|@SOVERSION@|${version%.*}|g" -e "s|@VERSION@|$version|g" \
+            -e "s|@ADDRESS@|$address|g" -e "s|@MAINTAINER@|$maintainer|g" "$file"
+        mv -n "$file" "$(sed "s/@SOVERSION@/${version%.*}/; s/\.in$//" <<<"$file")" 2>/dev/null || true
+    done
+    {
+        printf 'gr-cudaphy (%s-1%s) unstable; urgency=medium\n\n' "$version" "${suite:+~$suite}"
+        printf '  * Packaged from commit %s.\n\n' "$(git -C "$top" rev-parse --short HEAD)"
+        printf ' -- %s  %s\n' "$maintainer" "$(git -C "$top" log -1 --format=%cD)"
+    } >changelog
+}
+
+# Debian's mirror that this machine's own packages come from.
+mirror() {
+    cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | sed 's/#.*//' |
+        grep -oE '(https?|file)://[^] ]+/debian/?( |$)' | head -n 1
+}
+
+# A Debian that is as debootstrap made it, below the others.
+make_base() {
+    local from
+    if [ ! -e "$folder/$suite/etc/debian_version" ]; then
+        command -v debootstrap >/dev/null || apt-get -y install debootstrap
+        from=$(mirror || true)
+        rm -rf "$folder/$suite.new"
+        debootstrap --variant=minbase --include=ca-certificates,ccache "$suite" \
+            "$folder/$suite.new" "${from:-http://deb.debian.org/debian}"
+        mv "$folder/$suite.new" "$folder/$suite"
+    fi
+    # Packages must not start services in a chroot.
+    printf '#!/bin/sh\nexit 101\n' >"$folder/$suite/usr/sbin/policy-rc.d"
+    chmod 755 "$folder/$suite/usr/sbin/policy-rc.d"
+    cp -L /etc/resolv.conf "$folder/$suite/etc/resolv.conf"
+    mkdir -p "$folder/$suite-packages"
+}
+
+# enter NAME: mounts a Debian, $root, that keeps its changes in FOLDER/SUITE-NAME.
+enter() {
+    root=$folder/$suite-$1-root
+    mkdir -p "$root" "$folder/$suite-$1" "$folder/$suite-$1-overlay"
+    mount -t overlay overlay "$root" -o \
+        "lowerdir=$folder/$suite,upperdir=$folder/$suite-$1,workdir=$folder/$suite-$1-overlay"
+    mount -t proc proc "$root/proc"
+    mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
+    # Each package is fetched once.
+    mount --bind "$folder/$suite-packages" "$root/var/cache/apt/archives"
+    rm -f "$root/etc/apt/apt.conf.d/docker-clean"
+}
+
+inside() {
+    chroot "$root" env -i HOME=/root PATH=/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin \
+        LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive APT_LISTCHANGES_FRONTEND=none "$@"
+}
+
+apt() {
+    inside apt-get -y -q -o APT::Keep-Downloaded-Packages=true --no-install-recommends "$@"
+}
+
+build() {
+    local profile=() environment=()
+    enter build
+    rm -rf "${root:?}/work"
+    cp -r "$folder/source" "$root/work"
+    if [ -n "${CCACHE_DIR:-}" ]; then
+        mkdir -p "$root/ccache"
+        mount --bind "$CCACHE_DIR" "$root/ccache"
+        environment+=(CCACHE_DIR=/ccache CMAKE_C_COMPILER_LAUNCHER=ccache
+            CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache)
+    fi
+    if [ -n "$cuda" ]; then
+        mkdir -p "$root/usr/local/cuda"
+        mount --bind -o ro "$(readlink -f /usr/local/cuda)" "$root/usr/local/cuda"
+        profile=(-Ppkg.gr-cudaphy.cuda)
+        environment+=("CUDAPHY_CUDA_ARCHITECTURES=${CUDAPHY_CUDA_ARCHITECTURES:-}")
+    fi
+    apt update
+    apt install build-essential lintian
+    inside sh -ec "cd /work/$name && apt-get -y -q --no-install-recommends build-dep ."
+    inside env "${environment[@]}" DEB_BUILD_OPTIONS="parallel=$(nproc)" \
+        sh -ec "cd /work/$name && dpkg-buildpackage -us -uc ${profile[*]}"
+    inside sh -ec "cd /work && lintian --allow-root --fail-on error gr-cudaphy_*.changes"
+    rm -rf "$folder/$suite-made"
+    mkdir -p "$folder/$suite-made"
+    cp "$root"/work/*.deb "$root"/work/*.dsc "$root"/work/*.tar.* "$root"/work/*.changes \
+        "$folder/$suite-made"
+    leave
+}
+
+leave() {
+    umount -R "$root"
+}
+
+# Paths named after the module, but for the packages themselves and apt's lists.
+left() {
+    find "$root" \( -path "$root/proc" -o -path "$root/debs" -o -path "$root/work" \
+        -o -path "$root/var/cache/apt" \) -prune -o -name '*cudaphy*' -print
+}
+
+# In a Debian that has never seen the packages: by apt alone.
+try() {
+    local packages=("$@") found
+    rm -rf "$folder/$suite-try" "$folder/$suite-try-overlay"
+    enter try
+    mkdir -p "$root/debs" "$root/work/examples" "$root/work/debian/tests"
+    cp "$folder/$suite-made"/*.deb "$root/debs"
+    cp "$folder/source/$name/examples/qa_flowgraph.py" "$root/work/examples"
+    cp "$folder/source/$name/debian/tests/installed" "$root/work/debian/tests"
+    apt update
+    apt install "${packages[@]}"
+    inside sh -ec "cd /work && debian/tests/installed"
+    apt purge 'gr-cudaphy-doc' 'python3-gnuradio-cudaphy' 'libgnuradio-cudaphy*'
+    found=$(left)
+    if [ -n "$found" ]; then
+        printf 'Left after purge:\n%s\n' "$found" >&2
+        exit 1
+    fi
+    leave
+    rm -rf "$folder/$suite-try" "$folder/$suite-try-overlay"
+}
+
+if [ -z "$suite" ]; then
+    lay_out
+    echo "Laid out in $folder/source/$name"
+    exit
+fi
+if [ "$(id -u)" != 0 ]; then
+    echo "chroot needs root: sudo $0 ${given[*]}" >&2
+    exit 1
+fi
+if [ "${CUDAPHY_UNSHARED:-}" != 1 ]; then
+    # Mounts below are private to this script, and end with it.
+    CUDAPHY_UNSHARED=1 exec unshare --mount -- "$0" "${given[@]}"
+fi
+lay_out
+make_base
+build
+try_with() {
+    local debs=("$folder/$suite-made"/python3-gnuradio-cudaphy_*.deb
+        "$folder/$suite-made"/libgnuradio-cudaphy-dev_*.deb
+        "$folder/$suite-made"/gr-cudaphy-doc_*.deb "$folder/$suite-made/libgnuradio-cudaphy${version%.*}$1"_*.deb)
+    try "${debs[@]/#$folder\/$suite-made/\/debs}"
+}
+try_with ""
+if [ -n "$cuda" ]; then
+    try_with -cuda
+fi
+echo "Debian $suite: built, installed, used and purged. Packages: $folder/$suite-made"
