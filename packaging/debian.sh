@@ -47,7 +47,7 @@ lay_out() {
     find . -type f | while read -r file; do
         sed -i -e "s|@SOVERSION@|${version%.*}|g" -e "s|@VERSION@|$version|g" \
             -e "s|@ADDRESS@|$address|g" -e "s|@MAINTAINER@|$maintainer|g" "$file"
-        mv -n "$file" "$(sed "s/@SOVERSION@/${version%.*}/; s/\.in$//" <<<"$file")" 2>/dev/null || true
+        mv -n "$file" "$(sed "s/@SOVERSION@/${version%.*}/" <<<"$file")" 2>/dev/null || true
     done
     {
         printf 'gr-cudaphy (%s-1%s) unstable; urgency=medium\n\n' "$version" "${suite:+~$suite}"

@@ -181,6 +181,7 @@ def check_below_usr(folder, arguments):
         site = only(stage, "gnuradio/cudaphy/__init__.py").parents[2]
         if f"/{site.relative_to(stage)}" not in sys.path:
             sys.exit(f"installed into {site}, but {sys.executable} looks in {sys.path}")
+        call(sys.executable, "-B", HERE / "packaging.py", stage)
         compileall.compile_dir(site, quiet=1)
     call(*uninstall, DESTDIR=str(stage))
     left = [path for path in stage.rglob("*") if not path.is_dir()]

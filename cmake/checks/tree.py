@@ -15,6 +15,7 @@ FOLDERS = (
     "fuzz",
     "cmake",
     "docs",
+    "packaging",
 )
 CPP = (".h", ".inl", ".cc", ".cu", ".cuh")
 
