@@ -127,7 +127,7 @@ build() {
     inside sh -ec "cd /work && lintian --allow-root --fail-on error gr-cudaphy_*.changes"
     rm -rf "$folder/$suite-made"
     mkdir -p "$folder/$suite-made"
-    cp "$root"/work/*.deb "$root"/work/*.dsc "$root"/work/*.tar.* "$root"/work/*.changes \
+    cp "$root"/work/*.{deb,dsc,changes,buildinfo} "$root"/work/*.tar.* \
         "$folder/$suite-made"
     leave
 }
