@@ -189,8 +189,14 @@ def function_text(name, arguments, returned, text, decorators=()):
 
 def native_function(name, thing, owner=None, decorators=()):
     """Stub of a native function, or of a method of the class `owner` and its docstring."""
-    signatures = native_signatures(thing)
     bound = owner is not None and "@staticmethod" not in decorators
+    try:
+        signatures = native_signatures(thing)
+    except unreadable as line:  # of a pybind11 that writes them in another way
+        print(f"write_stubs.py: {name} has no types: {line}", file=sys.stderr)
+        anything = "*args: Any, **kwargs: Any"
+        arguments = f"self, {anything}" if bound else anything
+        return function_text(name, arguments, "Any", "", decorators)
     called = owner.__name__ if name == "__init__" else name
     known = inspect.getdoc(owner) or "" if owner else ""
     overloads = ["@overload"] if len(signatures) > 1 else []
