@@ -3,6 +3,7 @@
 # Debian packages of HEAD: source package, binary packages by dpkg-buildpackage, lintian; then in a
 # clean Debian: installed by apt, used, purged, and looked for what is left. By root, on Debian.
 # usage: packaging/debian.sh [--cuda] SUITE FOLDER     (bookworm or trixie; FOLDER for all of it)
+#        packaging/debian.sh [--cuda] --try SUITE FOLDER    (only tries what FOLDER has already)
 #        packaging/debian.sh --source FOLDER           (only the source, laid out in FOLDER/source)
 # --cuda builds the library with CUDA, too, by this machine's /usr/local/cuda.
 # A ccache in CCACHE_DIR is used where that is set. What is in FOLDER already is used again.
@@ -20,6 +21,11 @@ given=("$@")
 cuda=""
 if [ "${1:-}" = --cuda ]; then
     cuda=yes
+    shift
+fi
+build=build
+if [ "${1:-}" = --try ]; then
+    build=""
     shift
 fi
 case "$# ${1:-}" in
@@ -47,7 +53,9 @@ lay_out() {
     find . -type f | while read -r file; do
         sed -i -e "s|@SOVERSION@|${version%.*}|g" -e "s|@VERSION@|$version|g" \
             -e "s|@ADDRESS@|$address|g" -e "s|@MAINTAINER@|$maintainer|g" "$file"
-        mv -n "$file" "$(sed "s/@SOVERSION@/${version%.*}/" <<<"$file")" 2>/dev/null || true
+        if [[ $file = *@SOVERSION@* ]]; then
+            mv "$file" "${file//@SOVERSION@/${version%.*}}"
+        fi
     done
     {
         printf 'gr-cudaphy (%s-1%s) unstable; urgency=medium\n\n' "$version" "${suite:+~$suite}"
@@ -142,9 +150,13 @@ left() {
         -o -path "$root/var/cache/apt" \) -prune -o -name '*cudaphy*' -print
 }
 
+use() {
+    inside sh -ec "cd /work && debian/tests/installed"
+}
+
 # In a Debian that has never seen the packages: by apt alone.
 try() {
-    local packages=("$@") found
+    local library=/debs/libgnuradio-cudaphy${version%.*} found
     rm -rf "$folder/$suite-try" "$folder/$suite-try-overlay"
     enter try
     mkdir -p "$root/debs" "$root/work/examples" "$root/work/debian/tests"
@@ -152,8 +164,17 @@ try() {
     cp "$folder/source/$name/examples/qa_flowgraph.py" "$root/work/examples"
     cp "$folder/source/$name/debian/tests/installed" "$root/work/debian/tests"
     apt update
-    apt install "${packages[@]}"
-    inside sh -ec "cd /work && debian/tests/installed"
+    inside sh -c "exec apt-get -y -q --no-install-recommends install ${library}_*.deb \
+        /debs/python3-gnuradio-cudaphy_*.deb /debs/*-dev_*.deb /debs/*-doc_*.deb"
+    use
+    if [ -n "$cuda" ]; then # in place of the library for CPUs, which goes
+        inside sh -c "exec apt-get -y -q install ${library}-cuda_*.deb"
+        inside python3 -c "from gnuradio import cudaphy
+print(cudaphy.cuda_versions())
+assert cudaphy.cuda_versions()[0] >= 12040"
+        use
+    fi
+    [ -n "$(left)" ] # so that an empty answer below means something
     apt purge 'gr-cudaphy-doc' 'python3-gnuradio-cudaphy' 'libgnuradio-cudaphy*'
     found=$(left)
     if [ -n "$found" ]; then
@@ -179,15 +200,6 @@ if [ "${CUDAPHY_UNSHARED:-}" != 1 ]; then
 fi
 lay_out
 make_base
-build
-try_with() {
-    local debs=("$folder/$suite-made"/python3-gnuradio-cudaphy_*.deb
-        "$folder/$suite-made"/libgnuradio-cudaphy-dev_*.deb
-        "$folder/$suite-made"/gr-cudaphy-doc_*.deb "$folder/$suite-made/libgnuradio-cudaphy${version%.*}$1"_*.deb)
-    try "${debs[@]/#$folder\/$suite-made/\/debs}"
-}
-try_with ""
-if [ -n "$cuda" ]; then
-    try_with -cuda
-fi
-echo "Debian $suite: built, installed, used and purged. Packages: $folder/$suite-made"
+$build
+try
+echo "Debian $suite: ${build:+built, }installed, used and purged. Packages: $folder/$suite-made"
