@@ -8,6 +8,7 @@ keyword-only options from the signature that a docstring adds to these. Types of
 come from the defaults: a name without one, or with one that says too little, takes anything."""
 
 import ast
+import dataclasses
 import inspect
 import re
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 NATIVE = "gnuradio.cudaphy.cudaphy_python"
 HEADER = """# SPDX-License-Identifier: GPL-3.0-or-later
 # Written by cmake/package/write_stubs.py.
+import dataclasses
 from typing import Any, NoReturn, Optional, Sequence, SupportsFloat, SupportsIndex
 from typing import Tuple, Union, overload
 
@@ -307,7 +309,14 @@ def python_member(name, member):
         return python_function(name, member.__func__, [f"@{kind}"])
     if inspect.isfunction(member):
         return python_function(name, member)
-    return f"{name} = {member!r}\n" if name == "__match_args__" else f"{name}: Any\n"
+    return f"{name}: Any\n"
+
+
+def field(one):
+    """A field of a dataclass."""
+    kind = getattr(one.type, "__name__", one.type)
+    value = "" if one.default is dataclasses.MISSING else f" = {literal(one.default)}"
+    return f"{one.name}: {kind}{value}\n"
 
 
 def python_class(name, kind):
@@ -323,13 +332,18 @@ def python_class(name, kind):
             each: member
             for each, member in vars(one).items()
             if each in ("__init__", "__call__", "__enter__", "__exit__", "__len__")
-            or each == "__match_args__"  # of a dataclass
             or not each.startswith("_")
         }
-    body = quoted(inspect.getdoc(kind)) + "\n" if kind.__doc__ else ""
+    body, decorator = quoted(inspect.getdoc(kind)) + "\n" if kind.__doc__ else "", ""
+    if dataclasses.is_dataclass(kind):  # mypy makes the rest of it
+        decorator = "@dataclasses.dataclass\n"
+        fields = dataclasses.fields(kind)
+        body += "".join(map(field, fields))
+        for each in ("__init__", *(one.name for one in fields)):
+            members.pop(each, None)
     body += "".join(python_member(each, member) for each, member in members.items())
     base = "(basic_block)" if bases else ""
-    return f"class {name}{base}:\n{textwrap.indent(body or '...', '    ')}\n"
+    return f"{decorator}class {name}{base}:\n{textwrap.indent(body or '...', '    ')}\n"
 
 
 def python_module(module, names):
