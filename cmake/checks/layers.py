@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fails if an include or an import runs against the layers:
 
-    common <- linalg, symmetric, ldpc, mimo, fdtd <- runtime <- blocks
+    common <- linalg, symmetric, ldpc, mimo, fdtd <- nr <- runtime <- blocks
         <- python <- examples, apps, bench
 
 Kernel folders may use each other, but not in a circle. lib/kernels and the kernels' public
