@@ -86,6 +86,7 @@ void bind_ldpc_blocks(py::module& m);
 void bind_ldpc_fec(py::module& m);
 void bind_ldpc_functions(py::module& m);
 void bind_ldpc_pdu(py::module& m);
+void bind_nr(py::module& m);
 void bind_nr5g(py::module& m);
 void bind_packets(py::module& m);
 void bind_receiver(py::module& m);
