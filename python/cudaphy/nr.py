@@ -62,10 +62,15 @@ def _contiguous(prbs, bwp_size):
     return list(range(start, start + length))
 
 
-def _mask(reserved):
+def _mask(reserved, shape):
     if reserved is None:
         return np.zeros(0, np.uint8)
-    return bit_array(reserved, "reserved").reshape(-1)
+    mask = bit_array(reserved, "reserved")
+    if mask.shape != shape:
+        raise ValueError(
+            f"reserved has shape {mask.shape}; expected (symbols, subcarriers), {shape}"
+        )
+    return mask.reshape(-1)
 
 
 class nr_shared_channel:
@@ -211,7 +216,8 @@ class nr_shared_channel:
         given["transform_precoding"] = bool(transform_precoding)
         given["pi2_bpsk"] = bool(pi2_bpsk)
         given["ptrs"] = bool(ptrs)
-        given["reserved"] = _mask(reserved)
+        symbols_per_slot = 12 if extended_prefix else 14
+        given["reserved"] = _mask(reserved, (symbols_per_slot, 12 * given["grid_size"]))
         self._channel = _native._nr_channel(given)
         self._senders = {}
 

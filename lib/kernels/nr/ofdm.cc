@@ -126,13 +126,13 @@ void ofdm::require_sizes(size_t grid, size_t given, int ports, int slots, int sl
     require(slot >= 0 && slot < 10 << d_parameters.numerology,
             "slot is 0 to 10 · 2^numerology - 1, the slot in a frame (TS 38.211, 4.3.2)");
     require(ports >= 0 && slots >= 0, "numbers of ports and slots are not negative");
-    require(grid == size_t(ports) * slots * symbols_per_slot() * d_parameters.subcarriers,
-            "the grid is not of these ports, whole slots and the subcarriers");
     require(given == size_t(ports) * samples(slot, slots),
             std::to_string(given) + " samples; " + std::to_string(slots) + " slots of " +
                 std::to_string(ports) + " ports have " +
                 std::to_string(size_t(ports) * samples(slot, slots)) +
                 " (TS 38.211, 5.3.1)");
+    require(grid == size_t(ports) * slots * symbols_per_slot() * d_parameters.subcarriers,
+            "the grid is not of these ports, whole slots and the subcarriers");
 }
 
 void ofdm::modulate(

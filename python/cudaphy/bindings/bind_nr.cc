@@ -196,8 +196,10 @@ numpy_array<complex64> demodulated(const ofdm& with,
                                    int advance)
 {
     const int ports = static_cast<int>(samples.shape(0));
+    // demodulate() refuses samples of another number; no grid is made for those.
+    const bool fit = with.samples(std::max(slot, 0), slots) == size_t(samples.shape(1));
     numpy_array<complex64> out({ samples.shape(0),
-                                 py::ssize_t(slots) * with.symbols_per_slot(),
+                                 py::ssize_t(fit ? slots : 0) * with.symbols_per_slot(),
                                  py::ssize_t(with.parameters().subcarriers) });
     const view<const complex64> from(samples.data(), samples.size());
     const view<complex64> to(out.mutable_data(), out.size());

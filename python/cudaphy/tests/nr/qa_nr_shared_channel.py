@@ -176,6 +176,7 @@ class qa_nr_shared_channel(unittest.TestCase):
             (lambda: make("pusch", dmrs_amplitude=np.nan), ValueError, "amplitude"),
             (lambda: make("pusch", dmrs_ports="ab"), TypeError, "dmrs_ports"),
             (lambda: make("pusch", reserved=[2]), ValueError, "reserved"),
+            (lambda: make("pusch", reserved=np.eye(14)), ValueError, "reserved"),
             (lambda: send(channel, payload[1:]), ValueError, "5.1.3.2"),
             (lambda: send(channel, payload, 20), ValueError, "4.3.2"),
             (lambda: send(channel, payload, -1), ValueError, "4.3.2"),
