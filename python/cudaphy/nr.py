@@ -53,6 +53,10 @@ def _pair(values, name):
 
 
 def _contiguous(prbs, bwp_size):
+    if not 1 <= bwp_size <= 275:
+        raise ValueError(
+            f"a bandwidth part of {bwp_size} resource blocks; allowed: 1 to 275 (TS 38.211, 4.4.5)"
+        )
     start, length = (0, bwp_size) if prbs is None else _pair(prbs, "prbs")
     if not (0 <= start and 1 <= length and start + length <= bwp_size):
         raise ValueError(

@@ -70,11 +70,16 @@ void check_symbols(const parameters& p)
     const int slot = p.symbols_per_slot();
     require(a || p.mapping_type == 'B',
             "mapping_type is A or B (TS 38.214, 5.1.2.1 and 6.1.2.1)");
-    require(p.first_symbol >= 0 && p.symbols >= 1 && p.first_symbol + p.symbols <= slot,
-            "symbols " + std::to_string(p.first_symbol) + " to " +
-                std::to_string(p.first_symbol + p.symbols - 1) +
-                " do not lie within a slot of " + std::to_string(slot) +
-                " (TS 38.214, tables 5.1.2.1-1 and 6.1.2.1-1)");
+    require_between(p.first_symbol,
+                    0,
+                    slot - 1,
+                    "first_symbol",
+                    "TS 38.214, tables 5.1.2.1-1 and 6.1.2.1-1");
+    require_between(p.symbols,
+                    1,
+                    slot - p.first_symbol,
+                    "symbols from first_symbol on",
+                    "TS 38.214, tables 5.1.2.1-1 and 6.1.2.1-1");
     if (uplink) {
         require(!a || (p.first_symbol == 0 && p.symbols >= 4),
                 "PUSCH of mapping type A starts at symbol 0 and has at least 4 symbols "
