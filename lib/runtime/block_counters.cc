@@ -49,8 +49,10 @@ block_statistics block_counters::now() const
 
 double block_counters::batch_size_average() const
 {
+    // Frames first: a batch that is counted in between is counted before its frames.
+    const double frames = static_cast<double>(d_frames);
     const double batches = static_cast<double>(d_batches);
-    return batches > 0 ? static_cast<double>(d_frames) / batches : 0;
+    return batches > 0 ? frames / batches : 0;
 }
 
 void block_counters::register_at_control_port([[maybe_unused]] const std::string& alias)

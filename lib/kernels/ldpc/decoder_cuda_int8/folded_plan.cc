@@ -100,7 +100,10 @@ void ldpc_cuda_folded_plan::place_words(int shared_at, int shared_bytes_a_block)
             edges[g] += static_cast<int>(row.edges[g].size());
         }
     }
-    const int registers = std::min(255, registers_a_processor / threads() / 8 * 8);
+    // Each of a processor's four parts has a quarter of the registers, and whole warps.
+    constexpr int four_warps = 128;
+    const int parted = (threads() + four_warps - 1) / four_warps * four_warps;
+    const int registers = std::min(255, registers_a_processor / parted / 8 * 8);
     int room =
         std::max(registers - tuned.folded_temporaries -
                      tuned.folded_temporaries_an_edge * static_cast<int>(most_edges),

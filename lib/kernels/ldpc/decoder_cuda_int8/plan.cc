@@ -74,8 +74,9 @@ ldpc_cuda_plan::ldpc_cuda_plan(const ldpc_decoding& decoding,
     // Enough warps to hide latencies; a larger block has all registers to itself.
     const int lanes = rounded_up(threads, warp);
     const int resident = std::max(1, tuned.threads_a_processor / lanes);
-    registers =
-        std::min(most_registers, registers_a_processor / (lanes * resident) / 8 * 8);
+    // Each of a processor's four parts has a quarter of the registers, and whole warps.
+    const int parted = rounded_up(lanes * resident, 4 * warp);
+    registers = std::min(most_registers, registers_a_processor / parted / 8 * 8);
     int room = std::max(
         registers - tuned.temporaries_an_edge * most_edges - tuned.temporaries, 0);
     const int others = 4 * (votes + 2 * pairs);
