@@ -72,12 +72,18 @@ uint32_t gold_sequence::next(int count)
 
 void gold_sequence::next(view<uint8_t> bits)
 {
+    std::fill(bits.begin(), bits.end(), uint8_t(0));
+    scramble(bits);
+}
+
+void gold_sequence::scramble(view<uint8_t> bits)
+{
     constexpr size_t most = 28;
     for (size_t i = 0; i < bits.size(); i += most) {
         const size_t count = std::min(most, bits.size() - i);
         const uint32_t word = next(static_cast<int>(count));
         for (size_t j = 0; j < count; ++j) {
-            bits[i + j] = word >> j & 1;
+            bits[i + j] ^= word >> j & 1;
         }
     }
 }

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/nr/require.h"
 #include <array>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <gnuradio/cudaphy/kernels/nr/gold_sequence.h>
 #include <gnuradio/cudaphy/kernels/nr/modulation.h>
-#include <stdexcept>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
-
-void require(bool holds, const char* problem)
-{
-    if (!holds) {
-        throw std::invalid_argument(problem);
-    }
-}
 
 const std::vector<complex64>& points_of(int order)
 {
@@ -30,22 +23,14 @@ const std::vector<complex64>& points_of(int order)
 
 void scramble(uint32_t c_init, view<uint8_t> bits)
 {
-    gold_sequence c(c_init);
-    constexpr size_t most = 28;
-    for (size_t i = 0; i < bits.size(); i += most) {
-        const size_t count = std::min(most, bits.size() - i);
-        const uint32_t word = c.next(static_cast<int>(count));
-        for (size_t j = 0; j < count; ++j) {
-            bits[i + j] ^= word >> j & 1;
-        }
-    }
+    gold_sequence(c_init).scramble(bits);
 }
 
 void modulate(int order, view<const uint8_t> bits, view<complex64> symbols)
 {
     require(order == 1 || (order >= 2 && order <= 10 && order % 2 == 0),
-            "nr: modulation order is 1, 2, 4, 6, 8 or 10 (TS 38.211, 5.1)");
-    require(bits.size() == symbols.size() * order, "nr: bits and symbols do not fit");
+            "modulation order is 1, 2, 4, 6, 8 or 10 (TS 38.211, 5.1)");
+    require(bits.size() == symbols.size() * order, "bits and symbols do not fit");
     if (order == 1) {
         const float part = static_cast<float>(std::sqrt(0.5));
         for (size_t i = 0; i < symbols.size(); ++i) {
@@ -69,7 +54,7 @@ void map_layers(int layers, view<const complex64> symbols, view<complex64> mappe
 {
     require(layers >= 1 && symbols.size() % layers == 0 &&
                 mapped.size() == symbols.size(),
-            "nr: symbols do not fit the layers");
+            "symbols do not fit the layers");
     const size_t n = symbols.size() / layers;
     for (size_t i = 0; i < n; ++i) {
         for (int layer = 0; layer < layers; ++layer) {

@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/parallel.h"
 #include "kernels/nr/fourier_transform.h"
+#include "kernels/nr/require.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/ofdm.h>
-#include <stdexcept>
 #include <string>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
-
-void require(bool holds, const std::string& problem)
-{
-    if (!holds) {
-        throw std::invalid_argument("nr: " + problem);
-    }
-}
 
 //! e^(-j 2 pi turns), whose whole turns do not matter.
 complex64 turned(double turns)

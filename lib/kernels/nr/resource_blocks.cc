@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/nr/require.h"
 #include <gnuradio/cudaphy/kernels/nr/resource_blocks.h>
-#include <stdexcept>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
-
-void require(bool holds, const std::string& problem)
-{
-    if (!holds) {
-        throw std::invalid_argument("nr: " + problem);
-    }
-}
 
 void require_bwp(int start, int size)
 {

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr/ptrs.h"
+#include "kernels/nr/require.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/resource_blocks.h>
 #include <gnuradio/cudaphy/kernels/nr/resource_map.h>
-#include <stdexcept>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
 using parameters = shared_channel_parameters;
-
-void require(bool holds, const char* problem)
-{
-    if (!holds) {
-        throw std::invalid_argument(problem);
-    }
-}
 
 //! Physical resource blocks of the grid in the order of the virtual ones.
 std::vector<int> mapped_blocks(const parameters& p)
@@ -111,7 +104,7 @@ resource_map make_resource_map(const parameters& p)
                                   int(i / map.subcarriers)) == map.dmrs_symbols.end() ||
                         !std::binary_search(
                             first, first + map.pilots, uint32_t(i % map.subcarriers)),
-                    "nr: reserved resource elements meet DM-RS (TS 38.214, 5.1.4)");
+                    "reserved resource elements meet DM-RS (TS 38.214, 5.1.4)");
         }
         taken[i] |= p.reserved[i] != 0;
     }
@@ -128,7 +121,7 @@ resource_map make_resource_map(const parameters& p)
         }
     }
     require(!map.data.empty(),
-            "nr: no resource element is left for data; give more symbols or resource "
+            "no resource element is left for data; give more symbols or resource "
             "blocks, or fewer cdm_groups_without_data (TS 38.211, 6.3.1.6 and 7.3.1.5)");
     return map;
 }
@@ -138,7 +131,7 @@ std::vector<complex64> dmrs_values(const parameters& p, const resource_map& map,
     const auto& d = p.dmrs;
     const int most = 10 << p.numerology;
     require(slot >= 0 && slot < most,
-            "nr: slot is 0 to 10 · 2^numerology - 1, the slot in a frame (TS 38.211, "
+            "slot is 0 to 10 · 2^numerology - 1, the slot in a frame (TS 38.211, "
             "4.3.2)");
     std::vector<complex64> out(map.dmrs_symbols.size() * map.pilots);
     const uint32_t first = map.dmrs_sequence.front();

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/nr/require.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/precoding.h>
 #include <gnuradio/cudaphy/kernels/nr/shared_channel_parameters.h>
-#include <stdexcept>
 #include <string>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
 using parameters = shared_channel_parameters;
-
-void require(bool holds, const std::string& problem)
-{
-    if (!holds) {
-        throw std::invalid_argument("nr: " + problem);
-    }
-}
 
 void require_between(int value, int least, int most, const char* name, const char* clause)
 {

@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr/fourier_transform.h"
+#include "kernels/nr/require.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/modulation.h>
 #include <gnuradio/cudaphy/kernels/nr/transmitter.h>
-#include <stdexcept>
 
 namespace gr::cudaphy::kernels::nr {
-namespace {
-
-void require(bool holds, const std::string& problem)
-{
-    if (!holds) {
-        throw std::invalid_argument("nr: " + problem);
-    }
-}
-
-} // namespace
-
 transmitter::transmitter(shared_channel::sptr channel, backend where, int device)
     : d_channel(std::move(channel))
 {

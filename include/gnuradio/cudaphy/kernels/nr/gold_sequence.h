@@ -32,6 +32,8 @@ public:
     uint32_t next(int count);
     //! The next bits, one a byte, of value 0 or 1.
     void next(view<uint8_t> bits);
+    //! Adds the next bits to these, one a byte, modulo 2.
+    void scramble(view<uint8_t> bits);
 
 private:
     state d_now;
