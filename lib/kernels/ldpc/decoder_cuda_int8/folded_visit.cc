@@ -255,7 +255,12 @@ void ldpc_cuda_folded_writer::keep_messages(size_t number,
     const auto& row = d_plan.steps[number];
     const int n = static_cast<int>(message.size());
     const int first = row.first[group];
-    const bool is_last = number + 1 == d_plan.steps.size();
+    // A group without a row in the last step, because rows are odd in number, ends
+    // before.
+    const bool is_last =
+        std::all_of(d_plan.steps.begin() + number + 1,
+                    d_plan.steps.end(),
+                    [&](const auto& later) { return later.edges[group].empty(); });
     for (int e = 0; e < n;) {
         const int slot = first + e, w = slot / 2;
         const bool is_pair = slot % 2 == 0 && e + 1 < n;

@@ -182,9 +182,30 @@ outcome check(const ldpc_code::sptr& code,
 
 BOOST_AUTO_TEST_CASE(long_frames_folded)
 {
-    for (const char* rate : { "1/4", "1/2", "3/5", "2/3", "3/4", "9/10" }) {
-        const auto code = ldpc_code::dvbs2("normal", rate);
+    // Every code has a plan of its own: rows in pairs or not, an odd number of them,
+    // copies of columns, messages in device memory.
+    const auto visits = [](const ldpc_code::sptr& code) {
         check(code, fixed_point(2, false), form::folded, in_steps(noisy(code, 1, 2.0)));
+    };
+    for (const char* rate : { "1/4",
+                              "1/3",
+                              "2/5",
+                              "1/2",
+                              "3/5",
+                              "2/3",
+                              "3/4",
+                              "4/5",
+                              "5/6",
+                              "8/9",
+                              "9/10" }) {
+        visits(ldpc_code::dvbs2("normal", rate));
+    }
+    for (const char* rate :
+         { "13/45",   "9/20",    "90/180",  "96/180",  "11/20",   "100/180",
+           "104/180", "26/45",   "18/30",   "28/45",   "23/36",   "116/180",
+           "20/30",   "124/180", "25/36",   "128/180", "13/18",   "132/180",
+           "22/30",   "135/180", "140/180", "7/9",     "154/180", "2/9 VL-SNR" }) {
+        visits(ldpc_code::dvbs2x("normal", rate));
     }
     const auto code = ldpc_code::dvbs2("normal", "1/2");
     const auto got =
