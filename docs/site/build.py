@@ -23,7 +23,7 @@ ROOT = DOCS.parent
 SAME = re.compile(r"<!-- the same as (\S+): -->\n```\w*\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)#\s]*)(#[^)\s]*)?\)")
 MODULES = ["sphinx", "myst_parser", "sphinx_rtd_theme", "yaml", "gnuradio.cudaphy"]
-PAGES = ["tutorial", "conventions", "live", "error_rates", "fdtd", "cpp"]
+PAGES = ["tutorial", "conventions", "live", "error_rates", "fdtd", "gpu_arrays", "cpp"]
 INSIDE = ["architecture", "your_own_block", "add_a_code"]
 
 

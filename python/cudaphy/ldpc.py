@@ -4,7 +4,7 @@
 import numpy as np
 
 from . import cudaphy_python as _native
-from .numpy_arguments import bit_array, real_array
+from .numpy_arguments import bit_array, bytes_of, real_array, truth
 
 _TYPES = {"float32": "float", "float16": "float16", "int8": "int8"}
 
@@ -24,6 +24,7 @@ def ldpc_encode(
 ):
     """Encodes information words.
 
+    Arrays may lie on a GPU (docs/gpu_arrays.md).
     code: an ldpc_code. bits: (..., k), 0 or 1; packed_input: (..., ceil(k / 8)), eight bits a byte,
     the first one highest. Returns codewords (..., n), or with packed_output (..., ceil(n / 8)), uint8.
     Raises ValueError for a wrong shape or a bit that is neither 0 nor 1, TypeError for items that are no
@@ -63,6 +64,7 @@ def ldpc_decode(
 ):
     """Decodes codewords from LLRs by message passing.
 
+    Arrays may lie on a GPU (docs/gpu_arrays.md).
     code: an ldpc_code. llr: (..., n), float32, float16 or int8; other types become float32. A positive LLR
     means the bit llr_positive (docs/conventions.md).
     algorithm: "normalized_min_sum", "offset_min_sum" or "sum_product".
@@ -90,10 +92,10 @@ def ldpc_decode(
     """
     llr = real_array(llr, "llr", np.float32, np.float16, np.int8)
     leading = llr.shape[:-1]
-    rows = np.ascontiguousarray(_rows(llr, code.n, "llr"))
+    rows = _rows(llr, code.n, "llr")
     results = _native._ldpc_decode(
         code,
-        rows.view(np.uint8).reshape(rows.shape[0], code.n * llr.itemsize),
+        bytes_of(rows),
         soft,
         backend,
         device,
@@ -116,7 +118,7 @@ def ldpc_decode(
     found = (
         bits.reshape(leading + bits.shape[1:]),
         iterations.reshape(leading),
-        ok.reshape(leading).astype(bool),
+        truth(ok.reshape(leading)),
     )
     return found + (values.reshape(leading + values.shape[1:]),) if soft else found
 

@@ -36,6 +36,7 @@ def invert(
 ):
     """Inverts small square matrices by Gauss-Jordan elimination.
 
+    Arrays may lie on a GPU (docs/gpu_arrays.md).
     a: (..., N, N), float32, float64, complex64 or complex128, N = 1..64. Other kinds become the one to which
       numpy combines them with float32; Python's numbers and int64 become float64.
     pivoting: "full"; "partial"; or "none", for Hermitian positive definite matrices.
@@ -89,6 +90,7 @@ def invert_triangular(
 ):
     """Inverts triangular matrices.
 
+    Arrays may lie on a GPU (docs/gpu_arrays.md).
     l: (..., N, N), float32, float64, complex64 or complex128, N = 1..1024, fastest up to 32. Other kinds become
       the one to which numpy combines them with float32; Python's numbers and int64 become float64. Only the
       triangle is read.

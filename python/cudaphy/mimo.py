@@ -4,7 +4,7 @@
 import numpy as np
 
 from . import cudaphy_python as _native
-from .numpy_arguments import number_array, real_array
+from .numpy_arguments import broadcast_to, number_array, real_array, truth
 
 
 def estimate_channel(
@@ -44,7 +44,7 @@ def estimate_channel(
     Raises ValueError for shapes that do not fit or what is out of range, BackendUnavailable. More in
     kernels/channel_estimator.h.
     """
-    received = number_array(received, "received")
+    received = number_array(received, "received", np.complex64)
     pattern = pilots
     if isinstance(pilots, _native.pilot_pattern):
         shape = (pilots.symbols, pilots.tones, pilots.layers)
@@ -80,9 +80,9 @@ def estimate_channel(
         group_symbols=group_symbols,
         errors_as_noise=errors_as_noise,
     )
-    if not len(times):
-        h = h[:, 0]
-    return h.reshape(leading + h.shape[1:]), n0[:, 0].reshape(leading)
+    without_times = 1 if len(times) else 2
+    n0 = n0[:, 0] if len(times) else n0
+    return h.reshape(leading + h.shape[without_times:]), n0.reshape(leading)
 
 
 def equalize(
@@ -98,6 +98,7 @@ def equalize(
 ):
     """Separates spatial layers: x = W y by zero forcing, MMSE, MMSE-IRC or max-ratio combining.
 
+    Arrays may lie on a GPU (docs/gpu_arrays.md).
     y: (..., Nr), complex64. h: (..., Nr, Nt), with the same leading shape as y or one that broadcasts to it; Nr
     and Nt are 1 to 16, for "zf" with Nt at most Nr;
     h of shape (tones, Nr, Nt) with y (symbols, tones, Nr) is factored once a tone.
@@ -108,7 +109,7 @@ def equalize(
     (and x = 0) if the channel, the noise variance or the covariance can't be used.
     Raises ValueError for shapes that do not fit, BackendUnavailable.
     """
-    y, h = number_array(y, "y"), number_array(h, "h")
+    y, h = number_array(y, "y", np.complex64), number_array(h, "h", np.complex64)
     if y.ndim < 1 or h.ndim < 2 or y.shape[-1] != h.shape[-2]:
         raise ValueError(
             f"y has shape {y.shape}, h {h.shape}; expected (..., Nr) and (..., Nr, Nt)"
@@ -121,7 +122,7 @@ def equalize(
         item, variance = (), real_array(noise_var, "noise_var", np.float32)
     else:
         item = (antennas, antennas)
-        variance = number_array(covariance, "covariance")
+        variance = number_array(covariance, "covariance", np.complex64)
         if variance.shape[-2:] != item:
             raise ValueError(
                 f"covariance has shape {variance.shape}; expected (..., {antennas}, {antennas})"
@@ -140,9 +141,9 @@ def equalize(
         shape = (1, symbols, tones)
     else:
         shape = (int(np.prod(leading)), 1, 1)
-        h = np.broadcast_to(h, leading + (antennas, layers))
+        h = broadcast_to(h, leading + (antennas, layers))
         if variance.shape != item:
-            variance = np.broadcast_to(variance, leading + item)
+            variance = broadcast_to(variance, leading + item)
     x, noise, _ = _native._equalize(
         y.reshape(shape + (antennas,)),
         h.reshape((shape[0], shape[2], antennas, layers)),
@@ -173,6 +174,7 @@ def demap(
 ):
     """Log-likelihood ratios of the bits of received symbols.
 
+    Arrays may lie on a GPU (docs/gpu_arrays.md).
     x: (...), complex64. n: noise variance E|n|^2, a number or (...). constellation: a name of
     constellation_names(), or a constellation; points, labels: your own points in its place, as
     constellation(points, labels) takes them.
@@ -184,7 +186,7 @@ def demap(
     frame_bits) in the order of the frame's bits; frame_bits is 0 for all, or fewer: the rest is padding.
     Raises ValueError for an unknown name, BackendUnavailable.
     """
-    x, n = number_array(x, "x"), real_array(n, "n", np.float32)
+    x, n = number_array(x, "x", np.complex64), real_array(n, "n", np.float32)
     wanted = np.dtype(dtype)
     if points is not None:
         constellation = _native.constellation(points, () if labels is None else labels)
@@ -194,7 +196,7 @@ def demap(
         raise ValueError("x is one number; with a bit_interleaver it is (..., symbols)")
     frame_symbols = x.shape[-1] if bit_interleaver else 0
     if n.ndim:
-        n = np.broadcast_to(n, x.shape)
+        n = broadcast_to(n, x.shape)
     llr = _native._demap(
         x.ravel(),
         n.ravel(),
@@ -208,9 +210,10 @@ def demap(
         frame_bits,
         backend,
         device,
-    ).view(wanted.newbyteorder("="))
-    shape = (x.shape[:-1] if bit_interleaver else x.shape) + llr.shape[-1:]
-    return llr.astype(wanted, copy=False).reshape(shape)
+    )
+    if isinstance(llr, np.ndarray):
+        llr = llr.astype(wanted, copy=False)  # perhaps of the other byte order
+    return llr.reshape((x.shape[:-1] if bit_interleaver else x.shape) + llr.shape[-1:])
 
 
 def receive_slots(
@@ -226,6 +229,7 @@ def receive_slots(
 ):
     """Receives MIMO slots: channel estimate, equalizer, soft demapper and LDPC decoder in one call.
 
+    Arrays may lie on a GPU (docs/gpu_arrays.md).
     received: (..., symbols, tones, Nr), complex64, a slot with its pilots. pilots: as in
     estimate_channel(); pilot_symbols: which symbols of the slot they are, counted from 0. Every
     other place holds data, symbol by symbol, tone by tone, layer by layer. A slot holds as many whole
@@ -243,7 +247,7 @@ def receive_slots(
     Raises ValueError for shapes that do not fit or what is out of range, BackendUnavailable. More in
     kernels/mimo_receiver.h.
     """
-    received = number_array(received, "received")
+    received = number_array(received, "received", np.complex64)
     if received.ndim < 3:
         raise ValueError(
             f"received has shape {received.shape}; expected (..., symbols, tones, Nr)"
@@ -265,10 +269,10 @@ def receive_slots(
         device,
         **options,
     )
-    if options.get("llr_type") == "float16":
-        got["llr"] = got["llr"].view(np.float16)
-    if not len(options.get("times", ())):
-        got["h"], got["n0"] = got["h"][:, 0], got["n0"][:, 0]
-    got = {name: each.reshape(leading + each.shape[1:]) for name, each in got.items()}
-    found = got.pop("bits"), got.pop("iterations"), got.pop("ok").astype(bool)
+    without_times = {} if len(options.get("times", ())) else {"h": 2, "n0": 2}
+    got = {
+        name: each.reshape(leading + each.shape[without_times.get(name, 1) :])
+        for name, each in got.items()
+    }
+    found = got.pop("bits"), got.pop("iterations"), truth(got.pop("ok"))
     return found + (got,) if details else found

@@ -57,7 +57,7 @@ public:
             d_stepper->run(from, to, status, *d_queue);
             d_queue->synchronize();
         }
-        return py::make_tuple(to.result(), status.result().at(0));
+        return py::make_tuple(to.result(), status.result().attr("item")(0));
     }
 
     numpy_array<T> gather(const numpy_array<int32_t>& elements) const

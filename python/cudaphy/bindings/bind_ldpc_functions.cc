@@ -10,9 +10,17 @@ namespace gr::cudaphy::bindings {
 namespace {
 
 //! A code, a kernel's parameters as text, backend (never automatic: a GPU may be lost),
-//! device.
-using kernel_key = std::tuple<code_ptr, std::string, backend, int>;
+//! device, and the stream. A kernel's runs must not overlap, and those on one stream do
+//! not.
+using kernel_key = std::tuple<code_ptr, std::string, backend, int, void*>;
 constexpr size_t most_spare = 8;
+
+kernel_key key_of(const code_ptr& code, const std::string& form, const placement& q)
+{
+    return {
+        code, form, q->where(), q->device(), q.library() ? q.library()->stream : nullptr
+    };
+}
 
 auto& encoders()
 {
@@ -28,16 +36,16 @@ auto& decoders()
 
 py::ssize_t bytes_of(int bits, bool packed) { return packed ? (bits + 7) / 8 : bits; }
 
-numpy_array<uint8_t> encoded(kernels::ldpc_encoder& kernel,
-                             const numpy_array<uint8_t>& info,
-                             py::ssize_t bytes,
-                             queue& q)
+py::object encoded(kernels::ldpc_encoder& kernel,
+                   const array_argument<uint8_t>& info,
+                   py::ssize_t bytes,
+                   const placement& q)
 {
     input<uint8_t> from(q, info);
     output<uint8_t> words(q, { info.shape(0), bytes });
     run_interruptibly(double(info.size()) * 100, [&] {
         kernel.run(from, words, q);
-        q.synchronize();
+        q.finish();
     });
     return words.result();
 }
@@ -45,10 +53,10 @@ numpy_array<uint8_t> encoded(kernels::ldpc_encoder& kernel,
 py::tuple decoded(kernels::ldpc_decoder& kernel,
                   const kernels::ldpc_decoder::parameters& p,
                   const kernels::ldpc_code& code,
-                  const numpy_array<uint8_t>& llr,
+                  const array_argument<uint8_t>& llr,
                   int length,
                   bool with_soft,
-                  queue& q)
+                  const placement& q)
 {
     const auto batch = llr.shape(0);
     input<uint8_t> from(q, llr);
@@ -60,7 +68,7 @@ py::tuple decoded(kernels::ldpc_decoder& kernel,
     const double work_a_word = double(code.n()) * p.max_iterations * 4;
     // A launch can't be interrupted: on a GPU one takes a third of a second at most.
     const auto most = static_cast<size_t>(std::max(1.0, 1e10 / work_a_word));
-    const size_t words = batch, piece = q.where() == backend::cuda ? most : words;
+    const size_t words = batch, piece = q->where() == backend::cuda ? most : words;
     run_interruptibly(words * work_a_word, [&] {
         for (size_t first = 0; first < words; first += piece) {
             interruption::check_current();
@@ -73,35 +81,33 @@ py::tuple decoded(kernels::ldpc_decoder& kernel,
                 { part(llrs).data(), count * code.n(), p.llr },
                 { part(all.bits), part(all.iterations), part(all.ok), part(all.soft) },
                 q);
-            q.synchronize();
+            q.finish();
         }
     });
     return py::make_tuple(bits.result(), iterations.result(), ok.result(), soft.result());
 }
 
-numpy_array<uint8_t> encode(code_ptr code,
-                            const numpy_array<uint8_t>& info,
-                            bool packed_input,
-                            bool packed_output,
-                            const std::string& where,
-                            int device)
+py::object encode(code_ptr code,
+                  const array_argument<uint8_t>& info,
+                  bool packed_input,
+                  bool packed_output,
+                  const std::string& where,
+                  int device)
 {
     const auto form = std::to_string(packed_input) + std::to_string(packed_output);
-    const auto on = resolve(backend_from_name(where), device);
-    auto spare = encoders().take({ code, form, on.where, on.device }, [&](auto& made) {
-        made.on = queue::make(on.where, on.device);
-        made.kernel = kernels::ldpc_encoder::make(
-            code, { packed_input, packed_output }, on.where, on.device);
+    const placement q(where, device, info);
+    auto spare = encoders().take(key_of(code, form, q), [&] {
+        return kernels::ldpc_encoder::make(
+            code, { packed_input, packed_output }, q->where(), q->device());
     });
-    auto words =
-        encoded(*spare.kernel, info, bytes_of(code->n(), packed_output), *spare.on);
+    auto words = encoded(*spare.kernel, info, bytes_of(code->n(), packed_output), q);
     encoders().give_back(std::move(spare));
     return words;
 }
 
 //! The LLRs' bytes, (batch, n · bytes of one), of the type that `options` name.
 py::tuple decode(code_ptr code,
-                 const numpy_array<uint8_t>& llr,
+                 const array_argument<uint8_t>& llr,
                  bool with_soft,
                  const std::string& where,
                  int device,
@@ -114,13 +120,12 @@ py::tuple decode(code_ptr code,
     left.take_decoding(decoding);
     left.finish();
     const auto p = decoding.parameters();
-    const auto on = resolve(backend_from_name(where), device);
-    auto spare = decoders().take({ code, form, on.where, on.device }, [&](auto& made) {
-        made.on = queue::make(on.where, on.device);
-        made.kernel = kernels::ldpc_decoder::make(code, p, on.where, on.device);
+    const placement q(where, device, llr);
+    auto spare = decoders().take(key_of(code, form, q), [&] {
+        return kernels::ldpc_decoder::make(code, p, q->where(), q->device());
     });
     const int length = p.whole_words ? code->n() : code->k();
-    auto results = decoded(*spare.kernel, p, *code, llr, length, with_soft, *spare.on);
+    auto results = decoded(*spare.kernel, p, *code, llr, length, with_soft, q);
     decoders().give_back(std::move(spare));
     return results;
 }

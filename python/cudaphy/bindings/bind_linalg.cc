@@ -10,7 +10,7 @@ namespace {
 
 //! a: (batch, N, N), or interleaved (N, N, batch); x has the same shape.
 template <typename T>
-py::tuple inverse(const numpy_array<T>& a,
+py::tuple inverse(const array_argument<T>& a,
                   const std::string& pivoting,
                   const std::string& layout,
                   const std::string& algorithm,
@@ -24,19 +24,19 @@ py::tuple inverse(const numpy_array<T>& a,
     p.pivot = kernels::pivoting_from_name(pivoting);
     p.layout = kernels::matrix_layout_from_name(layout);
     p.algorithm = kernels::inverse_algorithm_from_name(algorithm);
-    auto q = queue::make(backend_from_name(where), device);
+    const placement q(where, device, a);
     auto kernel = plan::make(p, q->where(), q->device());
 
     const auto batch = a.shape(p.layout == kernels::matrix_layout::interleaved ? 2 : 0);
     input<T> from(*q, a);
-    output<T> x(*q, { a.shape(0), a.shape(1), a.shape(2) });
-    output<int> info(*q, { batch });
-    output<T> determinants(*q, { determinant ? batch : 0 });
-    output<typename plan::real> conditions(*q, { rcond ? batch : 0 });
-    array<unsigned char> workspace(*q, kernel->workspace_bytes(batch));
+    output<T> x(q, { a.shape(0), a.shape(1), a.shape(2) });
+    output<int> info(q, { batch });
+    output<T> determinants(q, { determinant ? batch : 0 });
+    output<typename plan::real> conditions(q, { rcond ? batch : 0 });
+    scratch workspace(q, kernel->workspace_bytes(batch));
     run_interruptibly(double(a.size()) * p.order, [&] {
         kernel->run(from, { x, info, determinants, conditions }, workspace, *q);
-        q->synchronize();
+        q.finish();
     });
     py::list results;
     results.append(x.result());
@@ -51,48 +51,48 @@ py::tuple inverse(const numpy_array<T>& a,
 }
 
 template <typename T>
-py::tuple triangular_inverse(const numpy_array<T>& a,
+py::tuple triangular_inverse(const array_argument<T>& a,
                              bool lower,
                              bool unit_diagonal,
                              const std::string& where,
                              int device)
 {
-    auto q = queue::make(backend_from_name(where), device);
+    const placement q(where, device, a);
     const auto batch = a.shape(0), order = a.shape(1);
     auto kernel = kernels::triangular_inverse<T>::make(
         { static_cast<int>(order), lower, unit_diagonal }, q->where(), q->device());
     input<T> from(*q, a);
-    output<T> x(*q, { batch, order, order });
-    output<int> info(*q, { batch });
+    output<T> x(q, { batch, order, order });
+    output<int> info(q, { batch });
     run_interruptibly(double(a.size()) * order, [&] {
         kernel->run(from, x, info, *q);
-        q->synchronize();
+        q.finish();
     });
     return py::make_tuple(x.result(), info.result());
 }
 
 //! l: (batch or 1, N, N); b: (batch, N, K).
 template <typename T>
-py::tuple triangular_solve(const numpy_array<T>& l,
-                           const numpy_array<T>& b,
+py::tuple triangular_solve(const array_argument<T>& l,
+                           const array_argument<T>& b,
                            bool lower,
                            bool unit_diagonal,
                            const std::string& where,
                            int device)
 {
-    auto q = queue::make(backend_from_name(where), device);
+    const placement q(where, device, l, b);
     const auto batch = b.shape(0), order = l.shape(1), columns = b.shape(2);
     const typename kernels::triangular_solve<T>::parameters p{
         static_cast<int>(order), static_cast<int>(columns), lower, unit_diagonal
     };
     auto kernel = kernels::triangular_solve<T>::make(p, q->where(), q->device());
     input<T> matrices(*q, l), right(*q, b);
-    output<T> x(*q, { batch, order, columns });
-    output<int> info(*q, { batch });
-    array<unsigned char> workspace(*q, kernel->workspace_bytes(l.shape(0)));
+    output<T> x(q, { batch, order, columns });
+    output<int> info(q, { batch });
+    scratch workspace(q, kernel->workspace_bytes(l.shape(0)));
     run_interruptibly(double(b.size()) * order, [&] {
         kernel->run(matrices, right, x, info, workspace, *q);
-        q->synchronize();
+        q.finish();
     });
     return py::make_tuple(x.result(), info.result());
 }

@@ -9,13 +9,13 @@
 namespace gr::cudaphy::bindings {
 namespace {
 
-py::tuple estimate_channel(const numpy_array<complex64>& received,
+py::tuple estimate_channel(const array_argument<complex64>& received,
                            int layers,
                            const estimator_arguments& pilots,
                            const std::string& where,
                            int device)
 {
-    auto q = queue::make(backend_from_name(where), device);
+    const placement q(where, device, received);
     const auto batch = received.shape(0), tones = received.shape(2),
                antennas = received.shape(3);
     const auto times = static_cast<py::ssize_t>(std::max<size_t>(1, pilots.times.size()));
@@ -25,28 +25,28 @@ py::tuple estimate_channel(const numpy_array<complex64>& received,
         q->where(),
         q->device());
     input<complex64> from(*q, received);
-    output<complex64> h(*q, { batch, times, tones, antennas, layers });
-    output<float> n0(*q, { batch, times });
-    output<int> status(*q, { batch });
+    output<complex64> h(q, { batch, times, tones, antennas, layers });
+    output<float> n0(q, { batch, times });
+    output<int> status(q, { batch });
     run_interruptibly(double(received.size()) * layers * tones, [&] {
         kernel->run(from, h, n0, status, *q);
-        q->synchronize();
+        q.finish();
     });
     return py::make_tuple(h.result(), n0.result(), status.result());
 }
 
 //! `variance` is real, or complex for a covariance.
 template <typename Variance>
-py::tuple equalize(const numpy_array<complex64>& y,
-                   const numpy_array<complex64>& h,
-                   const numpy_array<Variance>& variance,
+py::tuple equalize(const array_argument<complex64>& y,
+                   const array_argument<complex64>& h,
+                   const array_argument<Variance>& variance,
                    const std::string& method,
                    bool unbiased,
                    const std::string& route,
                    const std::string& where,
                    int device)
 {
-    auto q = queue::make(backend_from_name(where), device);
+    const placement q(where, device, y, h, variance);
     const auto groups = h.shape(0), tones = h.shape(1), antennas = h.shape(2),
                layers = h.shape(3), symbols = y.shape(1);
     auto kernel = kernels::equalizer::make({ static_cast<int>(antennas),
@@ -60,9 +60,9 @@ py::tuple equalize(const numpy_array<complex64>& y,
                                            q->device());
     input<complex64> received(*q, y), channel(*q, h);
     input<Variance> variances(*q, variance);
-    output<complex64> x(*q, { groups, symbols, tones, layers });
-    output<float> noise(*q, { groups, symbols, tones, layers });
-    output<int> status(*q, { groups, tones });
+    output<complex64> x(q, { groups, symbols, tones, layers });
+    output<float> noise(q, { groups, symbols, tones, layers });
+    output<int> status(q, { groups, tones });
     run_interruptibly(double(h.size()) * antennas * layers + double(y.size()) * layers,
                       [&] {
                           kernel->run(received,
@@ -72,39 +72,41 @@ py::tuple equalize(const numpy_array<complex64>& y,
                                       noise,
                                       status,
                                       *q);
-                          q->synchronize();
+                          q.finish();
                       });
     return py::make_tuple(x.result(), noise.result(), status.result());
 }
 
-//! Number: float, float16 or int8_t; Element: what numpy holds its bits in.
+//! Number: float, float16 or int8_t, which numpy calls `kind`; Element: of its size.
 template <typename Number, typename Element>
 py::object demap_as(const kernels::soft_demapper::parameters& parameters,
-                    const numpy_array<complex64>& x,
-                    const numpy_array<float>& noise,
-                    queue& q)
+                    const array_argument<complex64>& x,
+                    const array_argument<float>& noise,
+                    const py::dtype& kind,
+                    const placement& q)
 {
-    auto kernel = kernels::soft_demapper::make(parameters, q.where(), q.device());
+    auto kernel = kernels::soft_demapper::make(parameters, q->where(), q->device());
     input<complex64> symbols(q, x);
     input<float> variances(q, noise);
     const auto& frames = parameters.interleaver;
     const py::ssize_t rows = std::max(1, frames.symbols);
     output<Element> llr(
         q,
-        { x.size() / rows, frames.bits ? frames.bits : rows * parameters.points.bits });
+        { x.size() / rows, frames.bits ? frames.bits : rows * parameters.points.bits },
+        kind);
     const view<Element> out = llr;
     run_interruptibly(double(x.size()) * parameters.points.points.size(), [&] {
         kernel->run(symbols,
                     variances,
                     view<Number>{ reinterpret_cast<Number*>(out.data()), out.size() },
                     q);
-        q.synchronize();
+        q.finish();
     });
     return llr.result();
 }
 
-py::object demap(const numpy_array<complex64>& x,
-                 const numpy_array<float>& noise,
+py::object demap(const array_argument<complex64>& x,
+                 const array_argument<float>& noise,
                  const kernels::constellation& points,
                  bool max_log,
                  int llr_positive,
@@ -116,7 +118,7 @@ py::object demap(const numpy_array<complex64>& x,
                  const std::string& where,
                  int device)
 {
-    auto q = queue::make(backend_from_name(where), device);
+    const placement q(where, device, x, noise);
     const kernels::soft_demapper::parameters p{
         points,
         max_log,
@@ -124,14 +126,15 @@ py::object demap(const numpy_array<complex64>& x,
         llr_steps,
         { bit_interleaver, frame_symbols, frame_bits }
     };
+    const py::dtype kind(type == "float16" ? "e" : type == "int8" ? "b" : "f");
     if (type == "float32") {
-        return demap_as<float, float>(p, x, noise, *q);
+        return demap_as<float, float>(p, x, noise, kind, q);
     }
     if (type == "float16") {
-        return demap_as<float16, uint16_t>(p, x, noise, *q);
+        return demap_as<float16, uint16_t>(p, x, noise, kind, q);
     }
     if (type == "int8") {
-        return demap_as<int8_t, int8_t>(p, x, noise, *q);
+        return demap_as<int8_t, int8_t>(p, x, noise, kind, q);
     }
     throw std::invalid_argument("dtype \"" + type +
                                 "\" is none of \"float32\", \"float16\", \"int8\"");
@@ -199,7 +202,7 @@ void bind_mimo(py::module& m)
         "of a DFT matrix. Raises ValueError unless 1 <= layers <= pilot_symbols.");
     bind_pilots(m);
     m.def("_estimate_channel",
-          [](const numpy_array<complex64>& received,
+          [](const array_argument<complex64>& received,
              int layers,
              const py::object& pilots,
              const std::string& where,
@@ -215,20 +218,20 @@ void bind_mimo(py::module& m)
           });
     // An array of another type is taken for the first that it can become.
     m.def("_equalize",
-          [](const numpy_array<complex64>& y,
-             const numpy_array<complex64>& h,
-             const py::array& variance,
+          [](const array_argument<complex64>& y,
+             const array_argument<complex64>& h,
+             const py::object& variance,
              const std::string& method,
              bool unbiased,
              const std::string& route,
              const std::string& where,
              int device) {
-              if (variance.ndim() == 3) {
-                  return equalize<complex64>(
-                      y, h, variance, method, unbiased, route, where, device);
-              }
-              return equalize<float>(
-                  y, h, variance, method, unbiased, route, where, device);
+              const auto by = [&](const auto& own) {
+                  return equalize(y, h, own, method, unbiased, route, where, device);
+              };
+              return py::len(variance.attr("shape")) == 3
+                         ? by(variance.cast<array_argument<complex64>>())
+                         : by(variance.cast<array_argument<float>>());
           });
     m.def("_demap", &demap);
 }

@@ -60,27 +60,27 @@ mimo_receiver::parameters receiver_parameters(int receive_antennas,
 
 py::object llrs_of(const mimo_receiver& plan,
                    mimo_receiver::number type,
-                   queue& q,
+                   const placement& q,
                    py::ssize_t slots,
                    const std::function<void(mimo_receiver::soft_view)>& run)
 {
     const auto words = static_cast<py::ssize_t>(plan.slot().words);
     const auto n = static_cast<py::ssize_t>(plan.slot().soft_bits) / words;
-    const auto filled = [&](auto number, auto element) -> py::object {
+    const auto filled = [&](auto number, auto element, const char* kind) -> py::object {
         using Number = decltype(number);
         using Element = decltype(element);
-        output<Element> llr(q, { slots, words, n });
+        output<Element> llr(q, { slots, words, n }, py::dtype(kind));
         const view<Element> to = llr;
         run(view<Number>(reinterpret_cast<Number*>(to.data()), to.size()));
         return llr.result();
     };
-    return type == mimo_receiver::number::int8      ? filled(int8_t{}, int8_t{})
-           : type == mimo_receiver::number::float16 ? filled(float16{}, uint16_t{})
-                                                    : filled(float{}, float{});
+    return type == mimo_receiver::number::int8      ? filled(int8_t{}, int8_t{}, "b")
+           : type == mimo_receiver::number::float16 ? filled(float16{}, uint16_t{}, "e")
+                                                    : filled(float{}, float{}, "f");
 }
 
 //! \param received  (slots, symbols, tones, Nr)
-py::dict receive(const numpy_array<complex64>& received,
+py::dict receive(const array_argument<complex64>& received,
                  int layers,
                  const py::object& pilots,
                  const std::vector<int>& pilot_symbols,
@@ -105,31 +105,31 @@ py::dict receive(const numpy_array<complex64>& received,
                                        code,
                                        left);
     left.finish();
-    auto q = queue::make(backend_from_name(where), device);
+    const placement q(where, device, received);
     auto plan = mimo_receiver::make(p, q->where(), q->device());
     const auto& s = plan->slot();
     const auto size = [](size_t n) { return static_cast<py::ssize_t>(n); };
     const auto slots = received.shape(0);
     const py::ssize_t words = size(s.words);
     input<complex64> from(*q, received);
-    output<uint8_t> bits(*q, { slots, words, size(s.word_bytes) });
-    output<int> iterations(*q, { slots, words }), ok(*q, { slots, words }),
-        status(*q, { slots });
+    output<uint8_t> bits(q, { slots, words, size(s.word_bytes) });
+    output<int> iterations(q, { slots, words }), ok(q, { slots, words }),
+        status(q, { slots });
     output<complex64> h(
-        *q, { slots, size(s.estimates), received.shape(2), received.shape(3), layers });
-    output<complex64> x(*q, { slots, size(s.vectors), layers });
-    output<float> n0(*q, { slots, size(s.estimates) }),
-        noise(*q, { slots, size(s.vectors), layers });
-    array<unsigned char> workspace(*q, plan->workspace_bytes(slots));
+        q, { slots, size(s.estimates), received.shape(2), received.shape(3), layers });
+    output<complex64> x(q, { slots, size(s.vectors), layers });
+    output<float> n0(q, { slots, size(s.estimates) }),
+        noise(q, { slots, size(s.vectors), layers });
+    scratch workspace(q, plan->workspace_bytes(slots));
     py::dict out;
     out["llr"] =
-        llrs_of(*plan, p.decoding.llr, *q, slots, [&](mimo_receiver::soft_view llr) {
+        llrs_of(*plan, p.decoding.llr, q, slots, [&](mimo_receiver::soft_view llr) {
             run_interruptibly(double(received.size()) * 1000, [&] {
                 plan->run(from,
                           { bits, iterations, ok, status, h, n0, x, noise, llr },
                           workspace,
                           *q);
-                q->synchronize();
+                q.finish();
             });
         });
     out["bits"] = bits.result();

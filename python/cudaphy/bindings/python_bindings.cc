@@ -14,6 +14,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_dvb(m);
     bind_dvbs2_frame_sync(m);
     bind_fdtd(m);
+    bind_gpu_memory(m);
     bind_linalg(m);
     bind_symbols(m);
     bind_symmetric(m);

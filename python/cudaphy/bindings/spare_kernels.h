@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <gnuradio/cudaphy/kernels/queue.h>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <pybind11/pybind11.h>
 
@@ -13,8 +13,8 @@ namespace gr::cudaphy::bindings {
  * \brief Kernels that earlier calls of a function have made and the next ones take again:
  * making one can take longer than its run (the LDPC decoder's is compiled for the code).
  *
- * The latest `most` are kept, each with its queue. A call has its kernel alone: two at
- * the same time make two.
+ * The latest `most` are kept. A call has its kernel alone: two at the same time make
+ * two.
  */
 template <typename Key, typename Kernel>
 class spare_kernels
@@ -22,7 +22,6 @@ class spare_kernels
 public:
     struct entry {
         Key key;
-        std::unique_ptr<queue> on;
         std::unique_ptr<Kernel> kernel;
     };
 
@@ -33,8 +32,7 @@ public:
             pybind11::cpp_function([this] { clear(); }));
     }
 
-    //! The kernel of that key, or `make`'s. \param make  gives an entry's queue and
-    //! kernel
+    //! The kernel of that key, or a new one that make() returns.
     template <typename Make>
     entry take(const Key& key, Make make)
     {
@@ -49,9 +47,7 @@ public:
                 return out;
             }
         }
-        entry out{ key, nullptr, nullptr };
-        make(out);
-        return out;
+        return { key, make() };
     }
 
     //! Only after a call that went well: one that failed may have left its device

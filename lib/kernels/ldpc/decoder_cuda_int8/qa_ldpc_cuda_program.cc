@@ -182,8 +182,7 @@ outcome check(const ldpc_code::sptr& code,
 
 BOOST_AUTO_TEST_CASE(long_frames_folded)
 {
-    // Every code has a plan of its own: rows in pairs or not, an odd number of them,
-    // copies of columns, messages in device memory.
+    // Plans differ: rows in pairs, odd in number, copies, messages in device memory.
     const auto visits = [](const ldpc_code::sptr& code) {
         check(code, fixed_point(2, false), form::folded, in_steps(noisy(code, 1, 2.0)));
     };
