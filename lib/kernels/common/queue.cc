@@ -2,7 +2,6 @@
 #include "kernels/common/dispatch.h"
 #include "kernels/common/queue_makers.h"
 #include <cstring>
-#include <gnuradio/cudaphy/kernels/gpu_pointer.h>
 #include <gnuradio/cudaphy/kernels/queue.h>
 #include <new>
 
@@ -66,15 +65,6 @@ std::unique_ptr<queue> queue::attach([[maybe_unused]] void* stream, int device)
     return dispatch(backend::cuda, device, nowhere, nowhere, [&](int index) {
         return attach_cuda_queue(stream, index);
     });
-}
-
-int gpu_of_pointer([[maybe_unused]] const void* memory)
-{
-#ifdef CUDAPHY_HAVE_CUDA
-    return gpu_of_cuda_pointer(memory);
-#else
-    return -1;
-#endif
 }
 
 } // namespace gr::cudaphy

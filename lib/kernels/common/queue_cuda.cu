@@ -102,18 +102,6 @@ std::unique_ptr<queue> attach_cuda_queue(void* stream, int device)
     return std::make_unique<cuda_queue>(static_cast<cudaStream_t>(stream), device);
 }
 
-int gpu_of_cuda_pointer(const void* memory)
-{
-    cudaPointerAttributes found;
-    if (cudaPointerGetAttributes(&found, memory) != cudaSuccess) {
-        cudaGetLastError();
-        return -1;
-    }
-    return found.type == cudaMemoryTypeDevice || found.type == cudaMemoryTypeManaged
-               ? found.device
-               : -1;
-}
-
 void cuda_check(cudaError_t code, const char* what)
 {
     if (code == cudaSuccess) {

@@ -7,6 +7,5 @@ namespace gr::cudaphy {
 
 std::unique_ptr<queue> make_cuda_queue(int device);
 std::unique_ptr<queue> attach_cuda_queue(void* stream, int device);
-int gpu_of_cuda_pointer(const void*);
 
 } // namespace gr::cudaphy

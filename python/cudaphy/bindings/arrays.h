@@ -4,6 +4,7 @@
 // What carries arrays to a kernel's queue and back.
 
 #include "gpu_memory.h"
+#include "memory_pools.h"
 #include <exception>
 #include <gnuradio/cudaphy/kernels/queue.h>
 #include <optional>
@@ -170,7 +171,7 @@ private:
             d_view = { static_cast<T*>(d_gpu->data), d_gpu->size() };
             return;
         }
-        auto host = py::array(kind, std::move(shape));
+        auto host = host_array(kind, std::move(shape), q.where() == backend::cuda);
         d_view = { static_cast<T*>(host.mutable_data()),
                    static_cast<size_t>(host.size()) };
         d_host = d_view;

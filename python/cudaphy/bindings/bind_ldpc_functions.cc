@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "interruptible.h"
+#include "batch_call.h"
 #include "ldpc_arguments.h"
 #include "spare_kernels.h"
 #include <algorithm>
@@ -41,13 +41,61 @@ py::object encoded(kernels::ldpc_encoder& kernel,
                    py::ssize_t bytes,
                    const placement& q)
 {
-    input<uint8_t> from(q, info);
-    output<uint8_t> words(q, { info.shape(0), bytes });
-    run_interruptibly(double(info.size()) * 100, [&] {
-        kernel.run(from, words, q);
-        q.finish();
+    const auto batch = info.shape(0);
+    batch_call call(q, batch);
+    const auto from = call.input(info);
+    const auto words = call.output<uint8_t>({ batch, bytes });
+    call.run(double(info.size()) * 100, batch, [&](size_t first, size_t count) {
+        kernel.run(call.part(from, first, count), call.part(words, first, count), q);
     });
-    return words.result();
+    return call.array_of(words);
+}
+
+py::tuple decoded(kernels::ldpc_decoder& kernel,
+                  const kernels::ldpc_decoder::parameters& p,
+                  const kernels::ldpc_code& code,
+                  const array_argument<uint8_t>& llr,
+                  int length,
+                  bool with_soft,
+                  const placement& q)
+{
+    const auto batch = llr.shape(0);
+    batch_call call(q, batch);
+    const auto llrs = call.input(llr);
+    const auto bits = call.output<uint8_t>({ batch, bytes_of(length, p.packed) });
+    const auto iterations = call.output<int>({ batch }), ok = call.output<int>({ batch });
+    const auto soft = call.output<float>({ with_soft ? batch : 0, length });
+    const double work_a_word = double(code.n()) * p.max_iterations * 4;
+    // A launch can't be interrupted: on a GPU one takes a third of a second at most.
+    const auto most = static_cast<size_t>(
+        q->where() == backend::cuda ? std::max(1.0, 1e10 / work_a_word) : batch);
+    call.run(batch * work_a_word, most, [&](size_t first, size_t count) {
+        kernel.run({ call.part(llrs, first, count).data(), count * code.n(), p.llr },
+                   { call.part(bits, first, count),
+                     call.part(iterations, first, count),
+                     call.part(ok, first, count),
+                     call.part(soft, first, count) },
+                   q);
+    });
+    return py::make_tuple(call.array_of(bits),
+                          call.array_of(iterations),
+                          call.array_of(ok),
+                          call.array_of(soft));
+}
+
+py::object encoded(kernels::ldpc_encoder& kernel,
+                   const array_argument<uint8_t>& info,
+                   py::ssize_t bytes,
+                   const placement& q)
+{
+    const auto batch = info.shape(0);
+    batch_call call(q, batch);
+    const auto from = call.input(info);
+    const auto words = call.output<uint8_t>({ batch, bytes });
+    call.run(double(info.size()) * 100, batch, [&](size_t first, size_t count) {
+        kernel.run(call.part(from, first, count), call.part(words, first, count), q);
+    });
+    return call.array_of(words);
 }
 
 py::tuple decoded(kernels::ldpc_decoder& kernel,

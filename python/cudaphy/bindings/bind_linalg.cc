@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "arrays.h"
+#include "batch_call.h"
 #include "interruptible.h"
 #include <gnuradio/cudaphy/kernels/inverse.h>
 #include <gnuradio/cudaphy/kernels/triangular_inverse.h>
@@ -28,24 +28,34 @@ py::tuple inverse(const array_argument<T>& a,
     auto kernel = plan::make(p, q->where(), q->device());
 
     const auto batch = a.shape(p.layout == kernels::matrix_layout::interleaved ? 2 : 0);
-    input<T> from(*q, a);
-    output<T> x(q, { a.shape(0), a.shape(1), a.shape(2) });
-    output<int> info(q, { batch });
-    output<T> determinants(q, { determinant ? batch : 0 });
-    output<typename plan::real> conditions(q, { rcond ? batch : 0 });
+    batch_call call(q, batch);
+    const auto from = call.input(a);
+    const auto x = call.template output<T>({ a.shape(0), a.shape(1), a.shape(2) });
+    const auto info = call.template output<int>({ batch });
+    const auto determinants = call.template output<T>({ determinant ? batch : 0 });
+    const auto conditions =
+        call.template output<typename plan::real>({ rcond ? batch : 0 });
     scratch workspace(q, kernel->workspace_bytes(batch));
-    run_interruptibly(double(a.size()) * p.order, [&] {
-        kernel->run(from, { x, info, determinants, conditions }, workspace, *q);
-        q.finish();
+    if (p.layout == kernels::matrix_layout::interleaved) {
+        call.keep_whole();
+    }
+    call.run(double(a.size()) * p.order, batch, [&](size_t first, size_t count) {
+        kernel->run(call.part(from, first, count),
+                    { call.part(x, first, count),
+                      call.part(info, first, count),
+                      call.part(determinants, first, count),
+                      call.part(conditions, first, count) },
+                    workspace,
+                    *q);
     });
     py::list results;
-    results.append(x.result());
-    results.append(info.result());
+    results.append(call.array_of(x));
+    results.append(call.array_of(info));
     if (determinant) {
-        results.append(determinants.result());
+        results.append(call.array_of(determinants));
     }
     if (rcond) {
-        results.append(conditions.result());
+        results.append(call.array_of(conditions));
     }
     return py::tuple(results);
 }
@@ -61,14 +71,17 @@ py::tuple triangular_inverse(const array_argument<T>& a,
     const auto batch = a.shape(0), order = a.shape(1);
     auto kernel = kernels::triangular_inverse<T>::make(
         { static_cast<int>(order), lower, unit_diagonal }, q->where(), q->device());
-    input<T> from(*q, a);
-    output<T> x(q, { batch, order, order });
-    output<int> info(q, { batch });
-    run_interruptibly(double(a.size()) * order, [&] {
-        kernel->run(from, x, info, *q);
-        q.finish();
+    batch_call call(q, batch);
+    const auto from = call.input(a);
+    const auto x = call.template output<T>({ batch, order, order });
+    const auto info = call.template output<int>({ batch });
+    call.run(double(a.size()) * order, batch, [&](size_t first, size_t count) {
+        kernel->run(call.part(from, first, count),
+                    call.part(x, first, count),
+                    call.part(info, first, count),
+                    *q);
     });
-    return py::make_tuple(x.result(), info.result());
+    return py::make_tuple(call.array_of(x), call.array_of(info));
 }
 
 //! l: (batch or 1, N, N); b: (batch, N, K).

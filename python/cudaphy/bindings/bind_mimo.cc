@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "arrays.h"
+#include "batch_call.h"
 #include "estimator_arguments.h"
 #include "interruptible.h"
 #include "ldpc_arguments.h"
@@ -86,23 +86,30 @@ py::object demap_as(const kernels::soft_demapper::parameters& parameters,
                     const placement& q)
 {
     auto kernel = kernels::soft_demapper::make(parameters, q->where(), q->device());
-    input<complex64> symbols(q, x);
-    input<float> variances(q, noise);
     const auto& frames = parameters.interleaver;
-    const py::ssize_t rows = std::max(1, frames.symbols);
-    output<Element> llr(
-        q,
-        { x.size() / rows, frames.bits ? frames.bits : rows * parameters.points.bits },
-        kind);
-    const view<Element> out = llr;
-    run_interruptibly(double(x.size()) * parameters.points.points.size(), [&] {
-        kernel->run(symbols,
-                    variances,
-                    view<Number>{ reinterpret_cast<Number*>(out.data()), out.size() },
-                    q);
-        q.finish();
-    });
-    return llr.result();
+    const py::ssize_t rows = std::max(1, frames.symbols), batch = x.size() / rows;
+    const bool one_noise = noise.size() == 1;
+    batch_call call(q, batch);
+    const auto symbols = call.input(x);
+    std::optional<input<float>> one;
+    if (one_noise) {
+        one.emplace(*q, noise);
+    }
+    const view<const float> each =
+        one ? static_cast<view<const float>>(*one) : call.input(noise);
+    const auto llr = call.output<Element>(
+        { batch, frames.bits ? frames.bits : rows * parameters.points.bits }, kind);
+    call.run(double(x.size()) * parameters.points.points.size(),
+             batch,
+             [&](size_t first, size_t count) {
+                 const auto out = call.part(llr, first, count);
+                 kernel->run(
+                     call.part(symbols, first, count),
+                     one_noise ? each : call.part(each, first, count),
+                     view<Number>{ reinterpret_cast<Number*>(out.data()), out.size() },
+                     *q);
+             });
+    return call.array_of(llr);
 }
 
 py::object demap(const array_argument<complex64>& x,

@@ -2,9 +2,9 @@
 #include "gpu_memory.h"
 #include "arrays.h"
 #include "dlpack.h"
-#include "spare_kernels.h"
+#include "memory_pools.h"
 #include <functional>
-#include <gnuradio/cudaphy/kernels/gpu_pointer.h>
+#include <gnuradio/cudaphy/kernels/page_locked.h>
 #include <map>
 #include <numeric>
 
@@ -92,13 +92,6 @@ void take_interface(const py::object& array, gpu_memory& memory)
             return strides.at(i) % item ? 0 : strides.at(i) / item;
         });
     }
-}
-
-//! Queues of earlier calls: making a stream takes as long as a small call.
-auto& queues()
-{
-    static auto* spare = new spare_kernels<std::pair<backend, int>, queue>(8);
-    return *spare;
 }
 
 //! One a device. Never released: the driver may be gone before static destructors run.
@@ -261,18 +254,13 @@ private:
 void placement::on_own_queue(const std::string& where, int device)
 {
     const auto on = resolve(backend_from_name(where), device);
-    d_queue = queues()
-                  .take({ on.where, on.device },
-                        [&] { return queue::make(on.where, on.device); })
-                  .kernel;
+    d_queue = spare_queue(on.where, on.device);
 }
 
 placement::~placement()
 {
     if (!d_gpu && d_queue && std::uncaught_exceptions() == d_exceptions) {
-        const auto where = d_queue->where();
-        const int device = d_queue->device();
-        queues().give_back({ { where, device }, std::move(d_queue) });
+        give_back(std::move(d_queue));
     }
 }
 
@@ -321,6 +309,7 @@ gpu_memory_of(const py::object& array, py::size_t stream, const py::object& libr
 
 void bind_gpu_memory(py::module& m)
 {
+    make_memory_pools();
     py::class_<gpu_memory, std::shared_ptr<gpu_memory>>(
         m, "_gpu_memory", "Memory of a GPU that an array of another library lies in.")
         .def(py::init(&gpu_memory_of), "_gpu_memory(array, stream, library)");

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "batch_call.h"
+#include "interruptible.h"
+#include <algorithm>
+#include <array>
+
+namespace gr::cudaphy::bindings {
+namespace {
+
+constexpr size_t megabyte = 1 << 20;
+constexpr size_t worth_pieces = 16 * megabyte; // of a call's arrays
+constexpr size_t piece_bytes = 8 * megabyte;   // of a piece's inputs or outputs
+// An array below this is copied whole, so that all that goes by pieces is page-locked.
+constexpr size_t least_array = megabyte;
+constexpr size_t slots = 3;
+
+//! A queue of its own, which returns to the others if all went well.
+class own_queue
+{
+public:
+    explicit own_queue(int device) : d_queue(spare_queue(backend::cuda, device)) {}
+    ~own_queue()
+    {
+        try {
+            d_queue->synchronize(); // before memory that it copies returns to a pool
+            give_back(std::move(d_queue));
+        } catch (...) { // a lost device; the call has thrown
+        }
+    }
+    own_queue(const own_queue&) = delete;
+    own_queue& operator=(const own_queue&) = delete;
+    queue& operator*() const { return *d_queue; }
+    queue* operator->() const { return d_queue.get(); }
+
+private:
+    std::unique_ptr<queue> d_queue;
+};
+
+} // namespace
+
+batch_call::batch_call(const placement& at, py::ssize_t batch)
+    : d_at(at), d_batch(batch), d_copies(!at.library() && at->where() == backend::cuda)
+{
+}
+
+void* batch_call::add(void* host, size_t bytes, std::vector<copied>& to)
+{
+    to.push_back({ static_cast<char*>(host),
+                   d_batch ? bytes / d_batch : 0,
+                   bytes ? device_memory(d_at->device(), bytes) : nullptr });
+    return to.back().device.get();
+}
+
+bool batch_call::goes_by_piece(const copied& one) const
+{
+    return one.item_bytes * d_batch >= least_array;
+}
+
+size_t batch_call::bytes_of(const std::vector<copied>& all, bool by_piece) const
+{
+    size_t bytes = 0;
+    for (const auto& one : all) {
+        bytes += !by_piece || goes_by_piece(one) ? one.item_bytes : 0;
+    }
+    return bytes;
+}
+
+void batch_call::run(double operations,
+                     size_t most,
+                     const std::function<void(size_t, size_t)>& work)
+{
+    if (d_at.library()) {
+        const py::gil_scoped_release others_may_run;
+        run_whole(most, work);
+        return;
+    }
+    run_interruptibly(operations, [&] {
+        const size_t bytes =
+            (bytes_of(d_inputs, false) + bytes_of(d_outputs, false)) * d_batch;
+        try {
+            if (bytes >= worth_pieces && !d_whole) {
+                run_in_pieces(most, work);
+            } else {
+                run_whole(most, work);
+            }
+            d_at->synchronize();
+        } catch (const interrupted&) {
+            d_at->synchronize(); // before its memory returns to a pool
+            throw;
+        }
+    });
+}
+
+void batch_call::run_whole(size_t most, const std::function<void(size_t, size_t)>& work)
+{
+    for (const auto& one : d_inputs) {
+        if (one.device) {
+            d_at->copy_in(one.device.get(), one.host, one.item_bytes * d_batch);
+        }
+    }
+    size_t first = 0;
+    do { // once for an empty batch, whose parameters are checked
+        const size_t count = std::min(most, d_batch - first);
+        interruption::check_current();
+        work(first, count);
+        first += count;
+        if (first < d_batch) {
+            d_at.finish();
+        }
+    } while (first < d_batch);
+    for (const auto& one : d_outputs) {
+        if (one.device) {
+            d_at->copy_out(one.host, one.device.get(), one.item_bytes * d_batch);
+        }
+    }
+}
+
+void batch_call::run_in_pieces(size_t most,
+                               const std::function<void(size_t, size_t)>& work)
+{
+    constexpr size_t whole = 32; // items, so that vectors and warps are full
+    const size_t an_item =
+        std::max({ bytes_of(d_inputs, true), bytes_of(d_outputs, true), size_t{ 1 } });
+    const size_t count =
+        std::min(most, std::max(piece_bytes / an_item / whole * whole, size_t{ 1 }));
+    for (const auto& one : d_inputs) {
+        if (!goes_by_piece(one) && one.device) {
+            d_at->copy_in(one.device.get(), one.host, one.item_bytes * d_batch);
+        }
+    }
+    // Declared first: memory returns to its pool after the queues have finished.
+    std::array<std::vector<std::shared_ptr<void>>, slots> memory;
+    const int device = d_at->device();
+    std::array<own_queue, slots> in{ own_queue(device),
+                                     own_queue(device),
+                                     own_queue(device) };
+    own_queue out(device);
+    std::vector<char> is_locked;
+    for (const auto& one : d_inputs) {
+        is_locked.push_back(is_page_locked(one.host));
+        for (auto& own : memory) {
+            own.push_back(goes_by_piece(one) && !is_locked.back()
+                              ? page_locked(count * one.item_bytes)
+                              : nullptr);
+        }
+    }
+    for (size_t first = 0, piece = 0; first < d_batch; first += count, ++piece) {
+        interruption::check_current();
+        const size_t now = std::min(count, d_batch - first);
+        const auto& own = memory[piece % slots];
+        auto& way = in[piece % slots];
+        way->synchronize(); // its memory is free
+        for (size_t i = 0; i < d_inputs.size(); ++i) {
+            const auto& one = d_inputs[i];
+            if (!goes_by_piece(one)) {
+                continue;
+            }
+            const size_t at = first * one.item_bytes, bytes = now * one.item_bytes;
+            const char* from = one.host + at;
+            if (own[i]) {
+                copy_on_all_cores(own[i].get(), from, bytes);
+                from = static_cast<char*>(own[i].get());
+            }
+            way->copy_in(static_cast<char*>(one.device.get()) + at, from, bytes);
+        }
+        run_after(*d_at, *way);
+        work(first, now);
+        run_after(*out, *d_at);
+        for (const auto& one : d_outputs) {
+            if (goes_by_piece(one)) {
+                const size_t at = first * one.item_bytes;
+                out->copy_out(one.host + at,
+                              static_cast<char*>(one.device.get()) + at,
+                              now * one.item_bytes);
+            }
+        }
+    }
+    for (const auto& one : d_outputs) {
+        if (!goes_by_piece(one) && one.device) {
+            d_at->copy_out(one.host, one.device.get(), one.item_bytes * d_batch);
+        }
+    }
+    out->synchronize();
+}
+
+} // namespace gr::cudaphy::bindings
