@@ -83,58 +83,6 @@ py::tuple decoded(kernels::ldpc_decoder& kernel,
                           call.array_of(soft));
 }
 
-py::object encoded(kernels::ldpc_encoder& kernel,
-                   const array_argument<uint8_t>& info,
-                   py::ssize_t bytes,
-                   const placement& q)
-{
-    const auto batch = info.shape(0);
-    batch_call call(q, batch);
-    const auto from = call.input(info);
-    const auto words = call.output<uint8_t>({ batch, bytes });
-    call.run(double(info.size()) * 100, batch, [&](size_t first, size_t count) {
-        kernel.run(call.part(from, first, count), call.part(words, first, count), q);
-    });
-    return call.array_of(words);
-}
-
-py::tuple decoded(kernels::ldpc_decoder& kernel,
-                  const kernels::ldpc_decoder::parameters& p,
-                  const kernels::ldpc_code& code,
-                  const array_argument<uint8_t>& llr,
-                  int length,
-                  bool with_soft,
-                  const placement& q)
-{
-    const auto batch = llr.shape(0);
-    input<uint8_t> from(q, llr);
-    output<uint8_t> bits(q, { batch, bytes_of(length, p.packed) });
-    output<int> iterations(q, { batch }), ok(q, { batch });
-    output<float> soft(q, { with_soft ? batch : 0, length });
-    const view<const uint8_t> llrs = from;
-    const kernels::ldpc_decoder::results all = { bits, iterations, ok, soft };
-    const double work_a_word = double(code.n()) * p.max_iterations * 4;
-    // A launch can't be interrupted: on a GPU one takes a third of a second at most.
-    const auto most = static_cast<size_t>(std::max(1.0, 1e10 / work_a_word));
-    const size_t words = batch, piece = q->where() == backend::cuda ? most : words;
-    run_interruptibly(words * work_a_word, [&] {
-        for (size_t first = 0; first < words; first += piece) {
-            interruption::check_current();
-            const size_t count = std::min(piece, words - first);
-            const auto part = [&](const auto& whole) {
-                const size_t a_word = whole.size() / words;
-                return whole.part(first * a_word, count * a_word);
-            };
-            kernel.run(
-                { part(llrs).data(), count * code.n(), p.llr },
-                { part(all.bits), part(all.iterations), part(all.ok), part(all.soft) },
-                q);
-            q.finish();
-        }
-    });
-    return py::make_tuple(bits.result(), iterations.result(), ok.result(), soft.result());
-}
-
 py::object encode(code_ptr code,
                   const array_argument<uint8_t>& info,
                   bool packed_input,
