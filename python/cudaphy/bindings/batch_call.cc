@@ -149,7 +149,8 @@ void batch_call::run_in_pieces(size_t most,
         const size_t now = std::min(count, d_batch - first);
         const auto& own = memory[piece % slots];
         auto& way = in[piece % slots];
-        way->synchronize(); // its memory is free
+        way->synchronize(); // its memory is free, and the GPU is two pieces behind at
+                            // most
         for (size_t i = 0; i < d_inputs.size(); ++i) {
             const auto& one = d_inputs[i];
             if (!goes_by_piece(one)) {
@@ -166,6 +167,7 @@ void batch_call::run_in_pieces(size_t most,
         run_after(*d_at, *way);
         work(first, now);
         run_after(*out, *d_at);
+        run_after(*way, *d_at);
         for (const auto& one : d_outputs) {
             if (goes_by_piece(one)) {
                 const size_t at = first * one.item_bytes;
