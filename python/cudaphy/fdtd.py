@@ -14,6 +14,26 @@ port.__doc__ = """A port of a simulation: the numbers of its source (None if it 
 _AXES = "xyz"
 
 
+def grid_arguments(cells, spacing, boundary):
+    """Cells, spacing and boundary as fdtd() takes them, each a list with an entry for each axis: the cells, an array of
+    their sizes, and (low, high)."""
+    cells = tuple(int(n) for n in np.atleast_1d(cells))
+    axes = len(cells)
+    if np.isscalar(spacing):
+        spacing = [spacing] * axes
+    elif axes == 1 and len(spacing) > 1:
+        spacing = [spacing]
+    if isinstance(boundary, str):
+        boundary = [boundary] * axes
+    elif axes == 1 and len(boundary) == 2:
+        boundary = [boundary]
+    return (
+        cells,
+        [np.atleast_1d(np.asarray(d, np.float64)) for d in spacing],
+        [(b, b) if isinstance(b, str) else tuple(b) for b in boundary],
+    )
+
+
 class fdtd(fdtd_simulation):
     """Full-wave fields in one, two or three dimensions, one excitation in and one probe out a time step.
 
@@ -61,20 +81,11 @@ class fdtd(fdtd_simulation):
         device=0,
     ):
         super().__init__(dtype, format, backend, device)
-        self._cells_of = tuple(int(n) for n in np.atleast_1d(cells))
-        axes = len(self._cells_of)
-        if np.isscalar(spacing):
-            spacing = [spacing] * axes
-        elif axes == 1 and len(spacing) > 1:
-            spacing = [spacing]
-        if isinstance(boundary, str):
-            boundary = [boundary] * axes
-        elif axes == 1 and len(boundary) == 2:
-            boundary = [boundary]
+        self._cells_of, spacing, boundary = grid_arguments(cells, spacing, boundary)
         self._grid = _native._fdtd_grid(
             self._cells_of,
-            [np.atleast_1d(np.asarray(d, np.float64)) for d in spacing],
-            [(b, b) if isinstance(b, str) else tuple(b) for b in boundary],
+            spacing,
+            boundary,
             mode,
             courant,
             time_step or 0.0,
