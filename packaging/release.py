@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The version and the address of the repository, in every file that names one of them.
+"""The version and the addresses of repository and documentation, in every file that names one of them.
 
 release.py --check            fails if the files disagree
 release.py --version 1.2.3    writes the version everywhere
-release.py --address URL      writes the address everywhere
+release.py --address URL      writes the repository's address everywhere
+release.py --site URL         writes the address of the documentation's site everywhere
 """
 
 import argparse
@@ -32,6 +33,12 @@ ADDRESS = [
     ("packaging/rpm/gr-cudaphy.spec", r"^URL: +(.+)$"),
     ("packaging/pybombs/gr-cudaphy.lwr", r"^source: git\+(.+)\.git$"),
 ]
+# Each block has a page on the site, to which Companion links.
+BLOCKS = sorted(path.name for path in (ROOT / "grc").glob("*.block.yml"))
+SITE = [("packaging/site", r"^(.+)$")] + [
+    (f"grc/{name}", rf"^doc_url: (.+)/blocks/{name.removesuffix('.block.yml')}\.html$")
+    for name in BLOCKS
+]
 
 
 def found(root, places):
@@ -46,7 +53,7 @@ def found(root, places):
 def disagreements(root):
     """A line for each file that does not say what the first one of its table says."""
     lines = []
-    for what, places in (("version", VERSION), ("address", ADDRESS)):
+    for what, places in (("version", VERSION), ("address", ADDRESS), ("site", SITE)):
         (first, wanted), *others = found(root, places)
         lines += [
             f"{file}: {what} {value}, but {first} has {wanted}"
@@ -71,12 +78,18 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--version", metavar="X.Y.Z")
     parser.add_argument("--address", metavar="URL")
+    parser.add_argument("--site", metavar="URL")
     arguments = parser.parse_args()
     if arguments.version and not re.fullmatch(r"\d+\.\d+\.\d+", arguments.version):
         parser.error(f"{arguments.version} is not a version such as 1.2.3")
-    if arguments.address and not re.fullmatch(r"https://\S+[^/.\s]", arguments.address):
-        parser.error(f"{arguments.address} is not an address such as https://a.org/b")
-    for places, value in ((VERSION, arguments.version), (ADDRESS, arguments.address)):
+    for address in filter(None, (arguments.address, arguments.site)):
+        if not re.fullmatch(r"https://\S+[^/.\s]", address):
+            parser.error(f"{address} is not an address such as https://a.org/b")
+    for places, value in (
+        (VERSION, arguments.version),
+        (ADDRESS, arguments.address),
+        (SITE, arguments.site),
+    ):
         if value:
             write(ROOT, places, value)
     lines = disagreements(ROOT)

@@ -14,8 +14,8 @@ release = packaging.release
 
 
 def copied(folder):
-    """The files that name the version or the address, below a folder."""
-    for file, _ in release.VERSION + release.ADDRESS:
+    """The files that name the version or an address, below a folder."""
+    for file, _ in release.VERSION + release.ADDRESS + release.SITE:
         to = Path(folder, file)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(tree.ROOT / file, to)
@@ -42,6 +42,20 @@ class qa_packaging(unittest.TestCase):
                 self.assertEqual(value, "3.2.1", file)
             recipe = (root / ".conda/recipe/meta.yaml").read_text()
             self.assertIn("https://forge.example/a/b/archive/v{{ version }}", recipe)
+
+    def test_a_block_that_links_elsewhere_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = copied(folder)
+            release.write(root, release.SITE, "https://docs.example/x")
+            self.assertEqual(release.disagreements(root), [])
+            block = root / release.SITE[1][0]
+            self.assertIn("\ndoc_url: https://docs.example/x/blocks/", block.read_text())
+            for old, new in (("docs.example", "other.example"), (".html", "")):
+                text = block.read_text()
+                block.write_text(text.replace(old, new))
+                (line,) = release.disagreements(root)
+                self.assertIn(release.SITE[1][0], line)
+                block.write_text(text)
 
     def test_a_workflow_that_a_forge_would_refuse_is_found(self):
         job = {"runs-on": "here", "steps": [{"run": "packaging/none.sh"}, {}]}

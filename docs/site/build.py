@@ -4,7 +4,7 @@
 
 Sphinx has the pages of docs/, the blocks of GNU Radio Companion and the Python module, which
 must be on PYTHONPATH. Doxygen has the C++ headers, in FOLDER/html/cpp. A warning of either is an
-error. Exit status 77: Sphinx, its extensions, Doxygen or the module is missing."""
+error, and so is a link that leads nowhere. Exit status 77: Sphinx, its extensions, Doxygen or the module is missing."""
 
 import argparse
 import importlib.util
@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import grc_pages
+import links
 
 SITE = Path(__file__).resolve().parent
 DOCS = SITE.parent
@@ -23,6 +23,7 @@ ROOT = DOCS.parent
 SAME = re.compile(r"<!-- the same as (\S+): -->\n```\w*\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)#\s]*)(#[^)\s]*)?\)")
 MODULES = ["sphinx", "myst_parser", "sphinx_rtd_theme", "yaml", "gnuradio.cudaphy"]
+MODULES += ["gnuradio.grc"]
 PAGES = ["tutorial", "conventions", "live", "error_rates", "fdtd", "gpu_arrays", "cpp"]
 INSIDE = ["architecture", "your_own_block", "add_a_code"]
 
@@ -71,6 +72,10 @@ def copy_pages(source):
         made.parent.mkdir(parents=True, exist_ok=True)
         made.write_text(LINK.sub(lambda match: link_in_site(page, match), text))
     shutil.copytree(DOCS / "images", source / "images")
+    for path in (ROOT / "examples").rglob("*.grc"):  # to be downloaded
+        made = source / path.relative_to(ROOT)
+        made.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, made)
 
 
 def toctree(caption, names):
@@ -145,11 +150,16 @@ def main():
         shutil.rmtree(output / made, ignore_errors=True)
     source = output / "source"
     copy_pages(source)
+    import grc_pages  # needs the module
+
     grc_pages.write(ROOT / "grc", source / "blocks")
     write_indexes(source)
     failed = run_doxygen(output / "html")
     failed = run_sphinx(source, output) or failed
-    print(f"{output / 'html' / 'index.html'}" if not failed else "The site has warnings.")
+    broken = [*links.html_problems(output / "html"), *links.markdown_problems(ROOT)]
+    print("".join(f"{one}\n" for one in broken), end="")
+    failed = failed or broken
+    print(f"{output / 'html' / 'index.html'}" if not failed else "The site has faults.")
     return 1 if failed else 0
 
 

@@ -9,6 +9,8 @@ myst_heading_anchors = 4
 # A page may begin with any level below its title.
 suppress_warnings = ["myst.header"]
 html_theme = "sphinx_rtd_theme"
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
