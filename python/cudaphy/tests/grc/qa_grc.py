@@ -16,6 +16,7 @@ from gnuradio import cudaphy, gr
 
 # platform first: io.yaml of GNU Radio 3.10.12 needs what it imports.
 from gnuradio.grc.core import Constants, Messages, platform as grc_platform
+from gnuradio.grc.core import schema_checker
 from gnuradio.grc.core.io import yaml as grc_yaml
 from qa_support import BACKEND, main, need_backend
 from qa_support.grc_parameters import PARAMETERS
@@ -102,7 +103,13 @@ def load_platform():
         name="test", prefs=gr.prefs(), version=gr.version(), version_parts=version
     )
     build_library(platform)
-    said = warnings.found + messages
+    # GNU Radio before 3.10.12 does not know the links to pages; what is installed there has none.
+    unknown = [] if "doc_url" in schema_checker.BLOCK_SCHEME else ["doc_url"]
+    said = [
+        text
+        for text in warnings.found + messages
+        if not any(word in text for word in unknown)
+    ]
     return platform, [text for text in said if "cudaphy" in text.lower()]
 
 
