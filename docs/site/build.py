@@ -24,7 +24,8 @@ SAME = re.compile(r"<!-- the same as (\S+): -->\n```\w*\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)#\s]*)(#[^)\s]*)?\)")
 MODULES = ["sphinx", "myst_parser", "sphinx_rtd_theme", "yaml", "gnuradio.cudaphy"]
 MODULES += ["gnuradio.grc"]
-PAGES = ["tutorial", "conventions", "live", "error_rates", "fdtd", "gpu_arrays", "cpp"]
+PAGES = ["tutorial", "howto/index", "conventions", "live", "error_rates", "fdtd"]
+PAGES += ["gpu_arrays", "cpp", "troubleshooting", "performance", "install"]
 INSIDE = ["architecture", "your_own_block", "add_a_code"]
 
 
@@ -89,6 +90,8 @@ def write_indexes(source):
             (source / folder / "index.md").write_text(
                 f"# {title}\n\n```{{toctree}}\n:maxdepth: 1\n:glob:\n\n*\n```\n"
             )
+    with (source / "howto/index.md").open("a") as index:  # its table names the pages
+        index.write("\n```{toctree}\n:hidden:\n:glob:\n\n[!i]*\n```\n")
     found = {
         str(page.relative_to(source).with_suffix(""))
         for page in [*source.glob("*.md"), *source.glob("*/index.md")]

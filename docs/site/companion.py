@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The blocks as GNU Radio Companion sees them, by its own code and without a display."""
 
+import logging
 import os
 import tempfile
 from pathlib import Path
@@ -34,6 +35,8 @@ def load_platform():
     """GRC's platform with GNU Radio's own blocks and those of this tree."""
     own = Path(gr.prefix()) / "share/gnuradio/grc/blocks"
     os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join([str(own), str(GRC)])
+    # Before 3.10.12 GRC warns of each doc_url that it does not know.
+    logging.getLogger("gnuradio.grc").setLevel(logging.ERROR)
     from gnuradio.grc.core import Constants, platform
 
     version = (gr.major_version(), gr.api_version(), gr.minor_version())
