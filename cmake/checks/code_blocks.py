@@ -14,7 +14,7 @@ What a block must print, besides ending well, may stand there too:
 
 Without --run, says which blocks are neither. --run python runs the blocks of each page one after another in one
 process; --run sh runs each in a folder that has what the repository has, with the programs on PATH; --run cpp compiles
-each, and runs those with a main(). Exit status 77: there is no compiler."""
+each, and runs those with a main(). Exit status 77: there is no compiler, or a sanitizer would make programs too slow."""
 
 import argparse
 import os
@@ -179,7 +179,7 @@ def run_cpp(blocks, work, environment, compiler):
         source, program = work / "page.cc", work / "page"
         source.write_text(one.code)
         command = [compiler, "-std=c++17", "-Wall", f"-I{tree.ROOT / 'include'}", source]
-        if "int main(" not in one.code or os.environ.get("LD_PRELOAD"):
+        if "int main(" not in one.code:
             yield str(one), call([*command, "-fsyntax-only"], work, environment)
             continue
         command += ["-o", program, f"-L{folder}", f"-Wl,-rpath,{folder}"]
@@ -204,6 +204,9 @@ def main():
         and not one.marked
         and arguments.only in str(one.page)
     ]
+    if os.environ.get("LD_PRELOAD"):
+        print("skipped: beside a sanitizer")
+        return 77
     more = ()
     if arguments.run == "cpp":
         compiler = shutil.which(os.environ.get("CXX", "c++"))

@@ -163,7 +163,8 @@ def plain(markdown):
 
 def names(label, cell):
     """Whether a cell names the block, and not one whose name is longer."""
-    return re.search(rf"(?<![\w-] ){re.escape(label)}(?! \(PDU\)|\w)", cell) is not None
+    longer = r"(?! \(PDU\)| Definition|\w)"
+    return re.search(rf"\b{re.escape(label)}{longer}", cell) is not None
 
 
 def tags(label, conventions):

@@ -23,7 +23,8 @@ from gnuradio.grc.core.generator.top_block import TopBlockGenerator
 
 INCLUDE = FOLDER.parent / "include"
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
-LIBRARIES = "gnuradio-cudaphy gnuradio-blocks gnuradio-runtime gnuradio-pmt spdlog fmt"
+LIBRARIES = "gnuradio-cudaphy gnuradio-blocks gnuradio-runtime gnuradio-pmt"
+LOGGING = "spdlog fmt"  # of GNU Radio's headers
 # Classes without a block in C++: why Companion writes none.
 NOT_IN_CPP = {
     "ofdm_synchronizer": "a part of MIMO OFDM Receiver Front End, which is written in Python",
@@ -229,6 +230,21 @@ class Flowgraph:
         generator(self.graph, str(self.folder)).write()
 
 
+def without_sanitizer():
+    """The environment for programs that have none."""
+    return {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
+
+
+def logging_flags():
+    """Of the libraries that GNU Radio's headers need, as far as pkg-config knows them."""
+    flags = []
+    for name in LOGGING.split() if shutil.which("pkg-config") else ():
+        command = ["pkg-config", "--cflags", "--libs", name]
+        found = subprocess.run(command, capture_output=True, text=True)
+        flags += found.stdout.split() if found.returncode == 0 else []
+    return flags
+
+
 def library_folder():
     """Of the library that this process has loaded."""
     maps = Path("/proc/self/maps").read_text()
@@ -295,11 +311,12 @@ class qa_grc_cpp(unittest.TestCase):
         ]
         command = [COMPILER, *flags, f"-I{INCLUDE}", source]
         if os.environ.get("LD_PRELOAD"):
-            subprocess.run([*command, "-fsyntax-only"], check=True)
+            command.append("-fsyntax-only")
+            subprocess.run(command, check=True, env=without_sanitizer())
             return False
         folder = library_folder()
         command += ["-o", source.with_suffix(""), f"-L{folder}", f"-Wl,-rpath,{folder}"]
-        command += [f"-l{name}" for name in LIBRARIES.split()]
+        command += [f"-l{name}" for name in LIBRARIES.split()] + logging_flags()
         subprocess.run(command, check=True)
         return True
 
