@@ -8,7 +8,7 @@ dvbs2_frame_sync, dvbs2_receiver, fdtd_channel, mimo_fixed_channel, array_covari
 A function that works on arrays, of numpy or on a GPU, has a verb's: invert, invert_triangular, solve_triangular,
 invert_symmetric, update_inverse, multiply_sparse, estimate_channel, equalize, demap,
 receive_slots, ldpc_encode, ldpc_decode, bch_encode, bch_decode, sync_symbols, nr_pusch_transmit,
-nr_pdsch_transmit, nr_ofdm_modulate, nr_ofdm_demodulate,
+nr_pdsch_transmit, nr_pusch_receive, nr_pdsch_receive, nr_ofdm_modulate, nr_ofdm_demodulate,
 dvbs2_receive.
 fdtd simulates fields in time. backends() and devices() say what this machine has.
 """
@@ -33,6 +33,8 @@ from .error_rates.simulation import (
 )  # noqa: F401
 from .nr import nr_limited_buffer, nr_ofdm_demodulate, nr_ofdm_modulate  # noqa: F401
 from .nr import nr_pdsch_transmit, nr_pusch_transmit, nr_shared_channel  # noqa: F401
+from .nr_receive import nr_harq, nr_pdsch_receive, nr_pusch_receive  # noqa: F401
+from .nr_receive import nr_reception  # noqa: F401
 from . import nr5g  # noqa: F401
 from .mimo import demap, equalize, estimate_channel, receive_slots  # noqa: F401
 from .blocks.beamforming import (

@@ -229,6 +229,7 @@ void bind_ldpc_fec(py::module& m);
 void bind_ldpc_functions(py::module& m);
 void bind_ldpc_pdu(py::module& m);
 void bind_nr(py::module& m);
+void bind_nr_receiver(py::module& m);
 void bind_nr5g(py::module& m);
 void bind_packets(py::module& m);
 void bind_receiver(py::module& m);

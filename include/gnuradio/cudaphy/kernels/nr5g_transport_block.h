@@ -77,6 +77,27 @@ public:
         std::vector<int> iterations; //!< 0 for a block that had passed before, (C)
     };
 
+    //! What was received of one transport block so far. One decoder may serve many, as of
+    //! HARQ processes.
+    class soft_buffer
+    {
+    public:
+        //! Of host memory.
+        size_t bytes() const
+        {
+            return d_soft.size() * sizeof(float) + d_soft_int8.size() + d_bits.size() +
+                   d_passed.size() * sizeof(int);
+        }
+
+    private:
+        friend class transport_block_decoder;
+        int d_reach = 0;           // soft bits received, from the first on
+        std::vector<float> d_soft; // (C, bits of one block), one of the two
+        std::vector<int8_t> d_soft_int8;
+        std::vector<uint8_t> d_bits; // (C, K')
+        std::vector<int> d_passed;   // (C)
+    };
+
     //! \throws std::invalid_argument, backend_unavailable as resolve() does.
     transport_block_decoder(const segmentation&,
                             const parameters&,
@@ -97,23 +118,36 @@ public:
     //! Forgets what was received: the next transmission is of another transport block.
     void clear();
 
+    //! For a transport block of which nothing is received.
+    soft_buffer make_buffer() const;
+    //! Adds to this buffer, which make_buffer() of an equal decoder made, and decodes.
+    outcome decode(view<const int8_t> llr,
+                   const transmission& how,
+                   view<uint8_t> payload,
+                   soft_buffer& buffer);
+    outcome decode(view<const float> llr,
+                   const transmission& how,
+                   view<uint8_t> payload,
+                   soft_buffer& buffer);
+
 private:
     template <typename T>
     outcome decode_any(view<const T> llr,
-                       std::vector<T>& soft,
                        const transmission& how,
-                       view<uint8_t> payload);
+                       view<uint8_t> payload,
+                       soft_buffer& buffer);
     template <typename T>
-    void add(view<const T> llr, std::vector<T>& soft, const transmission& how);
+    void add(view<const T> llr, const transmission& how, soft_buffer& buffer);
     template <typename T>
     void decode_blocks(const std::vector<int>& blocks,
-                       const std::vector<T>& soft,
                        bool until_crc,
+                       soft_buffer& buffer,
                        outcome& out);
     template <typename T>
-    void decode_zeros_again(const std::vector<int>& blocks,
-                            const std::vector<T>& soft,
-                            outcome& out);
+    void
+    decode_zeros_again(const std::vector<int>& blocks, soft_buffer& buffer, outcome& out);
+    template <typename T>
+    static std::vector<T>& soft_of(soft_buffer& buffer);
     rate_matcher matcher(const transmission& how) const;
 
     segmentation d_segmentation;
@@ -125,11 +159,7 @@ private:
     };
     std::map<std::pair<int, bool>, stage> d_stages; // by rows and until_crc
     int d_soft_bits;                                // of one block
-    int d_reach = 0;           // soft bits received, from the first on
-    std::vector<float> d_soft; // (C, d_soft_bits), one of the two
-    std::vector<int8_t> d_soft_int8;
-    std::vector<uint8_t> d_bits; // (C, K')
-    std::vector<int> d_passed;   // (C)
+    soft_buffer d_own;
     std::mutex d_turn;
 };
 

@@ -79,8 +79,7 @@ transport_block_decoder::transport_block_decoder(const segmentation& parts,
                                                  const parameters& wanted,
                                                  backend where,
                                                  int device)
-    : d_segmentation(parts), d_parameters(wanted), d_queue(queue::make(where, device)),
-      d_bits(size_t(parts.blocks) * parts.block_bits)
+    : d_segmentation(parts), d_parameters(wanted), d_queue(queue::make(where, device))
 {
     auto& decoding = d_parameters.decoding;
     require(decoding.llr == number::float32 || decoding.llr == number::int8,
@@ -102,74 +101,112 @@ rate_matcher transport_block_decoder::matcher(const transmission& how) const
 
 void transport_block_decoder::clear()
 {
+    auto empty = make_buffer();
     const std::lock_guard<std::mutex> turn(d_turn);
+    d_own = std::move(empty);
+}
+
+transport_block_decoder::soft_buffer transport_block_decoder::make_buffer() const
+{
+    soft_buffer out;
     const size_t size = size_t(d_segmentation.blocks) * d_soft_bits;
     if (d_parameters.decoding.llr == number::float32) {
-        d_soft.assign(size, 0);
+        out.d_soft.resize(size);
     } else {
-        d_soft_int8.assign(size, 0);
+        out.d_soft_int8.resize(size);
     }
-    d_passed.assign(d_segmentation.blocks, 0);
-    d_reach = 0;
+    out.d_bits.resize(size_t(d_segmentation.blocks) * d_segmentation.block_bits);
+    out.d_passed.resize(d_segmentation.blocks);
+    return out;
 }
 
 transport_block_decoder::outcome transport_block_decoder::decode(view<const float> llr,
                                                                  const transmission& how,
                                                                  view<uint8_t> payload)
 {
-    require(d_parameters.decoding.llr == number::float32,
-            "llr is float32, but this decoder takes int8");
-    return decode_any(llr, d_soft, how, payload);
+    return decode(llr, how, payload, d_own);
 }
 
 transport_block_decoder::outcome transport_block_decoder::decode(view<const int8_t> llr,
                                                                  const transmission& how,
                                                                  view<uint8_t> payload)
 {
+    return decode(llr, how, payload, d_own);
+}
+
+transport_block_decoder::outcome transport_block_decoder::decode(view<const float> llr,
+                                                                 const transmission& how,
+                                                                 view<uint8_t> payload,
+                                                                 soft_buffer& buffer)
+{
+    require(d_parameters.decoding.llr == number::float32,
+            "llr is float32, but this decoder takes int8");
+    return decode_any(llr, how, payload, buffer);
+}
+
+transport_block_decoder::outcome transport_block_decoder::decode(view<const int8_t> llr,
+                                                                 const transmission& how,
+                                                                 view<uint8_t> payload,
+                                                                 soft_buffer& buffer)
+{
     require(d_parameters.decoding.llr == number::int8,
             "llr is int8, but this decoder takes float32");
-    return decode_any(llr, d_soft_int8, how, payload);
+    return decode_any(llr, how, payload, buffer);
+}
+
+template <typename T>
+std::vector<T>& transport_block_decoder::soft_of(soft_buffer& buffer)
+{
+    if constexpr (std::is_same_v<T, float>) {
+        return buffer.d_soft;
+    } else {
+        return buffer.d_soft_int8;
+    }
 }
 
 template <typename T>
 transport_block_decoder::outcome
 transport_block_decoder::decode_any(view<const T> llr,
-                                    std::vector<T>& soft,
                                     const transmission& how,
-                                    view<uint8_t> payload)
+                                    view<uint8_t> payload,
+                                    soft_buffer& buffer)
 {
     const std::lock_guard<std::mutex> turn(d_turn);
+    auto& block_passed = buffer.d_passed;
+    require(soft_of<T>(buffer).size() == size_t(d_segmentation.blocks) * d_soft_bits,
+            "the soft buffer is of another transport block");
     require(payload.size() == size_t(d_segmentation.payload),
             "payload has " + std::to_string(payload.size()) +
                 " bits, the transport block " + std::to_string(d_segmentation.payload));
-    add(llr, soft, how);
+    add(llr, how, buffer);
     outcome out{ false, {}, std::vector<int>(d_segmentation.blocks) };
     std::vector<int> open;
     for (int i = 0; i < d_segmentation.blocks; ++i) {
-        if (!d_passed[i]) {
+        if (!block_passed[i]) {
             open.push_back(i);
         }
     }
     if (!open.empty()) {
-        decode_blocks(open, soft, true, out);
-        decode_zeros_again(open, soft, out);
+        decode_blocks<T>(open, true, buffer, out);
+        decode_zeros_again<T>(open, buffer, out);
     }
-    out.block_ok = d_passed;
-    const bool passed =
-        std::all_of(d_passed.begin(), d_passed.end(), [](int ok) { return ok != 0; });
-    out.ok = desegment(d_segmentation, d_bits, payload) && passed;
+    out.block_ok = block_passed;
+    const bool passed = std::all_of(
+        block_passed.begin(), block_passed.end(), [](int ok) { return ok != 0; });
+    out.ok = desegment(d_segmentation, buffer.d_bits, payload) && passed;
     if (passed && !out.ok) {
         // One block passed its CRC by chance, so the next call decodes all blocks anew.
-        std::fill(d_passed.begin(), d_passed.end(), 0);
+        std::fill(block_passed.begin(), block_passed.end(), 0);
     }
     return out;
 }
 
 template <typename T>
 void transport_block_decoder::add(view<const T> llr,
-                                  std::vector<T>& soft,
-                                  const transmission& how)
+                                  const transmission& how,
+                                  soft_buffer& buffer)
 {
+    auto& soft = soft_of<T>(buffer);
     const auto from = matcher(how);
     const auto each = lengths(d_segmentation, llr.size(), how);
     size_t start = 0;
@@ -179,16 +216,17 @@ void transport_block_decoder::add(view<const T> llr,
                      view<T>(soft.data() + start_of_block, d_soft_bits));
         start += each[i];
     }
-    d_reach = std::max(d_reach, from.reach(each.back()));
+    buffer.d_reach = std::max(buffer.d_reach, from.reach(each.back()));
 }
 
 template <typename T>
 void transport_block_decoder::decode_blocks(const std::vector<int>& blocks,
-                                            const std::vector<T>& soft,
                                             bool until_crc,
+                                            soft_buffer& buffer,
                                             outcome& out)
 {
-    const int rows = matcher({}).rows(d_reach);
+    const auto& soft = soft_of<T>(buffer);
+    const int rows = matcher({}).rows(buffer.d_reach);
     auto& [n, decoder] = d_stages[{ rows, until_crc }];
     if (!decoder) {
         const auto code = d_segmentation.code(rows);
@@ -218,28 +256,31 @@ void transport_block_decoder::decode_blocks(const std::vector<int>& blocks,
     const auto run = iterations.to_host();
     const auto passed = ok.to_host();
     for (size_t i = 0; i < batch; ++i) {
-        std::copy_n(got.data() + i * k, k, d_bits.data() + blocks[i] * k);
+        std::copy_n(got.data() + i * k, k, buffer.d_bits.data() + blocks[i] * k);
         out.iterations[blocks[i]] += run[i];
-        d_passed[blocks[i]] = passed[i];
+        buffer.d_passed[blocks[i]] = passed[i];
     }
 }
 
 template <typename T>
 void transport_block_decoder::decode_zeros_again(const std::vector<int>& blocks,
-                                                 const std::vector<T>& soft,
+                                                 soft_buffer& buffer,
                                                  outcome& out)
 {
+    const auto& soft = soft_of<T>(buffer);
+    auto& block_passed = buffer.d_passed;
     const size_t k = d_segmentation.block_bits;
     const auto bits_of = [&](int block) {
-        return view<const uint8_t>(d_bits).part(block * k, k);
+        return view<const uint8_t>(buffer.d_bits).part(block * k, k);
     };
     std::vector<int> doubtful;
     for (const int block : blocks) {
         const auto bits = bits_of(block);
-        if (d_passed[block] && std::count(bits.begin(), bits.end(), 0) == int64_t(k)) {
+        if (block_passed[block] &&
+            std::count(bits.begin(), bits.end(), 0) == int64_t(k)) {
             const auto first = soft.begin() + size_t(block) * d_soft_bits;
             const bool nothing = std::count(first, first + d_soft_bits, 0) == d_soft_bits;
-            d_passed[block] = 0;
+            block_passed[block] = 0;
             if (!nothing) {
                 doubtful.push_back(block);
             }
@@ -248,10 +289,10 @@ void transport_block_decoder::decode_zeros_again(const std::vector<int>& blocks,
     if (doubtful.empty()) {
         return;
     }
-    decode_blocks(doubtful, soft, false, out);
+    decode_blocks<T>(doubtful, false, buffer, out);
     for (const int block : doubtful) {
-        d_passed[block] =
-            d_passed[block] && remainder(d_segmentation.stop_crc(), bits_of(block)) == 0;
+        block_passed[block] = block_passed[block] &&
+                              remainder(d_segmentation.stop_crc(), bits_of(block)) == 0;
     }
 }
 

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/nr_receiver/layer_separation.h"
+#include "kernels/common/parallel.h"
+#include "kernels/nr_receiver/queue_memory.h"
+
+namespace gr::cudaphy::kernels::nr {
+
+layer_separation::layer_separation(int antennas, int layers, backend where, int device)
+    : d_antennas(antennas), d_layers(layers), d_device(device), d_where(where)
+{
+    made(detector::mmse); // throws for sizes that it does not take
+}
+
+equalizer& layer_separation::made(detector method)
+{
+    auto& out = method == detector::mmse ? d_white : d_colored;
+    if (!out) {
+        equalizer::parameters p{};
+        p.receive_antennas = d_antennas;
+        p.layers = d_layers;
+        p.method = method;
+        out = equalizer::make(p, d_where, d_device);
+    }
+    return *out;
+}
+
+void layer_separation::fill_channel(const estimated_channel& from,
+                                    const resource_map& map,
+                                    int column)
+{
+    const auto& estimate = *from.estimate;
+    const auto& layout = estimate.layout();
+    const int layers = estimate.channel().parameters().layers;
+    const bool usable = estimate.usable();
+    std::vector<size_t> start(map.symbols);
+    for (int l = 1; l < map.symbols; ++l) {
+        start[l] = start[l - 1] + map.data_in_symbol[l - 1];
+    }
+    for_each_part(map.symbols, 4, [&](size_t first, size_t last) {
+        planes h(size_t(layers) * d_antennas, size_t(layout.tones));
+        for (size_t l = first; l < last; ++l) {
+            if (!map.data_in_symbol[l]) {
+                continue;
+            }
+            const auto turn = from.phases.empty() ? complex64(1) : from.phases[l];
+            if (usable) {
+                estimate.at_symbol(static_cast<int>(l), turn, h);
+            }
+            for (int i = 0; i < map.data_in_symbol[l]; ++i) {
+                const size_t element = start[l] + i;
+                const int tone =
+                    layout.tone_of_subcarrier[map.data[element] % map.subcarriers];
+                auto* to = d_channel.data() + element * d_antennas * d_layers + column;
+                for (int a = 0; a < d_antennas; ++a, to += d_layers) {
+                    for (int layer = 0; layer < layers; ++layer) {
+                        to[layer] =
+                            tone < 0 ? 0 : h.at(size_t(layer) * d_antennas + a, tone);
+                    }
+                }
+            }
+        }
+    });
+}
+
+void layer_separation::run(const std::vector<estimated_channel>& channels,
+                           view<const complex64> grid,
+                           bool colored,
+                           queue& queue)
+{
+    const auto& own = *channels.front().estimate;
+    const auto& map = own.channel().map();
+    const size_t n = map.data.size(), antennas = d_antennas;
+    const size_t a_slot = size_t(map.symbols) * map.subcarriers;
+    d_received.resize(n * antennas);
+    for (size_t i = 0; i < n; ++i) {
+        for (size_t a = 0; a < antennas; ++a) {
+            d_received[i * antennas + a] = grid[a * a_slot + map.data[i]];
+        }
+    }
+    d_channel.resize(n * antennas * d_layers);
+    int column = 0;
+    double error = 0;
+    for (const auto& from : channels) {
+        fill_channel(from, map, column);
+        const int layers = from.estimate->channel().parameters().layers;
+        column += layers;
+        error += from.estimate->usable() ? layers * from.estimate->error() : 0;
+    }
+    symbols.resize(n * d_layers);
+    noise.resize(n * d_layers);
+    d_status.resize(n);
+    const queue_input<complex64> y(queue, d_received), h(queue, d_channel);
+    queue_output<complex64> x(queue, symbols);
+    queue_output<float> left(queue, noise);
+    queue_output<int> status(queue, d_status);
+    const auto& around = own.noise();
+    if (!colored) {
+        const std::vector<float> variance{ static_cast<float>(around.mean + error) };
+        const queue_input<float> n0(queue, variance);
+        made(detector::mmse)
+            .run(y.data(),
+                 h.data(),
+                 n0.data(),
+                 x.data(),
+                 left.data(),
+                 status.data(),
+                 queue);
+    } else {
+        const size_t square = antennas * antennas;
+        d_covariance.resize(n * square);
+        for (size_t i = 0; i < n; ++i) {
+            const int tone =
+                own.layout().tone_of_subcarrier[map.data[i] % map.subcarriers];
+            const auto* const from =
+                around.matrices.data() + tone / around.bundle_tones * square;
+            auto* const to = d_covariance.data() + i * square;
+            std::copy(from, from + square, to);
+            for (size_t a = 0; a < antennas; ++a) {
+                to[a * antennas + a] += static_cast<float>(error);
+            }
+        }
+        const queue_input<complex64> r(queue, d_covariance);
+        made(detector::mmse_irc)
+            .run(y.data(),
+                 h.data(),
+                 r.data(),
+                 x.data(),
+                 left.data(),
+                 status.data(),
+                 queue);
+    }
+    x.fetch();
+    left.fetch();
+    status.fetch();
+}
+
+} // namespace gr::cudaphy::kernels::nr

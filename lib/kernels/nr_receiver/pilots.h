@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/nr_receiver/pilot_layout.h"
+#include "kernels/nr_receiver/planes.h"
+
+namespace gr::cudaphy::kernels::nr {
+
+//! Received DM-RS, divided by what is sent: noise of variance N0 / (amplitude² · length)
+//! around sums and differences of the ports' channels (pilot_layout).
+struct pilot_observations {
+    int antennas = 0;
+    //! Rows (positions, sets, antennas, parity), columns pilots of a comb.
+    planes values;
+    std::vector<uint8_t> finite; //!< no sample of this set is NaN or infinite, (sets)
+
+    size_t
+    row(const pilot_layout& of, int position, int set, int antenna, int parity) const
+    {
+        return ((size_t(position) * of.sets() + set) * antennas + antenna) * 2 + parity;
+    }
+};
+
+/*!
+ * \param grid     (antennas, symbols, subcarriers)
+ * \param values   dmrs_values() of the slot
+ * \param turns_a_symbol  a frequency offset that is undone within a position, in turns
+ */
+pilot_observations observe_pilots(const shared_channel&,
+                                  const pilot_layout&,
+                                  view<const complex64> grid,
+                                  int antennas,
+                                  const std::vector<complex64>& values,
+                                  double turns_a_symbol);
+
+//! Turns the observations by e^(j 2 pi turns) for each subcarrier, counted from the
+//! first tone of each run of resource blocks: undoes a delay of `turns`, in symbols.
+void undo_delay(const pilot_layout&, double turns, pilot_observations&);
+
+} // namespace gr::cudaphy::kernels::nr

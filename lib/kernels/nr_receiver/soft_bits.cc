@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/nr_receiver/soft_bits.h"
+#include "kernels/nr_receiver/planes.h"
+#include "kernels/nr_receiver/queue_memory.h"
+#include <cmath>
+#include <gnuradio/cudaphy/kernels/nr/gold_sequence.h>
+
+namespace gr::cudaphy::kernels::nr {
+namespace {
+
+constexpr float steps = 6;
+
+const char* constellation_of(int order)
+{
+    static const char* const names[] = { "qpsk", "qam16", "qam64", "qam256", "qam1024" };
+    return order == 1 ? "bpsk" : names[order / 2 - 1];
+}
+
+} // namespace
+
+soft_bits::soft_bits(shared_channel::sptr channel,
+                     int codeword,
+                     backend where,
+                     int device)
+    : d_channel(std::move(channel)), d_codeword(codeword)
+{
+    const auto& of = d_channel->codewords()[codeword];
+    soft_demapper::parameters p;
+    p.points = constellation::make(constellation_of(of.coding.order));
+    p.llr_steps = steps;
+    d_demapper = soft_demapper::make(p, where, device);
+    if (d_channel->parameters().transform_precoding) {
+        d_transform = std::make_unique<fourier_transform>(
+            12 * d_channel->map().blocks.size(), false);
+    }
+    // The sequence is the same in every slot.
+    std::vector<uint8_t> bits(of.coded);
+    gold_sequence(d_channel->scrambling_c_init(codeword)).next(bits);
+    for (const auto bit : bits) {
+        d_signs.push_back(static_cast<int8_t>(-bit));
+    }
+}
+
+void soft_bits::run(const layer_separation& from, queue& queue)
+{
+    const auto& of = d_channel->codewords()[d_codeword];
+    const size_t layers = of.layers, all = from.layers();
+    const size_t n = from.symbols.size() / all;
+    d_symbols.resize(n * layers);
+    d_noise.resize(n * layers);
+    for (size_t i = 0; i < n; ++i) {
+        for (size_t l = 0; l < layers; ++l) {
+            d_symbols[i * layers + l] = from.symbols[i * all + of.first_layer + l];
+            d_noise[i * layers + l] = from.noise[i * all + of.first_layer + l];
+        }
+    }
+    if (d_transform) {
+        undo_transform();
+    }
+    find_sinr();
+    if (of.coding.order == 1) {
+        // pi/2-BPSK lies on one diagonal and on the other one by turns (38.211, 5.1.1).
+        const float part = static_cast<float>(std::sqrt(0.5));
+        for (size_t i = 0; i < d_symbols.size(); ++i) {
+            d_symbols[i] = product(d_symbols[i], { i % 2 ? -part : part, -part });
+        }
+    }
+    llr.resize(d_symbols.size() * of.coding.order);
+    const queue_input<complex64> x(queue, d_symbols);
+    const queue_input<float> noise(queue, d_noise);
+    queue_output<int8_t> soft(queue, llr);
+    d_demapper->run(x.data(), noise.data(), soft.data(), queue);
+    soft.fetch();
+    for (size_t i = 0; i < llr.size(); ++i) {
+        llr[i] = static_cast<int8_t>((llr[i] ^ d_signs[i]) - d_signs[i]);
+    }
+}
+
+// A symbol is spread over all tones, and so is its noise. Of tones the biased MMSE
+// estimate b s + noise of variance b (1 - b) is best to add; b = 1 / (1 + noise of the
+// unbiased one). The sum has the mean of b (Benvenuto et al., Proc. IEEE 98(1), 2010).
+void soft_bits::undo_transform()
+{
+    const size_t size = d_transform->size();
+    const float scale = 1 / std::sqrt(static_cast<float>(size));
+    for (size_t first = 0; first < d_symbols.size(); first += size) {
+        double sum = 0;
+        for (size_t i = first; i < first + size; ++i) {
+            const float b = 1 / (1 + d_noise[i]); // 0 of an erased tone
+            d_symbols[i] *= b;
+            sum += b;
+        }
+        const float mean = static_cast<float>(sum / double(size));
+        d_transform->run(d_symbols.data() + first);
+        for (size_t i = first; i < first + size; ++i) {
+            d_symbols[i] = mean > 0 ? d_symbols[i] * (scale / mean) : 0;
+            d_noise[i] = mean > 0 ? std::max(1 / mean - 1, 1e-9f) : INFINITY;
+        }
+    }
+}
+
+void soft_bits::find_sinr()
+{
+    // Products of a few terms need one logarithm.
+    constexpr size_t few = 8;
+    double sum = 0;
+    for (size_t first = 0; first < d_noise.size(); first += few) {
+        double all = 1;
+        for (size_t i = first; i < std::min(first + few, d_noise.size()); ++i) {
+            all *= 1 + 1 / double(std::max(d_noise[i], 1e-12f));
+        }
+        sum += std::log2(all);
+    }
+    const double mean = sum / double(d_noise.size());
+    sinr_db = 10 * std::log10(std::max(std::exp2(mean) - 1, 1e-10));
+}
+
+} // namespace gr::cudaphy::kernels::nr
