@@ -9,6 +9,7 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 constexpr int most_taps = 24;
+constexpr double spread_step = 1.44, least_spread = 3e-4, most_spread = 0.06;
 constexpr double least_noise = 1e-12; // of the energy: beside float's rounding
 
 int taps_of(const pilot_layout::run& run) { return std::min(most_taps, run.pilots); }
@@ -65,8 +66,11 @@ void channel_estimate::run(view<const complex64> grid, int slot)
     statistics.noise = std::max(statistics.noise, least_noise * statistics.energy);
     d_present = statistics.present;
     d_delay = statistics.delay;
-    d_spread = statistics.spread;
     undo_delay(of, d_delay, d_observed);
+    if (d_how.spread < 0) {
+        statistics.spread = best_spread(statistics);
+    }
+    d_spread = statistics.spread;
     estimate_at_positions(statistics);
     find_errors(statistics);
     time_correlation products{ of.positions(), {}, 0 };
@@ -159,6 +163,47 @@ void channel_estimate::estimate_at_positions(const delay_statistics& statistics)
     const double amplitude = map.dmrs_amplitude;
     d_noise = find_noise_covariance(
         residuals, bundle_tones, amplitude * amplitude * of.length, d_how.always_colored);
+}
+
+double channel_estimate::best_spread(const delay_statistics& statistics)
+{
+    const auto& of = d_layout;
+    const double snr = statistics.energy / std::max(statistics.noise, 1e-30);
+    const auto error = [&](double spread) {
+        double sum = 0;
+        for (size_t row = 0; row < d_observed.values.re.size() / of.pilots; ++row) {
+            if (!d_own[row / 2 / d_antennas % of.sets()]) {
+                continue;
+            }
+            for (const auto& run : of.runs) {
+                sum +=
+                    prediction_error(d_tables.find(taps_of(run), of.spacing, spread, snr),
+                                     d_observed.values.re_of(row) + run.first_pilot,
+                                     d_observed.values.im_of(row) + run.first_pilot,
+                                     run.pilots);
+            }
+        }
+        return sum;
+    };
+    // Downhill from the first guess, in steps that hardly matter.
+    double best = statistics.spread, least = error(best);
+    for (const double step : { spread_step, 1 / spread_step }) {
+        bool falls = false;
+        for (double next = best * step; next > least_spread && next < most_spread;
+             next *= step) {
+            const double found = error(next);
+            if (!(found < least)) {
+                break;
+            }
+            least = found;
+            best = next;
+            falls = true;
+        }
+        if (falls) {
+            break;
+        }
+    }
+    return best;
 }
 
 void channel_estimate::smooth(

@@ -57,6 +57,8 @@ private:
     bool known(int set) const { return d_known[set] && d_observed.finite[set]; }
     bool silent(int set) const { return d_silence[set] && d_observed.finite[set]; }
     void estimate_at_positions(const delay_statistics&);
+    //! The spread with the least prediction_error().
+    double best_spread(const delay_statistics&);
     //! Both combs of a set and antenna on all tones, (parity, tones).
     void smooth(double spread, double snr, size_t row, int group, planes& combs);
     void take_port(int position, int layer, int antenna, const planes& combs);

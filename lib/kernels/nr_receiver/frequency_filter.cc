@@ -120,5 +120,42 @@ void filter_run(const wiener_table& table,
     }
 }
 
+double
+prediction_error(const wiener_table& table, const float* re, const float* im, int pilots)
+{
+    const int taps = table.taps, half = taps / 2 - 1;
+    const int inside = pilots - taps + 1;
+    std::vector<float> sum_re(inside), sum_im(inside);
+    double sum = 0;
+    // Pilots first ... first + count - 1, whose windows start at tap, tap + 1 ...
+    const auto add = [&](int first, int tap, int count) {
+        const size_t at = table.row(table.spacing * (first - tap)) * taps;
+        HWY_DYNAMIC_DISPATCH(correlate)
+        (re + tap,
+         im + tap,
+         table.re.data() + at,
+         table.im.data() + at,
+         taps,
+         count,
+         sum_re.data(),
+         sum_im.data());
+        const float own = table.re[at + first - tap];
+        float part = 0;
+        for (int i = 0; i < count; ++i) {
+            const float a = re[first + i] - sum_re[i], b = im[first + i] - sum_im[i];
+            part += a * a + b * b;
+        }
+        sum += part / ((1 - own) * (1 - own));
+    };
+    add(half, 0, inside);
+    for (int j = 0; j < half; ++j) {
+        add(j, 0, 1);
+    }
+    for (int j = half + inside; j < pilots; ++j) {
+        add(j, pilots - taps, 1);
+    }
+    return sum;
+}
+
 } // namespace gr::cudaphy::kernels::nr
 #endif

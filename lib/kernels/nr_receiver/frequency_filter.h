@@ -23,6 +23,15 @@ void filter_run(const wiener_table&,
                 float* re_out,
                 float* im_out);
 
+/*!
+ * \brief The sum of squares of pilots less what the others around them predict.
+ *
+ * That is the estimate's residual over 1 less the pilot's own weight (leave-one-out;
+ * Rasmussen and Williams, Gaussian Processes for Machine Learning, section 5.4.2).
+ */
+double
+prediction_error(const wiener_table&, const float* re, const float* im, int pilots);
+
 //! The first pilot that a tone's estimate takes.
 inline int first_tap(const wiener_table& table, int pilots, int start, int tone)
 {
