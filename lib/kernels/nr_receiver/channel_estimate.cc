@@ -7,7 +7,6 @@
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr int most_taps = 24;
 constexpr double spread_step = 1.44, least_spread = 3e-4, most_spread = 0.06;
 constexpr double least_noise = 1e-12; // of the energy: beside float's rounding
@@ -66,7 +65,8 @@ void channel_estimate::run(view<const complex64> grid, int slot)
     statistics.noise = std::max(statistics.noise, least_noise * statistics.energy);
     d_present = statistics.present;
     d_delay = statistics.delay;
-    undo_delay(of, d_delay, d_observed);
+    const auto phases = delay_phases(of, d_delay);
+    undo_delay(of, phases, d_observed);
     if (d_how.spread < 0) {
         statistics.spread = best_spread(statistics);
     }
@@ -110,7 +110,7 @@ void channel_estimate::run(view<const complex64> grid, int slot)
         count += data[i];
     }
     d_error = error / count;
-    restore_delay(d_delay);
+    restore_delay(phases);
 }
 
 void channel_estimate::estimate_at_positions(const delay_statistics& statistics)
@@ -386,17 +386,12 @@ void channel_estimate::find_errors(const delay_statistics& statistics)
     d_position_error = gain / 2 + std::max(0.0, error - gain) * (3 - ports / sets) / 2;
 }
 
-void channel_estimate::restore_delay(double delay)
+void channel_estimate::restore_delay(const std::vector<complex64>& phases)
 {
-    if (delay == 0) {
-        return;
-    }
-    std::vector<float> c(d_layout.tones), s(d_layout.tones);
-    for (const auto& run : d_layout.runs) {
-        for (int i = 0; i < run.tones; ++i) {
-            c[run.first_tone + i] = static_cast<float>(std::cos(2 * pi * delay * i));
-            s[run.first_tone + i] = static_cast<float>(-std::sin(2 * pi * delay * i));
-        }
+    std::vector<float> c, s;
+    for (const auto phase : phases) {
+        c.push_back(phase.real());
+        s.push_back(phase.imag());
     }
     for (size_t row = 0; row < d_h.re.size() / d_h.columns; ++row) {
         float* const re = d_h.re_of(row);

@@ -78,7 +78,7 @@ private:
                        int bundle_tones,
                        residual_sums& sums);
     void find_errors(const delay_statistics&);
-    void restore_delay(double delay);
+    void restore_delay(const std::vector<complex64>& phases);
 
     shared_channel::sptr d_channel;
     pilot_layout d_layout;

@@ -46,15 +46,20 @@ void layer_separation::fill_channel(const estimated_channel& from,
             if (usable) {
                 estimate.at_symbol(static_cast<int>(l), turn, h);
             }
-            for (int i = 0; i < map.data_in_symbol[l]; ++i) {
-                const size_t element = start[l] + i;
-                const int tone =
-                    layout.tone_of_subcarrier[map.data[element] % map.subcarriers];
-                auto* to = d_channel.data() + element * d_antennas * d_layers + column;
-                for (int a = 0; a < d_antennas; ++a, to += d_layers) {
-                    for (int layer = 0; layer < layers; ++layer) {
-                        to[layer] =
-                            tone < 0 ? 0 : h.at(size_t(layer) * d_antennas + a, tone);
+            const auto* const data = map.data.data() + start[l];
+            const auto first_element = static_cast<uint32_t>(l * map.subcarriers);
+            const size_t step = size_t(d_antennas) * d_layers;
+            auto* const symbol = d_channel.data() + start[l] * step + column;
+            for (int layer = 0; layer < layers; ++layer) {
+                for (int a = 0; a < d_antennas; ++a) {
+                    const float* const re = h.re_of(size_t(layer) * d_antennas + a);
+                    const float* const im = h.im_of(size_t(layer) * d_antennas + a);
+                    auto* const to = symbol + a * d_layers + layer;
+                    for (int i = 0; i < map.data_in_symbol[l]; ++i) {
+                        const int tone =
+                            layout.tone_of_subcarrier[data[i] - first_element];
+                        to[i * step] =
+                            tone < 0 ? complex64(0) : complex64(re[tone], im[tone]);
                     }
                 }
             }

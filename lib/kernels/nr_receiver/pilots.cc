@@ -70,17 +70,25 @@ pilot_observations observe_pilots(const shared_channel& channel,
     return out;
 }
 
-void undo_delay(const pilot_layout& of, double turns, pilot_observations& observed)
+std::vector<complex64> delay_phases(const pilot_layout& of, double delay)
 {
-    if (turns == 0) {
-        return;
-    }
-    std::vector<complex64> phase(of.tones);
+    std::vector<complex64> out(of.tones);
+    const auto step = std::polar(1.0, -2 * pi * delay);
     for (const auto& run : of.runs) {
+        complex128 phase = 1;
         for (int i = 0; i < run.tones; ++i) {
-            phase[run.first_tone + i] = complex64(std::polar(1.0, 2 * pi * turns * i));
+            out[run.first_tone + i] = complex64(phase);
+            phase = { phase.real() * step.real() - phase.imag() * step.imag(),
+                      phase.real() * step.imag() + phase.imag() * step.real() };
         }
     }
+    return out;
+}
+
+void undo_delay(const pilot_layout& of,
+                const std::vector<complex64>& phases,
+                pilot_observations& observed)
+{
     const size_t rows = observed.values.re.size() / of.pilots;
     for (size_t row = 0; row < rows; ++row) {
         const int parity = static_cast<int>(row % 2);
@@ -90,7 +98,7 @@ void undo_delay(const pilot_layout& of, double turns, pilot_observations& observ
         float* const im = observed.values.im_of(row);
         for (int j = 0; j < of.pilots; ++j) {
             const auto z =
-                product({ re[j], im[j] }, phase[size_t(j) * of.spacing + start]);
+                product_conj({ re[j], im[j] }, phases[size_t(j) * of.spacing + start]);
             re[j] = z.real();
             im[j] = z.imag();
         }

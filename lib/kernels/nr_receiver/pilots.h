@@ -33,8 +33,13 @@ pilot_observations observe_pilots(const shared_channel&,
                                   const std::vector<complex64>& values,
                                   double turns_a_symbol);
 
-//! Turns the observations by e^(j 2 pi turns) for each subcarrier, counted from the
-//! first tone of each run of resource blocks: undoes a delay of `turns`, in symbols.
-void undo_delay(const pilot_layout&, double turns, pilot_observations&);
+//! What a delay, in useful symbols, does to each tone, counted from the first one of its
+//! run of resource blocks: exp(-j 2 pi delay tone), (tones).
+std::vector<complex64> delay_phases(const pilot_layout&, double delay);
+
+//! Turns the observations back.
+void undo_delay(const pilot_layout&,
+                const std::vector<complex64>& phases,
+                pilot_observations&);
 
 } // namespace gr::cudaphy::kernels::nr

@@ -46,18 +46,24 @@ void soft_bits::run(const layer_separation& from, queue& queue)
     const auto& of = d_channel->codewords()[d_codeword];
     const size_t layers = of.layers, all = from.layers();
     const size_t n = from.symbols.size() / all;
-    d_symbols.resize(n * layers);
-    d_noise.resize(n * layers);
-    for (size_t i = 0; i < n; ++i) {
-        for (size_t l = 0; l < layers; ++l) {
-            d_symbols[i * layers + l] = from.symbols[i * all + of.first_layer + l];
-            d_noise[i * layers + l] = from.noise[i * all + of.first_layer + l];
+    // As they come, unless only some layers are the codeword's, or they are changed.
+    const bool as_is = layers == all && !d_transform && of.coding.order > 1;
+    if (!as_is) {
+        d_symbols.resize(n * layers);
+        d_noise.resize(n * layers);
+        for (size_t i = 0; i < n; ++i) {
+            for (size_t l = 0; l < layers; ++l) {
+                d_symbols[i * layers + l] = from.symbols[i * all + of.first_layer + l];
+                d_noise[i * layers + l] = from.noise[i * all + of.first_layer + l];
+            }
         }
     }
     if (d_transform) {
         undo_transform();
     }
-    find_sinr();
+    const auto& symbols = as_is ? from.symbols : d_symbols;
+    const auto& noise = as_is ? from.noise : d_noise;
+    find_sinr(noise);
     if (of.coding.order == 1) {
         // pi/2-BPSK lies on one diagonal and on the other one by turns (38.211, 5.1.1).
         const float part = static_cast<float>(std::sqrt(0.5));
@@ -65,14 +71,16 @@ void soft_bits::run(const layer_separation& from, queue& queue)
             d_symbols[i] = product(d_symbols[i], { i % 2 ? -part : part, -part });
         }
     }
-    llr.resize(d_symbols.size() * of.coding.order);
-    const queue_input<complex64> x(queue, d_symbols);
-    const queue_input<float> noise(queue, d_noise);
+    llr.resize(symbols.size() * of.coding.order);
+    const queue_input<complex64> x(queue, symbols);
+    const queue_input<float> variances(queue, noise);
     queue_output<int8_t> soft(queue, llr);
-    d_demapper->run(x.data(), noise.data(), soft.data(), queue);
+    d_demapper->run(x.data(), variances.data(), soft.data(), queue);
     soft.fetch();
-    for (size_t i = 0; i < llr.size(); ++i) {
-        llr[i] = static_cast<int8_t>((llr[i] ^ d_signs[i]) - d_signs[i]);
+    int8_t* const bits = llr.data();
+    const int8_t* const signs = d_signs.data();
+    for (size_t i = 0, count = llr.size(); i < count; ++i) {
+        bits[i] = static_cast<int8_t>((bits[i] ^ signs[i]) - signs[i]);
     }
 }
 
@@ -99,19 +107,19 @@ void soft_bits::undo_transform()
     }
 }
 
-void soft_bits::find_sinr()
+void soft_bits::find_sinr(const std::vector<float>& noise)
 {
-    // Products of a few terms need one logarithm.
-    constexpr size_t few = 8;
+    // Products of a few terms, each below 1e12, need one logarithm.
+    constexpr size_t few = 16;
     double sum = 0;
-    for (size_t first = 0; first < d_noise.size(); first += few) {
+    for (size_t first = 0; first < noise.size(); first += few) {
         double all = 1;
-        for (size_t i = first; i < std::min(first + few, d_noise.size()); ++i) {
-            all *= 1 + 1 / double(std::max(d_noise[i], 1e-12f));
+        for (size_t i = first; i < std::min(first + few, noise.size()); ++i) {
+            all *= 1 + 1 / std::max(noise[i], 1e-12f);
         }
         sum += std::log2(all);
     }
-    const double mean = sum / double(d_noise.size());
+    const double mean = sum / double(noise.size());
     sinr_db = 10 * std::log10(std::max(std::exp2(mean) - 1, 1e-10));
 }
 

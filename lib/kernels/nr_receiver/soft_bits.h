@@ -25,7 +25,7 @@ public:
 
 private:
     void undo_transform();
-    void find_sinr();
+    void find_sinr(const std::vector<float>& noise);
 
     shared_channel::sptr d_channel;
     int d_codeword;

@@ -3,12 +3,12 @@
 """Block error rates of PUSCH with estimated channels: this project's receiver beside Sionna's, on equal grids.
 
     compare_pusch_receivers.py ours FOLDER [--slots N] [--only TEXT]
-    compare_pusch_receivers.py sionna FOLDER     # in an environment with: pip install sionna-no-rt
+    compare_pusch_receivers.py sionna FOLDER [--slots N] [--only TEXT]  # needs sionna-no-rt
 
 `ours` sends slots over TDL channels (3GPP TR 38.901, section 7.7.2, antennas independent), receives them, and
 keeps the received grids in FOLDER. `sionna` receives the same grids by PUSCHReceiver: least squares, linear
-interpolation, LMMSE, 20 iterations, the noise variance known. Both write a line for each SNR; `ours` also
-"known" with the receiver's own least squares. At BLER 0.1 the lines are interpolated.
+interpolation, LMMSE, 20 iterations, the noise variance known. Both write a line for each scenario: the
+block error rate at each SNR, and the SNR of BLER 0.1; `sionna` also those of ours on the slots that it receives.
 """
 
 import argparse
@@ -39,8 +39,17 @@ SPACING = 30e3
 SYMBOL = 0.5e-3 / 14
 PRBS = 24
 MCS = {"qam16": 13, "qam64": 20}  # rates 0.48 and 0.55, table 5.1.3.1-1
-# Least SNR (dB) of a scenario's five, 1.5 dB apart, by antennas and modulation.
-STARTS = {(2, "qam16"): 11, (2, "qam64"): 17, (4, "qam16"): 12, (4, "qam64"): 18}
+# Least SNR (dB) of a scenario's six, 1.5 dB apart, by profile, antennas and modulation.
+STARTS = {
+    ("TDL-A", 2, "qam16"): 9,
+    ("TDL-A", 2, "qam64"): 16,
+    ("TDL-A", 4, "qam16"): 7.5,
+    ("TDL-A", 4, "qam64"): 15,
+    ("TDL-C", 2, "qam16"): 7.5,
+    ("TDL-C", 2, "qam64"): 14,
+    ("TDL-C", 4, "qam16"): 7,
+    ("TDL-C", 4, "qam64"): 13.5,
+}
 STEP = 1.5
 
 
@@ -112,14 +121,10 @@ def ours(folder, slots, only, keep):
             continue
         chance = np.random.default_rng(number)
         channel = cudaphy.nr_shared_channel("pusch", **arguments(antennas, modulation))
-        snrs = STARTS[antennas, modulation] + STEP * np.arange(5)
+        snrs = STARTS[profile, antennas, modulation] + STEP * np.arange(6)
         kept = [np.empty((slots, antennas, 14, 12 * PRBS), np.complex64) for _ in snrs]
-        ways = {
-            "mmse": {},
-            "ls": {"estimator": "ls"},
-            "white": {"interference": "white"},
-        }
-        errors = {way: np.zeros(len(snrs), int) for way in ways}
+        ways = {"mmse": {}, "ls": {"estimator": "ls"}}
+        errors = {way: np.zeros((len(snrs), slots), bool) for way in ways}
         payloads = chance.integers(0, 2, (slots, channel.tbs[0]), np.uint8)
         for slot in range(slots):
             sent = cudaphy.nr_pusch_transmit(channel, payloads[slot], 3)
@@ -132,9 +137,9 @@ def ours(folder, slots, only, keep):
                 for way, how in ways.items():
                     got = cudaphy.nr_pusch_receive(channel, kept[i][slot], 3, **how)
                     wrong = not got.ok[0] or (got.payload[0] != payloads[slot]).any()
-                    errors[way][i] += wrong
+                    errors[way][i, slot] = wrong
         for way, counts in errors.items():
-            report(name, way, snrs, counts, slots)
+            report(name, way, snrs, counts.sum(1), slots)
         if keep:
             described = {
                 "name": name,
@@ -147,10 +152,11 @@ def ours(folder, slots, only, keep):
                 text=np.frombuffer(json.dumps(described).encode(), np.uint8),
                 payloads=np.packbits(payloads, axis=1),
                 grids=np.stack(kept),
+                **errors,
             )
 
 
-def by_sionna(folder, batch=10):
+def by_sionna(folder, slots, only, batch=20):
     import torch
     from sionna.phy.nr import PUSCHConfig, PUSCHReceiver, PUSCHTransmitter
 
@@ -159,6 +165,9 @@ def by_sionna(folder, batch=10):
         with np.load(path) as file:
             described = json.loads(file["text"].tobytes())
             grids, packed = file["grids"], file["payloads"]
+            ours_of = {way: file[way] for way in ("mmse", "ls")}
+        if only not in described["name"]:
+            continue
         antennas = described["antennas"]
         config = PUSCHConfig()
         config.carrier.subcarrier_spacing = 30
@@ -174,18 +183,37 @@ def by_sionna(folder, batch=10):
         sender = PUSCHTransmitter(config, device="cpu")
         receiver = PUSCHReceiver(sender, device="cpu")
         payloads = np.unpackbits(packed, axis=1)[:, : config.tb_size]
-        errors, start = [], time.time()
-        slots = grids.shape[1]
-        for snr, at_snr in zip(described["snrs"], grids):
+        start, snrs = time.time(), described["snrs"]
+        count = min(slots, grids.shape[1])
+        rates = {}
+
+        def measure(i):
             wrong = 0
-            for first in range(0, slots, batch):
-                part = torch.tensor(at_snr[first : first + batch])[:, None]
+            for first in range(0, count, batch):
+                part = torch.tensor(grids[i, first : min(first + batch, count)])[:, None]
                 with torch.no_grad():
-                    got = receiver(part, torch.tensor(10 ** (-snr / 10)))
+                    got = receiver(part, torch.tensor(10 ** (-snrs[i] / 10)))
                 bits = got.numpy().reshape(part.shape[0], -1)
-                wrong += (bits != payloads[first : first + batch]).any(1).sum()
-            errors.append(wrong)
-        report(described["name"], "sionna", described["snrs"], errors, slots)
+                sent = payloads[first : first + part.shape[0]]
+                wrong += int((bits != sent).any(1).sum())
+            rates[i] = wrong
+
+        # Only what lies around BLER 0.1, because a slot takes long.
+        good = ours_of["ls"][:, :count].mean(1) < 0.1
+        i = int(good.argmax()) if good.any() else len(snrs) - 1
+        while 0 <= i < len(snrs) and i not in rates:
+            measure(i)
+            i += 1 if rates[i] >= 0.1 * count else -1
+        found = sorted(rates)
+        report(
+            described["name"],
+            "sionna",
+            [snrs[i] for i in found],
+            [rates[i] for i in found],
+            count,
+        )
+        for way, wrong in ours_of.items():
+            report(described["name"], way, snrs, wrong[:, :count].sum(1), count)
         print(f"# {time.time() - start:.0f} s", flush=True)
 
 
@@ -201,7 +229,7 @@ def main():
     if given.who == "ours":
         ours(given.folder, given.slots, given.only, not given.no_grids)
     else:
-        by_sionna(given.folder)
+        by_sionna(given.folder, given.slots, given.only)
 
 
 if __name__ == "__main__":
