@@ -7,6 +7,7 @@ TypeError. What is received wrongly never raises: it fails its CRC, with a reaso
 """
 
 import functools
+import threading
 
 import numpy as np
 
@@ -79,9 +80,10 @@ class nr_reception:
         return f"<nr_reception ok={self.ok} sinr_db=({sinr}) reason={self.reason!r}>"
 
 
-# A receiver has decoders, tables and scrambling sequences, which take longer to make than a slot.
+# A receiver has decoders, tables and scrambling sequences, which take longer to make than a slot. Each thread
+# has its own, so that threads receive at once.
 @functools.lru_cache(maxsize=64)
-def _receiver(channels, *arguments):
+def _receiver(_thread, channels, *arguments):
     return _native._nr_receiver([one._channel for one in channels], *arguments)
 
 
@@ -145,6 +147,7 @@ def _receive(link, channel, grid, slot, given):
         for name in ("delay_spread", "doppler")
     ]
     with_receiver = _receiver(
+        threading.get_ident(),
         channels,
         grid.shape[0],
         _text(given["estimator"], "estimator"),

@@ -4,6 +4,11 @@
 #include "kernels/nr_receiver/queue_memory.h"
 
 namespace gr::cudaphy::kernels::nr {
+namespace {
+
+constexpr double least_noise = 1e-9; // over a layer's energy
+
+} // namespace
 
 layer_separation::layer_separation(int antennas, int layers, backend where, int device)
     : d_antennas(antennas), d_layers(layers), d_device(device), d_where(where)
@@ -84,7 +89,8 @@ void layer_separation::run(const std::vector<estimated_channel>& channels,
     }
     d_channel.resize(n * antennas * d_layers);
     int column = 0;
-    double error = 0;
+    // Noise is never 0, which an equalizer refuses: float's rounding is there.
+    double error = least_noise * own.energy();
     for (const auto& from : channels) {
         fill_channel(from, map, column);
         const int layers = from.estimate->channel().parameters().layers;

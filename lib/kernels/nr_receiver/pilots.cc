@@ -6,6 +6,8 @@ namespace gr::cudaphy::kernels::nr {
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
+// Samples whose energy times this is infinite would overflow sums of energies.
+constexpr float far = 1e6f;
 
 } // namespace
 
@@ -56,7 +58,7 @@ pilot_observations observe_pilots(const shared_channel& channel,
                                         signed_turn);
                             re[j & 1][j / 2] += z.real();
                             im[j & 1][j / 2] += z.imag();
-                            sum += 0 * (z.real() + z.imag());
+                            sum += 0 * (far * energy(z));
                         }
                         check[sign * of.groups + group] += sum;
                     }

@@ -279,6 +279,17 @@ class qa_nr_receive(unittest.TestCase):
                 empty = receive(channel, np.zeros_like(noisy), estimator=estimator)
                 self.assertEqual((empty.ok, empty.reason), ((False,), "no_dmrs"))
 
+    def test_any_scale_is_received_and_huge_samples_fail(self):
+        chance = np.random.default_rng(12)
+        channel = cudaphy.nr_shared_channel("pusch", mcs=9, grid_size=20)
+        payload = bits_of(channel)
+        grid = over(sent(channel, payload), gaussian(chance, 2, 1), 1e-2)
+        for scale in (1e-6, 1e-3, 1e3, 1e10):
+            got = receive(channel, grid * np.float32(scale))
+            self.assertEqual(got.ok, (True,))
+        got = receive(channel, grid * np.float32(1e25))
+        self.assertEqual((got.ok, got.reason), ((False,), "not_finite"))
+
     def test_wrong_arguments_raise(self):
         channel = cudaphy.nr_shared_channel("pusch", grid_size=4)
         downlink = cudaphy.nr_shared_channel("pdsch", grid_size=4)
