@@ -12,7 +12,8 @@ struct pilot_observations {
     int antennas = 0;
     //! Rows (positions, sets, antennas, parity), columns pilots of a comb.
     planes values;
-    std::vector<uint8_t> finite; //!< no sample of this set is NaN, infinite or huge, (sets)
+    std::vector<uint8_t>
+        finite; //!< no sample of this set is NaN, infinite or huge, (sets)
 
     size_t
     row(const pilot_layout& of, int position, int set, int antenna, int parity) const
