@@ -9,7 +9,9 @@ the block left, CRC. Each line of the output tells of one transmission.
 """
 
 import argparse
+import sys
 
+import link_tools
 import numpy as np
 from gnuradio import cudaphy
 
@@ -60,6 +62,9 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backend", default="auto")
     given = parser.parse_args()
+    if given.backend not in ["auto", *cudaphy.backends()]:
+        print(f"skipped: no backend {given.backend} here, only {cudaphy.backends()}")
+        return link_tools.UNAVAILABLE
 
     channel = cudaphy.nr_shared_channel(
         "pusch",
@@ -126,4 +131,4 @@ def main():
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())
