@@ -9,7 +9,7 @@ A function that works on arrays, of numpy or on a GPU, has a verb's: invert, inv
 invert_symmetric, update_inverse, multiply_sparse, estimate_channel, equalize, demap,
 receive_slots, ldpc_encode, ldpc_decode, bch_encode, bch_decode, sync_symbols, nr_pusch_transmit,
 nr_pdsch_transmit, nr_pusch_receive, nr_pdsch_receive, nr_ofdm_modulate, nr_ofdm_demodulate,
-dvbs2_receive.
+nr_cell_search, dvbs2_receive.
 fdtd simulates fields in time. backends() and devices() say what this machine has.
 """
 
@@ -35,6 +35,9 @@ from .nr import nr_limited_buffer, nr_ofdm_demodulate, nr_ofdm_modulate  # noqa:
 from .nr import nr_pdsch_transmit, nr_pusch_transmit, nr_shared_channel  # noqa: F401
 from .nr_receive import nr_harq, nr_pdsch_receive, nr_pusch_receive  # noqa: F401
 from .nr_receive import nr_reception  # noqa: F401
+from .nr_cell import nr_cell, nr_cell_search, nr_mib  # noqa: F401
+from .nr_cell import nr_synchronization_raster  # noqa: F401
+from .nr_sib1 import nr_sib1_identities  # noqa: F401
 from . import nr5g  # noqa: F401
 from .mimo import demap, equalize, estimate_channel, receive_slots  # noqa: F401
 from .blocks.beamforming import (

@@ -231,6 +231,7 @@ void bind_ldpc_pdu(py::module& m);
 void bind_nr(py::module& m);
 void bind_nr_receiver(py::module& m);
 void bind_nr5g(py::module& m);
+void bind_nr_cell(py::module& m);
 void bind_packets(py::module& m);
 void bind_receiver(py::module& m);
 void bind_self_test(py::module& m);

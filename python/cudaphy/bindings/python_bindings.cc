@@ -30,6 +30,7 @@ PYBIND11_MODULE(cudaphy_python, m)
     bind_ldpc_pdu(m);
     bind_nr(m);
     bind_nr_receiver(m);
+    bind_nr_cell(m);
     bind_nr5g(m);
     bind_packets(m);
     bind_receiver(m);
