@@ -35,17 +35,17 @@ struct place {
     double frequency;
 };
 
-std::vector<pss_peak> find_peaks(view<const complex64> samples,
+std::vector<pss_peak> find_peaks(const recording& given,
                                  const cell_search_parameters& p,
                                  const std::vector<place>& places)
 {
-    const double rate = p.sample_rate, seconds = double(samples.size()) / rate;
+    const double rate = given.rate, seconds = given.seconds();
     std::vector<pss_peak> out;
     std::mutex turn;
     for (double start = 0; start < seconds; start += stretch_seconds - shared_seconds) {
         const int64_t first = int64_t(start * rate);
         const double length = std::min(stretch_seconds, seconds - start);
-        const spectrum stretch(samples, rate, first, size_t(length * rate));
+        const spectrum stretch(given, first, size_t(length * rate));
         for_each_part(places.size(), 1, [&](size_t from, size_t to) {
             for (size_t i = from; i < to; ++i) {
                 const auto peaks = find_pss(stretch,
@@ -252,9 +252,11 @@ std::vector<found_cell> search_cells(view<const complex64> samples,
             std::to_string(samples.size()) +
                 " samples are too few: an SS/PBCH block has four symbols (TS 38.211, "
                 "7.4.3.1); give 20 ms or more");
-    const recording from{ samples, p.sample_rate, p.centre_frequency };
-    const auto peaks =
-        distinct(find_peaks(samples, p, places), size_t(p.most_candidates));
+    const auto from = levelled(samples, p.sample_rate, p.centre_frequency);
+    if (from.scale == 0) {
+        return {};
+    }
+    const auto peaks = distinct(find_peaks(from, p, places), size_t(p.most_candidates));
     std::vector<found_cell> out;
     for (const auto& block : receive(from, peaks)) {
         auto found = std::find_if(out.begin(), out.end(), [&](const auto& other) {

@@ -131,8 +131,7 @@ private:
     {
         const double tolerance = 2 / d_from.rate;
         return slot_time(frame, slot) > -tolerance &&
-               slot_time(frame, slot + 1) <
-                   double(d_from.samples.size()) / d_from.rate + tolerance;
+               slot_time(frame, slot + 1) < d_from.seconds() + tolerance;
     }
 
     //! The resource grid of CORESET 0 in a slot, (14, subcarriers).
@@ -150,8 +149,7 @@ private:
         const double rate = ofdm.sample_rate(), start = slot_time(frame, slot);
         const size_t count = ofdm.samples(slot, 1);
         const double guard = 300 / rate;
-        const spectrum around(d_from.samples,
-                              d_from.rate,
+        const spectrum around(d_from,
                               int64_t(std::floor((start - guard) * d_from.rate)),
                               size_t((double(count) / rate + 2 * guard) * d_from.rate));
         const double pass = (p.subcarriers / 2 + 1) * double(d_scs);

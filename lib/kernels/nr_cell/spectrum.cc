@@ -46,19 +46,34 @@ size_t transform_size(size_t count, double rate)
 
 } // namespace
 
-spectrum::spectrum(view<const complex64> samples,
-                   double rate,
-                   int64_t first,
-                   size_t count)
-    : d_rate(rate), d_first(double(first) / rate), d_bins(transform_size(count, rate))
+recording levelled(view<const complex64> samples, double rate, double reference)
 {
+    std::complex<double> sum = 0;
+    for (const auto& value : samples) {
+        sum += std::complex<double>(value);
+    }
+    const auto mean = sum / double(std::max<size_t>(1, samples.size()));
+    double energy = 0;
+    for (const auto& value : samples) {
+        energy += std::norm(std::complex<double>(value) - mean);
+    }
+    // What rounding leaves of a constant is nothing.
+    const double power = energy / double(std::max<size_t>(1, samples.size()));
+    const double scale = power > 1e-12 * std::norm(mean) ? 1 / std::sqrt(power) : 0;
+    return { samples, rate, mean, scale, reference };
+}
+
+spectrum::spectrum(const recording& from, int64_t first, size_t count)
+    : d_rate(from.rate), d_first(double(first) / from.rate),
+      d_bins(transform_size(count, from.rate))
+{
+    const auto& samples = from.samples;
     const int64_t start = std::max<int64_t>(first, 0);
     const int64_t end =
         std::min<int64_t>(int64_t(samples.size()), first + int64_t(d_bins.size()));
-    if (start < end) {
-        std::copy(samples.begin() + start,
-                  samples.begin() + end,
-                  d_bins.begin() + (start - first));
+    for (int64_t i = start; i < end; ++i) {
+        d_bins[size_t(i - first)] = complex64(
+            (std::complex<double>(samples[size_t(i)]) - from.carrier) * from.scale);
     }
     transform_of(d_bins.size(), true)->run(d_bins.data());
 }

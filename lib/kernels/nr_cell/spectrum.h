@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <gnuradio/cudaphy/kernels/view.h>
 
 namespace gr::cudaphy::kernels::nr_cell {
+
+//! Samples, and what is done to them where they are used.
+struct recording {
+    view<const complex64> samples;
+    double rate;                  //!< samples/s
+    std::complex<double> carrier; //!< is subtracted: a mixer's direct current
+    double scale;                 //!< then they are multiplied by this
+    //! Of the samples' centre, Hz, if the transmitter compensates phases for its carrier
+    //! (TS 38.211, section 5.4); 0 if it compensates none.
+    double reference;
+
+    double seconds() const { return double(samples.size()) / rate; }
+};
+
+//! A recording without its mean and of unit power. Its scale is 0 if nothing else is in
+//! it.
+recording levelled(view<const complex64> samples, double rate, double reference);
 
 //! A part of the spectrum, seen at another sample rate.
 struct band {
@@ -26,12 +44,11 @@ class spectrum
 {
 public:
     /*!
-     * \param samples  a whole recording
-     * \param rate     samples/s
-     * \param first    of the stretch; it may begin before the recording, and end after it
-     * \param count    samples of the stretch; some more may be taken
+     * \param first  sample of the stretch; it may begin before the recording, and end
+     * after it
+     * \param count  samples of the stretch; some more may be taken
      */
-    spectrum(view<const complex64> samples, double rate, int64_t first, size_t count);
+    spectrum(const recording&, int64_t first, size_t count);
 
     /*!
      * \param start  of the first sample that comes out, in seconds of the recording

@@ -63,8 +63,7 @@ public:
     receiver(const recording& from, const pss_peak& peak)
         : d_from(from), d_peak(peak), d_rate(double(peak.scs) * ssb_fft),
           d_start(peak.time - ssb_prefix / d_rate),
-          d_spectrum(from.samples,
-                     from.rate,
+          d_spectrum(from,
                      int64_t(std::floor((d_start - margin / d_rate) * from.rate)),
                      size_t((length + 2 * margin) / d_rate * from.rate))
     {
@@ -74,7 +73,7 @@ public:
     {
         const double tolerance = 2 / d_from.rate;
         if (d_start < -tolerance ||
-            d_start + length / d_rate > d_from.samples.size() / d_from.rate + tolerance) {
+            d_start + length / d_rate > d_from.seconds() + tolerance) {
             return std::nullopt;
         }
         d_out.scs = d_peak.scs;

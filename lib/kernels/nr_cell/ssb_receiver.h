@@ -6,15 +6,6 @@
 
 namespace gr::cudaphy::kernels::nr_cell {
 
-//! A recording, and how phases run in it.
-struct recording {
-    view<const complex64> samples;
-    double rate;
-    //! Of the samples' centre, Hz, if the transmitter compensates phases for its carrier
-    //! (TS 38.211, section 5.4); 0 if it compensates none.
-    double reference;
-};
-
 //! An SS/PBCH block as it was received.
 struct received_ssb {
     int cell, scs;

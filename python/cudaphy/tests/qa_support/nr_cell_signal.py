@@ -175,17 +175,20 @@ def add_pdcch(cell, grid, coreset, slot, first):
     assert not data
 
 
+# Mapping type, first symbol and symbols of some rows of 38.214, tables 5.1.2.1.1-2 (pattern 1), -4 and -5.
 TIMES = {
-    0: ("A", 2, 12),
-    1: ("A", 2, 10),
-    5: ("B", 9, 4),
-    8: ("B", 5, 2),
-    13: ("A", 2, 4),
+    (1, 0): ("A", 2, 12),
+    (1, 1): ("A", 2, 10),
+    (1, 5): ("B", 9, 4),
+    (1, 8): ("B", 5, 2),
+    (1, 13): ("A", 2, 4),
+    (2, 1): ("B", 4, 2),
+    (3, 4): ("B", 10, 2),
 }
 
 
 def sib1_channel(cell, coreset):
-    kind, first, symbols = TIMES[cell.time_allocation]
+    kind, first, symbols = TIMES[coreset["pattern"], cell.time_allocation]
     if cell.type_a_position == 3 and kind == "A" and cell.time_allocation < 5:
         first, symbols = first + 1, symbols - 1
     return cudaphy.nr_shared_channel(
