@@ -29,9 +29,9 @@ spectra make_spectra()
             const int k = sync_first + n - ssb_subcarriers / 2;
             symbol[(k + ssb_fft) % ssb_fft] = d[n] * scale;
         }
-        transform_of(ssb_fft, false)->run(symbol.data());
+        transform_of(ssb_fft, false)->run(symbol);
         symbol.resize(block);
-        transform_of(block, true)->run(symbol.data());
+        transform_of(block, true)->run(symbol);
         for (auto& value : symbol) {
             value = std::conj(value) / float(block); // of the transform back
         }
@@ -40,7 +40,7 @@ spectra make_spectra()
     return out;
 }
 
-//! Energy of the symbol that begins at each sample.
+//! 1 / energy of the symbol that begins at each sample.
 std::vector<float> symbol_energies(const std::vector<complex64>& x)
 {
     std::vector<double> sum(1);
@@ -55,17 +55,16 @@ std::vector<float> symbol_energies(const std::vector<complex64>& x)
     // Rounding must not make a peak of silence.
     const float least = float(1e-12 * sum.back());
     for (auto& value : out) {
-        value = value > least ? value : INFINITY;
+        value = value > least ? 1 / value : 0;
     }
     return out;
 }
 
-struct best_of_sample {
-    float value = 0;
-    int8_t offset = 0;
+//! The best correlation over the offsets at each sample, and its offset.
+struct best_offset {
+    std::vector<float> value, offset;
 };
 
-//! The best correlation over the offsets at each sample, for each sequence.
 class correlator
 {
 public:
@@ -73,63 +72,73 @@ public:
         : d_samples(x), d_energies(symbol_energies(x))
     {
         for (auto& one : d_best) {
-            one.resize(d_energies.size());
+            one.value.resize(d_energies.size());
+            one.offset.resize(d_energies.size());
         }
         for (size_t first = 0; first < d_energies.size(); first += fresh) {
             run(first);
         }
     }
-    const std::vector<best_of_sample>& best(int sequence) const
-    {
-        return d_best[sequence];
-    }
+    const best_offset& best(int sequence) const { return d_best[sequence]; }
 
 private:
     void run(size_t first)
     {
         static const spectra all = make_spectra();
-        static const auto forward = transform_of(block, true),
-                          backward = transform_of(block, false);
-        std::vector<complex64> x(block), y(block);
+        const auto forward = transform_of(block, true),
+                   backward = transform_of(block, false);
+        d_spectrum.resize(block);
         const size_t last = std::min(first + block, d_samples.size());
-        std::copy(d_samples.begin() + first, d_samples.begin() + last, x.begin());
-        forward->run(x.data());
+        const auto rest = std::copy(
+            d_samples.begin() + first, d_samples.begin() + last, d_spectrum.begin());
+        std::fill(rest, d_spectrum.end(), complex64(0));
+        forward->run(d_spectrum);
+        // What offsets reach over the ends is there twice.
+        constexpr int reach = offsets / 2 * half_subcarrier;
+        std::vector<complex64> turned(d_spectrum.end() - reach, d_spectrum.end());
+        turned.insert(turned.end(), d_spectrum.begin(), d_spectrum.end());
+        turned.insert(turned.end(), d_spectrum.begin(), d_spectrum.begin() + reach);
+        d_product.resize(block);
         const size_t count = std::min(size_t(fresh), d_energies.size() - first);
         for (int sequence = 0; sequence < sequences; ++sequence) {
-            auto* const best = d_best[sequence].data() + first;
             for (int offset = 0; offset < offsets; ++offset) {
-                multiply(x, all[sequence], offset, y);
-                backward->run(y.data());
-                for (size_t i = 0; i < count; ++i) {
-                    const float value =
-                        (y[i].real() * y[i].real() + y[i].imag() * y[i].imag()) /
-                        d_energies[first + i];
-                    if (value > best[i].value) {
-                        best[i] = { value, int8_t(offset) };
-                    }
-                }
+                // An offset of the signal turns its spectrum.
+                multiply(turned.data() + offset * half_subcarrier, all[sequence]);
+                backward->run(d_product);
+                keep_best(first, count, float(offset - offsets / 2), d_best[sequence]);
             }
         }
     }
 
-    //! An offset of the signal turns its spectrum.
-    static void multiply(const std::vector<complex64>& x,
-                         const std::vector<complex64>& sequence,
-                         int offset,
-                         std::vector<complex64>& y)
+    void multiply(const complex64* x, const std::vector<complex64>& sequence)
     {
-        const int bins = (offset - offsets / 2) * half_subcarrier;
-        for (int i = 0; i < block; ++i) {
-            const auto &a = x[(i + bins + block) % block], &b = sequence[i];
-            // Without the checks for infinities that a product of std::complex has.
-            y[i] = { a.real() * b.real() - a.imag() * b.imag(),
-                     a.real() * b.imag() + a.imag() * b.real() };
+        const auto* const a = reinterpret_cast<const float*>(x);
+        const auto* const b = reinterpret_cast<const float*>(sequence.data());
+        auto* const y = reinterpret_cast<float*>(d_product.data());
+        for (int i = 0; i < 2 * block; i += 2) {
+            y[i] = a[i] * b[i] - a[i + 1] * b[i + 1];
+            y[i + 1] = a[i] * b[i + 1] + a[i + 1] * b[i];
+        }
+    }
+
+    void keep_best(size_t first, size_t count, float offset, best_offset& best) const
+    {
+        const auto* const y = reinterpret_cast<const float*>(d_product.data());
+        const float* const energy = d_energies.data() + first;
+        float* const value = best.value.data() + first;
+        float* const at = best.offset.data() + first;
+        for (size_t i = 0; i < count; ++i) {
+            const float here =
+                (y[2 * i] * y[2 * i] + y[2 * i + 1] * y[2 * i + 1]) * energy[i];
+            at[i] = here > value[i] ? offset : at[i];
+            value[i] = here > value[i] ? here : value[i];
         }
     }
 
     const std::vector<complex64>& d_samples;
-    std::vector<float> d_energies;
-    std::array<std::vector<best_of_sample>, sequences> d_best;
+    std::vector<float> d_energies; // 1 / them
+    std::array<best_offset, sequences> d_best;
+    std::vector<complex64> d_spectrum, d_product;
 };
 
 //! Where a parabola through the logarithms of three values has its top, from the middle.
@@ -160,32 +169,29 @@ std::vector<pss_peak> find_pss(const spectrum& from,
     const correlator correlations(x);
     std::vector<pss_peak> out;
     for (int n_id_2 = 0; n_id_2 < sequences; ++n_id_2) {
-        const auto& best = correlations.best(n_id_2);
+        const auto& best = correlations.best(n_id_2).value;
         // A peak is the highest within a symbol to both sides.
         for (size_t i = 0; i < best.size(); ++i) {
-            if (best[i].value < threshold) {
+            if (best[i] < threshold) {
                 continue;
             }
             const size_t first = i > ssb_fft ? i - ssb_fft : 0,
                          last = std::min(best.size(), i + ssb_fft + 1);
-            const auto highest = std::max_element(
-                best.begin() + first,
-                best.begin() + last,
-                [](const auto& a, const auto& b) { return a.value < b.value; });
+            const auto highest =
+                std::max_element(best.begin() + first, best.begin() + last);
             if (size_t(highest - best.begin()) != i) {
                 continue;
             }
-            const double fraction =
-                i > 0 && i + 1 < best.size()
-                    ? top_of(best[i - 1].value, best[i].value, best[i + 1].value)
-                    : 0;
-            const double offset = 0.5 * scs * (best[i].offset - offsets / 2);
+            const double fraction = i > 0 && i + 1 < best.size()
+                                        ? top_of(best[i - 1], best[i], best[i + 1])
+                                        : 0;
+            const double offset = 0.5 * scs * correlations.best(n_id_2).offset[i];
             out.push_back({ start + (double(i) + fraction) / rate,
                             nominal + offset,
                             nominal,
                             scs,
                             n_id_2,
-                            best[i].value });
+                            best[i] });
         }
     }
     std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) {

@@ -75,7 +75,7 @@ spectrum::spectrum(const recording& from, int64_t first, size_t count)
         d_bins[size_t(i - first)] = complex64(
             (std::complex<double>(samples[size_t(i)]) - from.carrier) * from.scale);
     }
-    transform_of(d_bins.size(), true)->run(d_bins.data());
+    transform_of(d_bins.size(), true)->run(d_bins);
 }
 
 std::vector<complex64> spectrum::cut(const band& of, double start, size_t count) const
@@ -103,7 +103,7 @@ std::vector<complex64> spectrum::cut(const band& of, double start, size_t count)
         out[size_t((i + int64_t(size)) % int64_t(size))] =
             from * complex64(turn * weight);
     }
-    transform_of(size, false)->run(out.data());
+    transform_of(size, false)->run(out);
     out.resize(count);
     // x(t) exp(-j 2 pi centre t), of which the whole bins' part is done but for a phase.
     const double whole = double(middle) * bin;

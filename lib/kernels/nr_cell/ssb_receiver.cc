@@ -115,7 +115,7 @@ private:
                 (d_from.reference + d_peak.nominal - d_out.phase_rate) * t;
             const auto first = d_samples.begin() + l * ssb_step + ssb_prefix - advance;
             std::vector<complex64> x(first, first + ssb_fft);
-            forward->run(x.data());
+            forward->run(x);
             d_grid[l].resize(ssb_subcarriers);
             for (int k = 0; k < ssb_subcarriers; ++k) {
                 const int bin = k - ssb_subcarriers / 2;
@@ -145,7 +145,7 @@ private:
         for (int n = 0; n < sync_length; ++n) {
             x[(sync_first + n - ssb_subcarriers / 2 + ssb_fft) % ssb_fft] = sequence[n];
         }
-        transform_of(ssb_fft, false)->run(x.data());
+        transform_of(ssb_fft, false)->run(x);
         std::complex<double> part[2];
         const auto* const y = d_samples.data() + symbol * ssb_step + ssb_prefix;
         for (int i = 0; i < ssb_fft; ++i) {
