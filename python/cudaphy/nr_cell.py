@@ -2,7 +2,6 @@
 """Cell search of 5G NR, and what cells broadcast: MIB and SIB1 (3GPP TS 38.211, 38.212, 38.213, 38.214)."""
 
 import dataclasses
-from typing import Optional
 
 import numpy as np
 
@@ -51,21 +50,21 @@ class nr_cell:
     """
 
     cell_id: int
-    ssb_index: Optional[int]
+    ssb_index: "int | None"
     subcarrier_spacing: int
     ssb_frequency: float
     frequency_offset: float
     sample: float
-    frame_sample: Optional[float]
+    frame_sample: "float | None"
     snr_db: float
     pss_correlation: float
     sss_correlation: float
-    ssb_case: Optional[str]
-    mib: Optional[nr_mib]
+    ssb_case: "str | None"
+    mib: "nr_mib | None"
     sib1: bytes
     sib1_reason: str
-    coreset_zero: Optional[dict]
-    dci: Optional[dict]
+    coreset_zero: "dict | None"
+    dci: "dict | None"
 
 
 def _mib_of(found, spacing):
