@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// What sweep.cc computes for a vector of checks, compiled for each instruction set.
+// What sweep-inl.h computes for a vector of checks, compiled for each instruction set.
 #if defined(CUDAPHY_LDPC_CHECK_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CUDAPHY_LDPC_CHECK_INL_H
 #undef CUDAPHY_LDPC_CHECK_INL_H

@@ -98,6 +98,22 @@ void fixed_sweep(const ldpc_fixed_plan&,
                  bool first,
                  fixed_tile&,
                  int8_t* odd);
+//! Its kinds: the first one, and later ones without and with damped messages.
+void fixed_sweep_first(const ldpc_fixed_plan&,
+                       const ldpc_fixed_plan::iteration&,
+                       const fixed_messages&,
+                       fixed_tile&,
+                       int8_t* odd);
+void fixed_sweep_later(const ldpc_fixed_plan&,
+                       const ldpc_fixed_plan::iteration&,
+                       const fixed_messages&,
+                       fixed_tile&,
+                       int8_t* odd);
+void fixed_sweep_damped(const ldpc_fixed_plan&,
+                        const ldpc_fixed_plan::iteration&,
+                        const fixed_messages&,
+                        fixed_tile&,
+                        int8_t* odd);
 //! The words whose hard decisions fail a check, after `just_done`.
 void fixed_failures(const ldpc_fixed_plan&,
                     const ldpc_fixed_plan::iteration& just_done,
