@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+// Real and complex types have a source file each, because one for all takes more than 500
+// MB to compile.
+
 #include "kernels/symmetric/cuda/blocked.cuh"
 #include "kernels/symmetric/cuda/butterfly_tables.cuh"
 #include "kernels/symmetric/cuda/condition.cuh"
@@ -423,9 +428,5 @@ make_symmetric_blocked_cuda(const typename symmetric_inverse<T>::parameters& p,
 #define CUDAPHY_INSTANTIATE(T)                                                     \
     template std::unique_ptr<symmetric_inverse<T>> make_symmetric_blocked_cuda<T>( \
         const typename symmetric_inverse<T>::parameters&, int);
-CUDAPHY_INSTANTIATE(float)
-CUDAPHY_INSTANTIATE(double)
-CUDAPHY_INSTANTIATE(complex64)
-CUDAPHY_INSTANTIATE(complex128)
 
 } // namespace gr::cudaphy::kernels
