@@ -58,6 +58,8 @@ function(cudaphy_kernel_folder name)
     target_compile_options(cudaphy_${name} PRIVATE
         $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Debug>>:-O1>
         $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
+    target_compile_definitions(cudaphy_${name} PUBLIC
+        "$<$<COMPILE_LANGUAGE:CXX>:${CUDAPHY_CPU_DEFINITIONS}>")
     target_link_libraries(cudaphy_${name} PUBLIC
         cudaphy_options PkgConfig::HWY TBB::tbb Threads::Threads)
     if(CUDAPHY_HAVE_CUDA)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/cpu_probe.h"
 #include "kernels/common/cuda_probe.h"
 #include <gnuradio/cudaphy/kernels/backend.h>
 
@@ -64,6 +65,11 @@ std::vector<backend> backends()
 
 resolved_backend resolve(backend wanted, int device)
 {
+    // A GPU's queue and the reference too have work for the host's vector units.
+    static const auto problem_here = problem_of_cpu();
+    if (!problem_here.empty()) {
+        throw backend_unavailable(problem_here);
+    }
     if (wanted == backend::cpu || wanted == backend::reference) {
         return { wanted, 0, "chosen by the caller" };
     }

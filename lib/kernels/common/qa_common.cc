@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE common
+#include "kernels/common/cpu_probe.h"
 #include "kernels/common/parallel.h"
 #include "kernels/common/testing.h"
 #include <atomic>
@@ -32,6 +33,19 @@ BOOST_AUTO_TEST_CASE(a_device_that_is_not_there_is_refused_with_its_number)
         const std::string what = problem.what();
         BOOST_TEST((devices().empty() || what.find("4711") != std::string::npos));
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_library_for_one_cpu_alone_refuses_a_lesser_one_with_a_remedy)
+{
+    BOOST_TEST(problem_of_cpu() == "");
+    hwy::SetSupportedTargetsForTest(HWY_SCALAR);
+    const auto problem = problem_of_cpu();
+    hwy::SetSupportedTargetsForTest(0);
+#ifdef HWY_COMPILE_ONLY_STATIC
+    BOOST_TEST(problem.find("-DCUDAPHY_CPU_TARGETS=all") != std::string::npos);
+#else
+    BOOST_TEST(problem == "");
+#endif
 }
 
 BOOST_AUTO_TEST_CASE(bytes_copied_in_are_copied_out_unchanged)

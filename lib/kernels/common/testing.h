@@ -31,7 +31,8 @@ inline backend tested_backend()
 }
 
 //! CUDAPHY_TEST_VECTORS=AVX2 or SSE4 disables newer instruction sets. Their bits in
-//! Highway's masks are lower.
+//! Highway's masks are lower. A build for one of those alone then has no backend, so that
+//! the program is skipped.
 inline void limit_vectors()
 {
     const char* const given = std::getenv("CUDAPHY_TEST_VECTORS");

@@ -7,8 +7,10 @@ PYBIND11_MODULE(cudaphy_python, m)
     namespace py = pybind11;
     using namespace gr::cudaphy::bindings;
     m.attr("__version__") = CUDAPHY_VERSION;
-    py::module::import("gnuradio.gr");  // the base classes of the blocks,
-    py::module::import("gnuradio.fec"); // and of the coders for FEC blocks
+    gr::cudaphy::resolve(
+        gr::cudaphy::backend::reference); // or this CPU runs nothing here
+    py::module::import("gnuradio.gr");    // the base classes of the blocks,
+    py::module::import("gnuradio.fec");   // and of the coders for FEC blocks
     bind_backends(m);
     bind_bch(m);
     bind_dvb(m);

@@ -61,7 +61,8 @@ struct resolved_backend {
 
 /*!
  * \throws backend_unavailable if CUDA was asked for by name and can't be had: built
- * without CUDA, no driver, driver too old, no such device, one that is lost.
+ * without CUDA, no driver, driver too old, no such device, one that is lost. And
+ * whatever is wanted, if the library was built for another CPU's instructions alone.
  */
 CUDAPHY_API resolved_backend resolve(backend wanted, int device = 0);
 
