@@ -5,7 +5,7 @@
 namespace gr::cudaphy {
 namespace {
 
-constexpr int threads = 256;
+constexpr int copy_threads = 256;
 
 template <typename Word>
 __device__ void copy_words(const copied_piece& piece)
@@ -14,12 +14,12 @@ __device__ void copy_words(const copied_piece& piece)
     auto* to = reinterpret_cast<Word*>(piece.to);
     const auto words = static_cast<unsigned>(piece.bytes / sizeof(Word));
 #pragma unroll 4
-    for (unsigned i = threadIdx.x; i < words; i += threads) {
+    for (unsigned i = threadIdx.x; i < words; i += copy_threads) {
         to[i] = from[i];
     }
 }
 
-__global__ void __launch_bounds__(threads) copy_list(const copied_piece* pieces)
+__global__ void __launch_bounds__(copy_threads) copy_list(const copied_piece* pieces)
 {
     const auto piece = pieces[blockIdx.x];
     const auto misfit = reinterpret_cast<size_t>(piece.from) |
@@ -43,7 +43,7 @@ void copy_pieces(queue& work_queue, const copied_piece* pieces, size_t count)
         return;
     }
     cuda_device_scope scope(work_queue.device());
-    copy_list<<<static_cast<unsigned>(count), threads, 0, stream_of(work_queue)>>>(
+    copy_list<<<static_cast<unsigned>(count), copy_threads, 0, stream_of(work_queue)>>>(
         pieces);
     cuda_check_launch("the order of a batch's frames");
 }
