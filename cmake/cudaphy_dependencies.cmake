@@ -3,7 +3,9 @@
 if(POLICY CMP0167)
     cmake_policy(SET CMP0167 NEW) # Boost's own configuration, because FindBoost is deprecated
 endif()
-find_package(Gnuradio 3.10.5 REQUIRED COMPONENTS blocks fec fft pdu)
+if(ENABLE_GNURADIO)
+    find_package(Gnuradio 3.10.5 REQUIRED COMPONENTS blocks fec fft pdu)
+endif()
 # GnuradioConfig.cmake overwrites CMAKE_CXX_STANDARD and _EXTENSIONS; set ours again.
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -16,5 +18,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
 if(ENABLE_PYTHON)
+    if(NOT ENABLE_GNURADIO)
+        set(PYBIND11_FINDPYTHON ON) # GNU Radio looks for Python itself, in the older way
+        set(Python_EXECUTABLE ${PYTHON_EXECUTABLE})
+    endif()
     find_package(pybind11 2.10 REQUIRED)
 endif()

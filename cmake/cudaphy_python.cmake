@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Finds the Python that can import GNU Radio. Another python3 may stand first on PATH.
+set(CUDAPHY_PYTHON_NEEDS numpy)
+if(ENABLE_GNURADIO)
+    set(CUDAPHY_PYTHON_NEEDS "gnuradio.gr, numpy")
+endif()
 if(NOT PYTHON_EXECUTABLE)
     find_program(PYTHON_ON_PATH python3)
     foreach(candidate /usr/bin/python3 ${PYTHON_ON_PATH})
-        execute_process(COMMAND ${candidate} -c "import gnuradio.gr, numpy"
+        execute_process(COMMAND ${candidate} -c "import ${CUDAPHY_PYTHON_NEEDS}"
             RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
         if(NOT failed)
-            set(PYTHON_EXECUTABLE ${candidate} CACHE FILEPATH "Python that has GNU Radio")
+            set(PYTHON_EXECUTABLE ${candidate} CACHE FILEPATH "Python that builds and tests")
             break()
         endif()
     endforeach()
 endif()
 if(ENABLE_PYTHON AND NOT PYTHON_EXECUTABLE)
-    message(FATAL_ERROR "No python3 that can import gnuradio and numpy was found. "
+    message(FATAL_ERROR "No python3 that can import ${CUDAPHY_PYTHON_NEEDS} was found. "
         "Set -DPYTHON_EXECUTABLE=..., or -DENABLE_PYTHON=OFF.")
 endif()
 set(Python3_EXECUTABLE ${PYTHON_EXECUTABLE})
-message(STATUS "Python of GNU Radio: ${PYTHON_EXECUTABLE}")
+message(STATUS "Python: ${PYTHON_EXECUTABLE}")
 if(PYTHON_EXECUTABLE)
     execute_process(COMMAND ${PYTHON_EXECUTABLE} -c "import sys; print(sys.executable)"
         OUTPUT_VARIABLE CUDAPHY_INTERPRETER OUTPUT_STRIP_TRAILING_WHITESPACE

@@ -112,12 +112,17 @@ endfunction()
 set(CUDAPHY_TEST_PRELOAD "" CACHE STRING "Sanitizer's library, loaded before Python in tests")
 function(cudaphy_python_test name program)
     get_filename_component(program ${program} ABSOLUTE)
+    set(tests ${PROJECT_SOURCE_DIR}/python/cudaphy/tests)
+    set(path ${PROJECT_BINARY_DIR}/test_modules:${tests})
+    if(NOT ENABLE_GNURADIO)
+        set(path ${tests}/without_gnuradio:${path})
+    endif()
     if(CUDAPHY_TEST_PRELOAD)
         set(preload LD_PRELOAD=${CUDAPHY_TEST_PRELOAD}
             ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4)
     endif()
     add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E env
-        PYTHONPATH=${PROJECT_BINARY_DIR}/test_modules:${PROJECT_SOURCE_DIR}/python/cudaphy/tests
+        PYTHONPATH=${path}
         PYTHONDONTWRITEBYTECODE=1
         GR_CONF_CONTROLPORT_ON=False ${preload} ${PYTHON_EXECUTABLE} ${program} ${ARGN})
 endfunction()

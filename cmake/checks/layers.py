@@ -130,11 +130,11 @@ def problems_of_circles(uses):
 
 
 def modules_of(path):
-    """Dotted names that a Python file imports."""
+    """Dotted names that a Python file imports, but for relative ones, which stay in the package."""
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and not node.level:
             module = node.module or ""
             yield from (f"{module}.{alias.name}".strip(".") for alias in node.names)
 

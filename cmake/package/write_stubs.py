@@ -1,31 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""write_stubs.py FOLDER: types of the public Python interface for mypy and for editors.
+"""write_stubs.py PACKAGE FOLDER: types of the public Python interface for mypy and for editors.
 
-Imports gnuradio.cudaphy and writes cudaphy_python.pyi, __init__.pyi, nr5g.pyi and py.typed into
+Imports PACKAGE, gnuradio.cudaphy or cudaphy, and writes cudaphy_python.pyi, __init__.pyi, nr5g.pyi and py.typed into
 FOLDER. Types of native functions come from the signatures that pybind11 puts into docstrings, and
 keyword-only options from the signature that a docstring adds to these. Types of Python functions
 come from the defaults: a name without one, or with one that says too little, takes anything."""
 
 import ast
 import dataclasses
+import importlib
 import inspect
 import re
 import sys
 import textwrap
 from pathlib import Path
 
-NATIVE = "gnuradio.cudaphy.cudaphy_python"
-HEADER = """# SPDX-License-Identifier: GPL-3.0-or-later
+PACKAGE = sys.argv[1]
+NATIVE = f"{PACKAGE}.cudaphy_python"
+# Of blocks, and of coders for FEC blocks.
+BASES = """
+from gnuradio.fec import generic_decoder, generic_encoder
+from gnuradio.gr import basic_block, block"""
+HEADER = f"""# SPDX-License-Identifier: GPL-3.0-or-later
 # Written by cmake/package/write_stubs.py.
 import dataclasses
 from typing import Any, NoReturn, Optional, Sequence, SupportsFloat, SupportsIndex
 from typing import Tuple, Union, overload
 
 import numpy
-import numpy.typing
-from gnuradio.fec import generic_decoder, generic_encoder
-from gnuradio.gr import basic_block, block
+import numpy.typing{BASES if 'gnuradio' in PACKAGE else ''}
 
 _Array = numpy.typing.NDArray[Any]
 _Bool = Union[bool, numpy.bool_]
@@ -321,7 +325,7 @@ def field(one):
 
 def python_class(name, kind):
     """A class with all that it has of classes of this package. Its other bases are GNU Radio's."""
-    ours = [one for one in kind.__mro__ if one.__module__.startswith("gnuradio.cudaphy")]
+    ours = [one for one in kind.__mro__ if one.__module__.startswith(PACKAGE)]
     bases = {base for one in ours for base in one.__bases__} - {*ours, object}
     members = {}
     for one in reversed(ours):
@@ -375,10 +379,9 @@ def python_module(module, names):
 
 
 def main():
-    folder = Path(sys.argv[1])
-    from gnuradio import cudaphy
-    from gnuradio.cudaphy import cudaphy_python, nr5g
-
+    folder = Path(sys.argv[2])
+    cudaphy = importlib.import_module(PACKAGE)
+    cudaphy_python, nr5g = cudaphy.cudaphy_python, cudaphy.nr5g
     own = [
         name
         for name, thing in vars(nr5g).items()

@@ -10,7 +10,8 @@ invert_symmetric, update_inverse, multiply_sparse, estimate_channel, equalize, d
 receive_slots, ldpc_encode, ldpc_decode, bch_encode, bch_decode, sync_symbols, nr_pusch_transmit,
 nr_pdsch_transmit, nr_pusch_receive, nr_pdsch_receive, nr_ofdm_modulate, nr_ofdm_demodulate,
 nr_cell_search, dvbs2_receive.
-fdtd simulates fields in time. backends() and devices() say what this machine has.
+fdtd simulates fields in time. The wheel of PyPI, `import cudaphy`, has the functions alone, without
+GNU Radio; they are the same. backends() and devices() say what this machine has.
 """
 
 import warnings as _warnings
@@ -18,7 +19,7 @@ import warnings as _warnings
 from .cudaphy_python import *  # noqa: F401,F403
 from .cudaphy_python import __version__  # noqa: F401
 from .fdtd import fdtd, fdtd_matrices  # noqa: F401
-from .fdtd_channel import fdtd_channel, fdtd_scene  # noqa: F401
+from .fdtd_scene import fdtd_scene  # noqa: F401
 from .linalg import invert, invert_triangular, solve_triangular  # noqa: F401
 from .symbols import sync_symbols  # noqa: F401
 from .symmetric import invert_symmetric, update_inverse  # noqa: F401
@@ -40,23 +41,16 @@ from .nr_cell import nr_synchronization_raster  # noqa: F401
 from .nr_sib1 import nr_sib1_identities  # noqa: F401
 from . import nr5g  # noqa: F401
 from .mimo import demap, equalize, estimate_channel, receive_slots  # noqa: F401
-from .blocks.beamforming import (
-    array_covariance,
-    mvdr_weights,
-    uniform_array,
-)  # noqa: F401
-from .blocks.dvbs2_receiver import dvbs2_receiver  # noqa: F401
-from .blocks.frame_error_counter import frame_error_counter  # noqa: F401
-from .blocks.frame_filler import frame_filler  # noqa: F401
-from .blocks.mimo_channel_model import mimo_channel_model  # noqa: F401
-from .blocks.mimo_fixed_channel import mimo_fixed_channel  # noqa: F401
-from .blocks.mimo_multipath_channel import mimo_multipath_channel  # noqa: F401
-from .blocks.ofdm import mimo_ofdm_receiver_frontend, mimo_ofdm_transmitter  # noqa: F401
-from .blocks.ofdm import ofdm_preamble, ofdm_preamble_shifts  # noqa: F401
+from .antenna_arrays import uniform_array  # noqa: F401
+from .ofdm_frames import ofdm_preamble, ofdm_preamble_shifts  # noqa: F401
 from .matrix_market import read_matrix_market  # noqa: F401
-from .sparse import multiply_sparse, sparse_matvec, sparse_product  # noqa: F401
-from .sigmf.blocks import sigmf_sink, sigmf_source  # noqa: F401
-from .blocks.packet_numbers import packet_loss_counter, packet_numberer  # noqa: F401
+from .sparse import multiply_sparse, sparse_product  # noqa: F401
+from . import cudaphy_python as _native
+from . import sigmf  # noqa: F401
+from .block_names import BLOCK_NAMES as _BLOCK_NAMES
+
+if _native._with_gnuradio:
+    from .blocks import *  # noqa: F401,F403
 
 # The names above but for modules; dir() and "import *" give these alone.
 _MODULE = type(nr5g)
@@ -83,9 +77,14 @@ _RENAMED = {
 
 
 def __getattr__(name):
+    new = _RENAMED.get(name, name)
+    if new in _BLOCK_NAMES and not _native._with_gnuradio:
+        raise AttributeError(
+            f"{__name__}.{name} is for flowgraphs: this package is without GNU Radio. "
+            "Install GNU Radio and gr-cudaphy, then: from gnuradio import cudaphy"
+        )
     if name not in _RENAMED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    new = _RENAMED[name]
     text = (
         f"cudaphy.{name} is called cudaphy.{new} now; the old name goes with release 0.2"
     )

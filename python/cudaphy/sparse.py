@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Products of sparse matrices and vectors, on numpy arrays and in flowgraphs."""
+"""Products of sparse matrices and vectors."""
 
 import os
 
@@ -29,14 +29,14 @@ def _compressed_rows(a):
     return scipy.sparse.csr_matrix(a)
 
 
-def _matrix(a):
+def matrix_of(a):
     """The matrix in compressed rows, from a path, scipy.sparse, or rows of numbers."""
     if isinstance(a, (str, os.PathLike)):
         return read_matrix_market(a)
     return _compressed_rows(a)
 
 
-def _arguments(a, kind):
+def matrix_arguments(a, kind):
     """The arguments of the native side for a matrix; the native side checks the indices."""
     count = int(a.indptr[-1]) if len(a.indptr) else 0
     # scipy may keep room behind the last entry.
@@ -92,7 +92,7 @@ class sparse_product:
         backend="auto",
         device=0,
     ):
-        given, a = a, _matrix(a)
+        given, a = a, matrix_of(a)
         kind = _kind(_kind_of_entries(given, a)) if dtype is None else np.dtype(dtype)
         kind = kind.newbyteorder("=")
         if kind.name not in _PRODUCTS:
@@ -101,7 +101,7 @@ class sparse_product:
             raise ValueError(f"a is {a.dtype}, which does not become {kind}")
         self.shape, self.dtype, self.format = a.shape, kind, format
         self._product = _PRODUCTS[kind.name](
-            *_arguments(a, kind), format, block, backend, device
+            *matrix_arguments(a, kind), format, block, backend, device
         )
 
     @property
@@ -157,55 +157,8 @@ def multiply_sparse(a, x, y=None, format="subdivided_crs", backend="auto", devic
     Source: matrix-form FDTD on a graphics accelerator.
     """
     if not isinstance(a, sparse_product):
-        given, a = a, _matrix(a)
+        given, a = a, matrix_of(a)
         kinds = [np.asarray(each).dtype for each in (x, y) if each is not None]
         kind = _kind(_kind_of_entries(given, a), *kinds)
         a = sparse_product(a, format, kind, backend=backend, device=device)
     return a(x, y)
-
-
-def sparse_matvec(
-    matrix,
-    format="subdivided_crs",
-    type="complex",
-    block=2,
-    length_tag_key="",
-    backend="auto",
-    device=0,
-    max_batch=0,
-    max_latency=0.0,
-    shape=None,
-):
-    """A block that multiplies each vector of a stream by a sparse matrix: in vectors of n, out vectors of m items.
-
-    matrix: (m, n), any kind of scipy.sparse, rows of numbers, or the path of a Matrix Market file.
-    format, block: see sparse_product.
-    type: of the items, "complex" (64 bits) or "float".
-    length_tag_key: names the tag with a packet's length in items; empty: a plain stream.
-    backend: "auto", "cuda", "cpu" or "reference"; device: index of the GPU.
-    max_batch: vectors in one launch at most, 0: automatic; max_latency: seconds that a vector may wait for a
-      fuller batch.
-    shape: (m, n) that the matrix must have, or None.
-    Raises ValueError for a parameter out of range, BackendUnavailable if the backend can't be had.
-    Source: matrix-form FDTD on a graphics accelerator.
-    """
-    if type not in ("complex", "float"):
-        raise ValueError(f'type "{type}" is neither "complex" nor "float"')
-    a = _matrix(matrix)
-    if shape is not None and tuple(shape) != a.shape:
-        wanted = " x ".join(str(side) for side in shape)
-        raise ValueError(f"the matrix is {a.shape[0]} x {a.shape[1]}, not {wanted}")
-    kind = np.dtype("complex64" if type == "complex" else "float32")
-    if not np.can_cast(a.dtype, kind, "same_kind"):
-        raise ValueError(f"the matrix is {a.dtype}, the stream {kind}")
-    make = getattr(_native, f"_sparse_matvec_{kind.name}")
-    return make(
-        *_arguments(a, kind),
-        format,
-        block,
-        length_tag_key,
-        backend,
-        device,
-        max_batch,
-        max_latency,
-    )

@@ -215,31 +215,24 @@ private:
 void bind_backends(py::module& m);
 void bind_bch(py::module& m);
 void bind_dvb(py::module& m);
-void bind_dvbs2_frame_sync(py::module& m);
+void bind_dvbs2_frames(py::module& m);
 void bind_fdtd(py::module& m);
-void bind_fdtd_blocks(py::module& m);
 void bind_gpu_memory(py::module& m);
+void bind_ldpc(py::module& m);
+void bind_ldpc_functions(py::module& m);
 void bind_linalg(py::module& m);
 void bind_mimo(py::module& m);
-void bind_symbols(py::module& m);
-void bind_symmetric(py::module& m);
-void bind_ldpc(py::module& m);
-void bind_ldpc_blocks(py::module& m);
-void bind_ldpc_fec(py::module& m);
-void bind_ldpc_functions(py::module& m);
-void bind_ldpc_pdu(py::module& m);
 void bind_nr(py::module& m);
 void bind_nr_receiver(py::module& m);
 void bind_nr5g(py::module& m);
 void bind_nr_cell(py::module& m);
-void bind_packets(py::module& m);
 void bind_receiver(py::module& m);
 void bind_self_test(py::module& m);
-void bind_soft_demapper(py::module& m);
 void bind_sparse(py::module& m);
-void bind_linalg_blocks(py::module& m);
-void bind_mimo_blocks(py::module& m);
-void bind_ofdm(py::module& m);
+void bind_symbols(py::module& m);
+void bind_symmetric(py::module& m);
+//! Of all blocks; in a build with GNU Radio alone.
+void bind_blocks(py::module& m);
 
 } // namespace gr::cudaphy::bindings
 

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "arrays.h"
-#include "block_arguments.h"
-#include <gnuradio/cudaphy/bb_deframer.h>
+#include "deframer_state.h"
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
-#include <optional>
 
 namespace gr::cudaphy::bindings {
 namespace {
-
-using kernels::bb_header;
 
 py::bytes bytes_of(const std::vector<uint8_t>& data)
 {
@@ -31,50 +27,6 @@ py::tuple take(kernels::bb_deframer& deframer,
             bytes_of(one.data), one.isi, one.protocol, bytes_of(one.label)));
     }
     return py::make_tuple(bytes_of(all.transport), packets);
-}
-
-//! What a deframer, kernel or block, has counted.
-template <typename Deframer>
-py::dict counts_of(const Deframer& deframer)
-{
-    const auto counts = deframer.so_far();
-    py::dict all;
-    all["frames"] = counts.frames;
-    all["bad_frames"] = counts.bad_frames;
-    all["bad_headers"] = counts.bad_headers;
-    all["transport_packets"] = counts.transport_packets;
-    all["bad_packets"] = counts.bad_packets;
-    all["lost_starts"] = counts.lost_starts;
-    all["returned_nulls"] = counts.returned_nulls;
-    all["other_streams"] = counts.other_streams;
-    return all;
-}
-
-//! The last header that was right, or None.
-template <typename Deframer>
-py::object header_of(const Deframer& deframer)
-{
-    bb_header header;
-    if (!deframer.last_header(header)) {
-        return py::none();
-    }
-    constexpr const char* contents[] = {
-        "packets", "continuous", "gse_hem", "transport"
-    };
-    constexpr double roll_offs[] = { 0.35, 0.25, 0.20 };
-    py::dict all;
-    all["content"] = contents[static_cast<int>(header.what)];
-    all["single_stream"] = header.single_stream;
-    all["constant_coding"] = header.constant_coding;
-    all["isi"] = header.isi;
-    if (header.roll_off < 3) {
-        all["roll_off"] = roll_offs[header.roll_off];
-    } else {
-        all["roll_off"] = py::none();
-    }
-    all["packet_bits"] = header.packet_bits;
-    all["data_bits"] = header.data_bits;
-    return all;
 }
 
 py::object mode_of(int pls)
@@ -148,49 +100,6 @@ void bind_dvb(py::module& m)
         .def("take", &take)
         .def("counts", &counts_of<reader>)
         .def("header", &header_of<reader>);
-    block_class<bb_deframer>(m, "bb_deframer", R"(Baseband deframer of DVB-S2 and S2X.
-
-In: bytes, scrambled baseband frames as bch_decoder puts them out, a bit each. Out: bytes, whole
-transport packets of 188. A tag 'bch_ok' of value false tells a frame that could not be decoded: its
-packets have transport_error_indicator set. The tag 'discontinuity' (long: frames lost, 0: not known)
-is on the first byte after a loss.
-
-frame_bits: bits of a frame, k of the BCH code; 0: each packet is a frame.
-isi: the input stream whose transport packets are put out, 0 to 255; None: the first one that comes.
-gse: whether continuous generic streams are GSE; else a frame's data are a packet.
-packed: eight bits a byte, the first one highest.
-length_tag_key: names the tag with a packet's length in items; empty: a plain stream, which needs
-frame_bits.
-
-Message ports: 'packets': PDUs of GSE and generic packets with isi, protocol and label; 'frames': PDUs
-of baseband frames without their scrambling, with ok and the header's fields; 'status': counts and last
-header, at most once a second. What can't be taken for a frame (too long, torn, without a length tag)
-is counted as one with a bad header.
-
-Raises ValueError for a parameter out of range.)")
-        .def(py::init([](int frame_bits,
-                         std::optional<int> isi,
-                         bool gse,
-                         bool packed,
-                         const std::string& length_tag_key) {
-                 constexpr int any = kernels::bb_deframer::any_stream;
-                 return bb_deframer::make(
-                     frame_bits, isi.value_or(any), gse, packed, length_tag_key);
-             }),
-             py::arg("frame_bits") = 0,
-             py::arg("isi") = py::none(),
-             py::arg("gse") = true,
-             py::arg("packed") = false,
-             py::arg("length_tag_key") = "packet_len")
-        .def("counts",
-             &counts_of<bb_deframer>,
-             "Since the flowgraph started, as a dict: frames, bad_frames (not decoded), "
-             "bad_headers (whose data are lost), transport_packets, bad_packets (CRC "
-             "wrong, or of a bad frame), lost_starts (times that packets had to be found "
-             "anew), returned_nulls, other_streams (frames).")
-        .def("header",
-             &header_of<bb_deframer>,
-             "The last header that was right, as a dict, or None.");
 }
 
 } // namespace gr::cudaphy::bindings

@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "arrays.h"
-#include "block_arguments.h"
 #include "interruptible.h"
+#include "sparse_arguments.h"
 #include <gnuradio/cudaphy/kernels/sparse_product.h>
-#include <gnuradio/cudaphy/sparse_matvec.h>
 #include <mutex>
 
 namespace gr::cudaphy::bindings {
 namespace {
-
-using indices = numpy_array<int64_t>;
-
-template <typename T>
-view<const T> view_of(const numpy_array<T>& from)
-{
-    return { from.data(), size_t(from.size()) };
-}
-
-template <typename T>
-kernels::sparse_matrix<T> matrix_of(int64_t rows,
-                                    int64_t columns,
-                                    const indices& row_start,
-                                    const indices& column,
-                                    const numpy_array<T>& value)
-{
-    return kernels::sparse_matrix<T>::from_crs(
-        rows, columns, view_of(row_start), view_of(column), view_of(value));
-}
 
 //! A product with a queue of its own, on numpy arrays.
 template <typename T>
@@ -101,30 +80,6 @@ void bind_product(py::module& m, const char* name)
         .def("add", &product::add, py::arg("x"), py::arg("y").noconvert());
 }
 
-template <typename T>
-sparse_matvec::sptr make_matvec(int64_t rows,
-                                int64_t columns,
-                                const indices& row_start,
-                                const indices& column,
-                                const numpy_array<T>& value,
-                                const std::string& format,
-                                int block,
-                                const std::string& length_tag_key,
-                                const std::string& backend,
-                                int device,
-                                int max_batch,
-                                double max_latency)
-{
-    return sparse_matvec::make(matrix_of<T>(rows, columns, row_start, column, value),
-                               format,
-                               block,
-                               length_tag_key,
-                               backend,
-                               device,
-                               max_batch,
-                               max_latency);
-}
-
 } // namespace
 
 void bind_sparse(py::module& m)
@@ -132,13 +87,6 @@ void bind_sparse(py::module& m)
     bind_product<float>(m, "_sparse_product_float32");
     bind_product<double>(m, "_sparse_product_float64");
     bind_product<complex64>(m, "_sparse_product_complex64");
-    block_class<sparse_matvec>(m, "_sparse_matvec", "A block that sparse_matvec() makes.")
-        .def("backend", &sparse_matvec::backend, "The backend in use.")
-        .def("matrix_bytes",
-             &sparse_matvec::matrix_bytes,
-             "Bytes that the matrix takes in its format.");
-    m.def("_sparse_matvec_complex64", &make_matvec<complex64>);
-    m.def("_sparse_matvec_float32", &make_matvec<float>);
 }
 
 } // namespace gr::cudaphy::bindings

@@ -39,4 +39,19 @@ bind_word_counters(pybind11::class_<Class, More...>& bound)
              "Iterations of a codeword, in the mean.");
 }
 
+void bind_bch_blocks(pybind11::module& m);
+void bind_dvb_blocks(pybind11::module& m);
+void bind_fdtd_blocks(pybind11::module& m);
+void bind_ldpc_blocks(pybind11::module& m);
+void bind_ldpc_fec(pybind11::module& m);
+void bind_ldpc_pdu(pybind11::module& m);
+void bind_linalg_blocks(pybind11::module& m);
+void bind_mimo_blocks(pybind11::module& m);
+void bind_ofdm(pybind11::module& m);
+void bind_packets(pybind11::module& m);
+void bind_receiver_blocks(pybind11::module& m);
+void bind_soft_demapper(pybind11::module& m);
+void bind_sparse_blocks(pybind11::module& m);
+void bind_symbols_blocks(pybind11::module& m);
+
 } // namespace gr::cudaphy::bindings

@@ -7,8 +7,8 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+from ..whole_numbers import whole_between
 from .block_guard import guarded
-from .mimo_channel_model import _whole
 
 
 def _vectors(elements):
@@ -40,8 +40,8 @@ class array_covariance(gr.basic_block):
     def __init__(
         self, elements=16, snapshots=64, loading=0.0, length_tag_key="packet_len"
     ):
-        self._elements = _whole("elements", elements, 1, 1024)
-        self._snapshots = _whole("snapshots", snapshots, 1, 1 << 30)
+        self._elements = whole_between("elements", elements, 1, 1024)
+        self._snapshots = whole_between("snapshots", snapshots, 1, 1 << 30)
         self._key = pmt.intern(length_tag_key) if length_tag_key else None
         items = [_vectors(self._elements)]
         gr.basic_block.__init__(
@@ -176,14 +176,3 @@ class mvdr_weights(gr.decim_block):
             if not pmt.eqv(tag.key, self._key):
                 self.add_item_tag(0, tag.offset // n, tag.key, tag.value)
         return len(out)
-
-
-def uniform_array(elements, angle, spacing=0.5):
-    """The steering vector of antennas in a line: exp(2 pi j spacing n sin(angle)), n = 0 ... elements - 1.
-
-    elements: 1 or more. angle: degrees from broadside, or an array of them. spacing: wavelengths.
-    Returns complex128, (elements,) or (angles, elements).
-    """
-    sines = np.sin(np.radians(np.asarray(angle, np.float64)))
-    phases = 2 * np.pi * spacing * sines[..., None] * np.arange(elements)
-    return np.exp(1j * phases)

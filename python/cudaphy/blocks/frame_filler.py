@@ -5,8 +5,8 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+from ..whole_numbers import whole_between
 from .block_guard import guarded, whole_number
-from .mimo_channel_model import _whole
 
 
 @guarded
@@ -32,10 +32,10 @@ class frame_filler(gr.basic_block):
     """
 
     def __init__(self, vlen, frame_items, period, max_fill=10000):
-        self._vlen = _whole("vlen", vlen, 1, 65536)
-        self._items = _whole("frame_items", frame_items, 1, 1 << 24)
-        self._period = _whole("period", period, 1, 1 << 30)
-        self._most = _whole("max_fill", max_fill, 0, 1 << 30)
+        self._vlen = whole_between("vlen", vlen, 1, 65536)
+        self._items = whole_between("frame_items", frame_items, 1, 1 << 24)
+        self._period = whole_between("period", period, 1, 1 << 30)
+        self._most = whole_between("max_fill", max_fill, 0, 1 << 30)
         item = (np.complex64, self._vlen) if self._vlen > 1 else np.complex64
         gr.basic_block.__init__(self, name="frame_filler", in_sig=[item], out_sig=[item])
         self.set_tag_propagation_policy(gr.TPP_DONT)

@@ -8,14 +8,9 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+from ..whole_numbers import whole_between
 from .block_guard import guarded
 from .mimo_fixed_channel import impulse_responses
-
-
-def _whole(name, value, low, high):
-    if int(value) != value or not low <= value <= high:
-        raise ValueError(f"{name} {value} is not a whole number in {low} to {high}")
-    return int(value)
 
 
 def _tap_amplitudes(taps, delay_spread):
@@ -91,11 +86,11 @@ class mimo_channel_model(gr.sync_block):
         seed=1,
         impulse_response=None,
     ):
-        self._transmit = _whole("transmit_antennas", transmit_antennas, 1, 64)
-        self._receive = _whole("receive_antennas", receive_antennas, 1, 64)
-        self._tones = _whole("tones", tones, 1, 65536)
-        self._symbols = _whole("symbols", symbols, 1, 65536)
-        self._taps = _whole("taps", taps, 1, self._tones)
+        self._transmit = whole_between("transmit_antennas", transmit_antennas, 1, 64)
+        self._receive = whole_between("receive_antennas", receive_antennas, 1, 64)
+        self._tones = whole_between("tones", tones, 1, 65536)
+        self._symbols = whole_between("symbols", symbols, 1, 65536)
+        self._taps = whole_between("taps", taps, 1, self._tones)
         self._amplitudes = _tap_amplitudes(self._taps, delay_spread)
         self._fixed = None
         if impulse_response is not None:

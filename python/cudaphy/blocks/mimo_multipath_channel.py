@@ -4,8 +4,9 @@
 import numpy as np
 from gnuradio import gr
 
+from ..whole_numbers import whole_between
 from .block_guard import guarded
-from .mimo_channel_model import _tap_amplitudes, _whole
+from .mimo_channel_model import _tap_amplitudes
 
 
 @guarded
@@ -41,10 +42,10 @@ class mimo_multipath_channel(gr.sync_block):
         delay_spread=2.0,
         seed=1,
     ):
-        self._transmit = _whole("transmit_antennas", transmit_antennas, 1, 16)
-        self._receive = _whole("receive_antennas", receive_antennas, 1, 16)
-        self._block = _whole("block_length", block_length, 1, 1 << 30)
-        self._taps = _whole("taps", taps, 1, 1024)
+        self._transmit = whole_between("transmit_antennas", transmit_antennas, 1, 16)
+        self._receive = whole_between("receive_antennas", receive_antennas, 1, 16)
+        self._block = whole_between("block_length", block_length, 1, 1 << 30)
+        self._taps = whole_between("taps", taps, 1, 1024)
         self._amplitudes = _tap_amplitudes(self._taps, delay_spread)
         gr.sync_block.__init__(
             self,
@@ -52,7 +53,7 @@ class mimo_multipath_channel(gr.sync_block):
             in_sig=[np.complex64] * self._transmit,
             out_sig=[np.complex64] * self._receive,
         )
-        self._seed = _whole("seed", seed, 0, 2**63 - 1)
+        self._seed = whole_between("seed", seed, 0, 2**63 - 1)
 
     def start(self):
         self._fading = np.random.default_rng(self._seed)

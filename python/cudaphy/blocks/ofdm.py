@@ -6,62 +6,17 @@ import numpy as np
 from gnuradio import blocks, digital, fft, gr
 
 from .. import cudaphy_python as _native
-from .mimo_channel_model import _whole
+from ..ofdm_frames import checked_sizes, checked_tones, ofdm_preamble
+from ..ofdm_frames import ofdm_preamble_shifts
+from ..whole_numbers import whole_between
 
 _ITEM = gr.sizeof_gr_complex
-
-
-def _checked_tones(fft_size, tone_numbers):
-    """Tone numbers as ascending integers that fit the FFT."""
-    tones = [
-        _whole("tone number", t, -fft_size // 2, fft_size // 2 - 1) for t in tone_numbers
-    ]
-    if not tones or sorted(set(tones)) != tones:
-        raise ValueError("tone_numbers are not one or more numbers that ascend")
-    return tones
 
 
 def _checked_key(key):
     if not key:
         raise ValueError("length_tag_key is empty")
     return key
-
-
-def _sizes(fft_size, cyclic_prefix, symbols):
-    fft_size = _whole("fft_size", fft_size, 16, 65536)
-    if fft_size % 2:
-        raise ValueError(f"fft_size {fft_size} is not even")
-    return (
-        fft_size,
-        _whole("cyclic_prefix", cyclic_prefix, 1, fft_size // 2 - 1),
-        _whole("symbols", symbols, 2, 1024),
-    )
-
-
-def ofdm_preamble(fft_size, tone_numbers):
-    """The preamble's tones, (fft_size,) complex64, the lowest first, as ofdm_carrier_allocator_cvc takes
-    them: on every even one of tone_numbers a QPSK point by the pseudo-random sequence of 3GPP TS 38.211,
-    5.2.1, so that a symbol's halves are alike (Schmidl and Cox, IEEE Trans. Commun. 45(12), 1997). Of the
-    energy of a symbol with points of energy 1 on all tone_numbers. Raises ValueError without even ones.
-    """
-    tones = _checked_tones(_sizes(fft_size, 1, 2)[0], tone_numbers)
-    even = [tone for tone in tones if tone % 2 == 0]
-    if len(even) < 2:
-        raise ValueError(
-            "tone_numbers have fewer than two even ones, which the preamble needs"
-        )
-    bits = np.array(_native._pseudo_random_bits(1, 2 * len(even)), float).reshape(-1, 2)
-    word = np.zeros(fft_size, np.complex64)
-    amplitude = np.sqrt(len(tones) / len(even) / 2)
-    word[np.array(even) + fft_size // 2] = (1 - 2 * bits) @ [1, 1j] * amplitude
-    return word
-
-
-def ofdm_preamble_shifts(antennas, cyclic_prefix):
-    """The cyclic shift of each antenna's preamble in samples: spread over half the cyclic prefix, so
-    that the antennas' preambles do not cancel each other (as in IEEE Std 802.11-2020, 19.3.9.3).
-    """
-    return [a * (cyclic_prefix // 2) // max(1, antennas) for a in range(antennas)]
 
 
 class mimo_ofdm_transmitter(gr.hier_block2):
@@ -102,10 +57,10 @@ class mimo_ofdm_transmitter(gr.hier_block2):
         gap=0,
         length_tag_key="packet_len",
     ):
-        antennas = _whole("antennas", antennas, 1, 16)
-        fft_size, cyclic_prefix, symbols = _sizes(fft_size, cyclic_prefix, symbols)
-        tones = _checked_tones(fft_size, tone_numbers)
-        gap = _whole("gap", gap, 0, 1 << 24)
+        antennas = whole_between("antennas", antennas, 1, 16)
+        fft_size, cyclic_prefix, symbols = checked_sizes(fft_size, cyclic_prefix, symbols)
+        tones = checked_tones(fft_size, tone_numbers)
+        gap = whole_between("gap", gap, 0, 1 << 24)
         length_tag_key = _checked_key(length_tag_key)
         gr.hier_block2.__init__(
             self,
@@ -199,10 +154,10 @@ class mimo_ofdm_receiver_frontend(gr.hier_block2):
         length_tag_key="packet_len",
         sample_rate=0.0,
     ):
-        antennas = _whole("antennas", antennas, 1, 16)
-        transmit_antennas = _whole("transmit_antennas", transmit_antennas, 1, 16)
-        fft_size, cyclic_prefix, symbols = _sizes(fft_size, cyclic_prefix, symbols)
-        tones = _checked_tones(fft_size, tone_numbers)
+        antennas = whole_between("antennas", antennas, 1, 16)
+        transmit_antennas = whole_between("transmit_antennas", transmit_antennas, 1, 16)
+        fft_size, cyclic_prefix, symbols = checked_sizes(fft_size, cyclic_prefix, symbols)
+        tones = checked_tones(fft_size, tone_numbers)
         length_tag_key = _checked_key(length_tag_key)
         if advance == -1:
             advance = cyclic_prefix // 8

@@ -4,11 +4,8 @@
 
 import numpy as np
 from gnuradio import cudaphy, gr
-from gnuradio.cudaphy.blocks.beamforming import (
-    array_covariance,
-    mvdr_weights,
-    uniform_array,
-)
+from gnuradio.cudaphy.antenna_arrays import uniform_array
+from gnuradio.cudaphy.blocks.beamforming import array_covariance, mvdr_weights
 from qa_support import BACKEND, KEY, FlowgraphCase, Sink, Source
 from qa_support import captured_log, gaussian, main, tag
 
