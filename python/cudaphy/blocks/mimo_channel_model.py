@@ -8,9 +8,9 @@ import numpy as np
 import pmt
 from gnuradio import gr
 
+from ..impulse_responses import impulse_responses
 from ..whole_numbers import whole_between
 from .block_guard import guarded
-from .mimo_fixed_channel import impulse_responses
 
 
 def _tap_amplitudes(taps, delay_spread):

@@ -210,6 +210,8 @@ class qa_ldpc_code_objects(unittest.TestCase):
             "ldpc_encoder_def",
         ):
             kind = getattr(cudaphy, name)
+            make = getattr(kind, "make", kind)
+            self.assertEqual(make(code, backend=BACKEND).backend(), BACKEND)
             line = re.search(
                 rf"^{name}(?:\.make)?(\(code.*\))$", inspect.getdoc(kind), re.M
             )
@@ -220,7 +222,6 @@ class qa_ldpc_code_objects(unittest.TestCase):
             options = dict(zip(keywords, map(ast.literal_eval, values)))
             self.assertEqual(len(options), len(values))
             options["backend"] = BACKEND
-            make = getattr(kind, "make", kind)
             self.assertEqual(make(code, **options).backend(), BACKEND)
             for option in options:
                 with self.assertRaisesRegex((TypeError, ValueError), option):

@@ -7,15 +7,15 @@ import copy
 import json
 import math
 import random
-import sys
 import tempfile
 import unittest
 import warnings
 from pathlib import Path
 
 import numpy as np
-from gnuradio.cudaphy import mimo_fixed_channel, sigmf
+from gnuradio.cudaphy import sigmf
 from gnuradio.cudaphy.error_rates import files as error_rate_files
+from gnuradio.cudaphy.impulse_responses import impulse_responses
 from qa_support import gaussian, main, write_anew
 
 ROUNDS = 3000
@@ -232,9 +232,6 @@ class qa_damaged_files(unittest.TestCase):
         def of_the_head(dice):
             return damaged_bytes(whole[:head], dice) + whole[head:]
 
-        # In the package the class of this name hides its module.
-        read = sys.modules[mimo_fixed_channel.__module__].impulse_responses
-
         def check(h):
             self.assertEqual((h.ndim, h.dtype), (3, np.complex64))
             self.assertTrue(np.isfinite(h).all())
@@ -242,7 +239,7 @@ class qa_damaged_files(unittest.TestCase):
         # Python's parser reads the head, and may warn of its text.
         warnings.simplefilter("ignore")
         for damage in (of_the_head, lambda dice: damaged_bytes(whole, dice)):
-            self.each("h.npy", damage, read, check)
+            self.each("h.npy", damage, impulse_responses, check)
 
 
 if __name__ == "__main__":

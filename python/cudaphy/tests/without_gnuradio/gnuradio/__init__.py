@@ -28,6 +28,8 @@ class _AbsentType(type):
 class absent(metaclass=_AbsentType):
     """Any class, function or constant of GNU Radio."""
 
+    __module__ = "gnuradio.cudaphy.blocks"
+
 
 class _AbsentModule(types.ModuleType):
     __path__ = []
@@ -54,6 +56,8 @@ class _AbsentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 for _each in pkgutil.walk_packages(cudaphy.__path__, "cudaphy."):
     sys.modules[f"gnuradio.{_each.name}"] = importlib.import_module(_each.name)
 sys.modules["gnuradio.cudaphy"] = cudaphy
+sys.meta_path.append(_AbsentModules())
+importlib.import_module(absent.__module__)
 for _name in BLOCK_NAMES:
     setattr(cudaphy, _name, absent)
-sys.meta_path.append(_AbsentModules())
+cudaphy.cudaphy_python._with_gnuradio = True  # so that old names of blocks are there, too
