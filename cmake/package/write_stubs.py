@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""write_stubs.py PACKAGE FOLDER: types of the public Python interface for mypy and for editors.
+"""write_stubs.py PACKAGE MODULES FOLDER: types of the public Python interface for mypy and for editors.
 
-Imports PACKAGE, gnuradio.cudaphy or cudaphy, and writes cudaphy_python.pyi, __init__.pyi, nr5g.pyi and py.typed into
-FOLDER. Types of native functions come from the signatures that pybind11 puts into docstrings, and
-keyword-only options from the signature that a docstring adds to these. Types of Python functions
-come from the defaults: a name without one, or with one that says too little, takes anything."""
+Imports PACKAGE, gnuradio.cudaphy or cudaphy, from the folder MODULES. Writes cudaphy_python.pyi,
+__init__.pyi, nr5g.pyi and py.typed into FOLDER. Types of native functions come from the signatures
+that pybind11 puts into docstrings, and keyword-only options from the signature that a docstring adds
+to these. Types of Python functions come from the defaults: a name without one, or with one that says
+too little, takes anything."""
 
 import ast
 import dataclasses
@@ -379,7 +380,8 @@ def python_module(module, names):
 
 
 def main():
-    folder = Path(sys.argv[2])
+    sys.path.insert(0, sys.argv[2])
+    folder = Path(sys.argv[3])
     cudaphy = importlib.import_module(PACKAGE)
     cudaphy_python, nr5g = cudaphy.cudaphy_python, cudaphy.nr5g
     own = [

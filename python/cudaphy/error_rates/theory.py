@@ -5,7 +5,6 @@ import functools
 import math
 
 import numpy as np
-from scipy import special
 
 from .. import cudaphy_python as _native
 
@@ -13,6 +12,8 @@ from .. import cudaphy_python as _native
 def binomial_interval(events, trials, confidence=0.95):
     """(lowest, highest) probability of an event with this count, after Clopper and
     Pearson (Biometrika 26(4), 1934); (0, 1) without trials."""
+    from scipy import special  # here, because it takes long to import
+
     if trials == 0:
         return 0.0, 1.0
     tail = (1 - confidence) / 2
@@ -38,6 +39,8 @@ def bit_error_interval(errors, errors_squared, bits, frames):
 
 def _tail(x):
     """Probability that a normal variable exceeds x."""
+    from scipy import special
+
     return 0.5 * special.erfc(x / math.sqrt(2))
 
 
@@ -82,6 +85,8 @@ def uncoded_bit_error_rate(constellation, eb_n0_db):
 def _capacity(constellation, es_n0_db):
     """Bits a symbol that equally likely points carry at most; Gauss-Hermite quadrature
     (Ungerboeck, IEEE Trans. Inf. Theory 28(1), 1982, equation 5)."""
+    from scipy import special
+
     points = np.asarray(_native.constellation(constellation).points, np.complex128)
     nodes, weights = np.polynomial.hermite.hermgauss(16 if len(points) <= 64 else 8)
     sigma = 10 ** (-es_n0_db / 20)  # of exp(-|w|^2 / N0), whose nodes these are

@@ -42,7 +42,7 @@ class _AbsentModule(types.ModuleType):
 
 class _AbsentModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("gnuradio", "pmt"):
+        if name.startswith("gnuradio."):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 
