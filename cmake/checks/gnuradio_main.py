@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""gnuradio_main.py BUILD: compiles runtime and blocks against headers of GNU Radio's main branch, 3.11.
+
+Copies headers of the GNU Radio that is installed, and changes what main has changed: no tag is
+marked as deleted, get_tags_in_range() has no id, get_buffer_type() of a ring is abstract, and
+generic_work() of a coder takes a constant. Then compiles as BUILD's compile_commands.json says, the
+syntax alone, and scheduler_port.cc with public calls and with inner parts. Exit status 77: the headers
+are not those of a 3.10 that it knows."""
+
+import concurrent.futures
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+MAIN = 31100
+BODY = r"\s*\{.*?\n    \}\n"
+# {header: [(pattern, what main has)]}; each must be found.
+CHANGES = {
+    "tags.h": [(r"    std::vector<long> marked_deleted;\n", "")],
+    "block.h": [
+        (rf"    inline void remove_item_tag\([^)]*PMT_F\){BODY}", ""),
+        (r"    void remove_item_tag\([^)]*\);\n", ""),
+    ],
+    "block_detail.h": [
+        (r"    void remove_item_tag\([^)]*\);\n", ""),
+        (r"(void get_tags_in_range\([^)]*),\s*long id\)", r"\1)"),
+    ],
+    "buffer.h": [
+        (r"    void remove_item_tag\([^)]*\);\n", ""),
+        (
+            r"(    ~buffer\(\) override;\n)",
+            r"\1    virtual int get_buffer_type() const = 0;\n",
+        ),
+    ],
+    "buffer_reader.h": [(r"(void get_tags_in_range\([^)]*),\s*long id\)", r"\1)")],
+    "fec/generic_decoder.h": [
+        (r"generic_work\((?:const )?void\*", "generic_work(const void*")
+    ],
+    "fec/generic_encoder.h": [
+        (r"generic_work\((?:const )?void\*", "generic_work(const void*")
+    ],
+}
+
+
+def header_folder(command):
+    """The folder gnuradio that a compiler's command finds."""
+    asked = [
+        *command,
+        "-E",
+        "-M",
+        "-include",
+        "gnuradio/tags.h",
+        "-x",
+        "c++",
+        "/dev/null",
+    ]
+    found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    return Path(re.search(r"(\S+/gnuradio)/tags\.h", found)[1])
+
+
+def write_headers(source, target):
+    """Raises LookupError if a header has nothing to change."""
+    for name, changes in CHANGES.items():
+        text = (source / name).read_text()
+        for pattern, new in changes:
+            text, count = re.subn(pattern, new, text, flags=re.DOTALL)
+            if not count:
+                raise LookupError(f"{source / name} has nothing like {pattern}")
+        path = target / "gnuradio" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def commands(build, headers):
+    """[(file, command)] that check the syntax of runtime and blocks."""
+    lines = json.loads((build / "compile_commands.json").read_text())
+    found = []
+    for line in lines:
+        file = line["file"]
+        if not re.search(r"/lib/(runtime|blocks)/|/gnuradio-cudaphy\.dir/", file):
+            continue
+        if not file.endswith((".cc", ".cxx")):
+            continue
+        words = shlex.split(line["command"])
+        output = words.index("-o")
+        words = words[:output] + words[output + 2 :]
+        words = [
+            re.sub(
+                r"^-DCUDAPHY_GNURADIO_VERSION=.*", f"-DCUDAPHY_GNURADIO_VERSION={MAIN}", w
+            )
+            for w in words
+            if w not in ("-c", "-DCUDAPHY_SCHEDULER_INTERNALS")
+        ]
+        words[1:1] = ["-isystem", str(headers), "-fsyntax-only"]
+        found.append((file, words))
+        if file.endswith("/scheduler_port.cc"):
+            found.append((file, [*words, "-DCUDAPHY_SCHEDULER_INTERNALS"]))
+    return found
+
+
+def compiled(one):
+    file, command = one
+    done = subprocess.run(command, capture_output=True, text=True)
+    return "" if done.returncode == 0 else f"{file}\n{done.stderr}"
+
+
+def main():
+    build = Path(sys.argv[1])
+    with tempfile.TemporaryDirectory() as headers:
+        checks = commands(build, headers)
+        source = header_folder([w for w in checks[0][1][:-1] if w != "-fsyntax-only"])
+        try:
+            write_headers(source, Path(headers))
+        except LookupError as unknown:
+            print(f"skipped: {unknown}")
+            return 77
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            failed = [text for text in pool.map(compiled, checks) if text]
+    print("\n".join(failed))
+    print(f"{len(checks)} files compiled, {len(failed)} failed")
+    return 1 if failed or len(checks) < 10 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
