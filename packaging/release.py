@@ -31,6 +31,7 @@ ADDRESS = [
     (".conda/recipe/meta.yaml", r"^  home: (.+)$"),
     (".conda/recipe/meta.yaml", r"^  dev_url: (.+)$"),
     ("packaging/rpm/gr-cudaphy.spec", r"^URL: +(.+)$"),
+    ("pyproject.toml", r'^Repository = "(.+)"$'),
     ("packaging/pybombs/gr-cudaphy.lwr", r"^source: git\+(.+)\.git$"),
 ]
 # Each block has a page on the site, to which Companion links.

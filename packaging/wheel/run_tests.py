@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """run_tests.py [NAME...]: runs the tests of the functions with the package cudaphy that is installed.
 
-They are python/cudaphy/tests/*/qa_*.py, those of GNU Radio's build too. without_gnuradio stands for
-GNU Radio: a test that calls it is skipped. CUDAPHY_TEST_BACKEND chooses the backend. Fails if a test
+They are qa_wheel.py, and python/cudaphy/tests/*/qa_*.py, those of GNU Radio's build too.
+without_gnuradio stands for GNU Radio: a test that calls it is skipped. CUDAPHY_TEST_BACKEND chooses the backend. Fails if a test
 does, or if few tests ran, which a fault of without_gnuradio would make."""
 
 import concurrent.futures
@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[2] / "python/cudaphy/tests"
+ALONE = Path(__file__).resolve().with_name("qa_wheel.py")
 # Of flowgraphs alone.
 LEFT_OUT = {"grc", "packets", "qa_bad_samples", "qa_block_guard", "qa_block_names"}
 LEFT_OUT |= {"qa_dvbs2_receiver", "qa_ldpc_fec", "qa_mimo_misfits", "qa_sigmf_failures"}
@@ -40,6 +41,8 @@ def run(file):
     """(file, tests that ran, skipped ones, output if it failed)"""
     path = f"{TESTS / 'without_gnuradio'}{os.pathsep}{TESTS}"
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    if file == ALONE:
+        environment["PYTHONPATH"] = ""
     done = subprocess.run(
         [sys.executable, "-c", ONE, file],
         env=environment,
@@ -59,7 +62,7 @@ def run(file):
 def main():
     files = [
         file
-        for file in sorted(TESTS.glob("*/qa_*.py"))
+        for file in (ALONE, *sorted(TESTS.glob("*/qa_*.py")))
         if file.parent.name not in LEFT_OUT
         and file.stem not in LEFT_OUT
         and (len(sys.argv) == 1 or file.stem in sys.argv[1:])
