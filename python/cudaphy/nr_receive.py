@@ -72,6 +72,20 @@ class nr_reception:
     the covariance of the noise.
     """
 
+    payload: tuple
+    ok: tuple
+    block_ok: tuple
+    iterations: tuple
+    sinr_db: tuple
+    reason: str
+    timing_offset: float
+    frequency_offset: float
+    noise_variance: float
+    delay_spread: float
+    doppler: float
+    dmrs_snr_db: float
+    irc: bool
+
     def __init__(self, values):
         self.__dict__.update(values)
 
