@@ -261,6 +261,9 @@ def native_module(module):
     for name, thing in vars(module).items():
         if name.startswith("__"):
             continue
+        if isinstance(thing, bool):
+            made += f"{name}: bool\n"
+            continue
         made += (
             native_class(name, thing)
             if inspect.isclass(thing)
