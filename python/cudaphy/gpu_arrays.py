@@ -2,6 +2,7 @@
 """Arguments that lie in a GPU's memory: arrays of CuPy, PyTorch and JAX, gpu_buffers, and arrays of other libraries
 that have DLPack or __cuda_array_interface__ (Numba, for instance)."""
 
+import functools
 import sys
 
 import numpy as np
@@ -73,6 +74,10 @@ class _cupy(_library):
     def contiguous(self, array):
         return self.module.ascontiguousarray(array)
 
+    def pointer(self, array):
+        """Where the contiguous array begins. A library without this is asked by DLPack."""
+        return array.data.ptr
+
     def converted(self, array, kind):
         return array.astype(kind)
 
@@ -90,6 +95,17 @@ class _cupy(_library):
             return self.module.empty(shape, kind)
 
 
+@functools.lru_cache
+def _numpy_kind(name):
+    """numpy.dtype of PyTorch's, such as torch.complex64."""
+    try:
+        return np.dtype(name.partition(".")[2])
+    except TypeError:
+        raise TypeError(
+            f"a tensor has items of type {name}, which numpy does not know"
+        ) from None
+
+
 class _torch(_library):
     def __init__(self, device):
         super().__init__(device)
@@ -99,19 +115,16 @@ class _torch(_library):
         return self.module.cuda.current_stream(self.device).cuda_stream or 1
 
     def kind(self, array):
-        name = str(array.dtype).partition(".")[2]
-        try:
-            return np.dtype(name)
-        except TypeError:
-            raise TypeError(
-                f"a tensor has items of type {name}, which numpy does not know"
-            ) from None
+        return _numpy_kind(str(array.dtype))
 
     def _kind(self, kind):
-        return getattr(self.module, np.dtype(kind).name)
+        return getattr(self.module, kind.name)
 
     def contiguous(self, array):
         return array.detach().resolve_conj().resolve_neg().contiguous()
+
+    def pointer(self, array):
+        return array.data_ptr()
 
     def converted(self, array, kind):
         return array.to(self._kind(kind))
