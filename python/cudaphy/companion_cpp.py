@@ -173,11 +173,11 @@ def constellation(value, name=None):
 
 def sparse(matrix, element):
     """A matrix, as cudaphy.sparse_matvec() takes it, as sparse_matrix<element>."""
-    from .sparse import _arguments, _matrix
+    from .sparse import matrix_arguments, matrix_of
 
     is_complex = element == "complex"
-    rows, columns, start, column, value = _arguments(
-        _matrix(matrix), np.complex64 if is_complex else np.float32
+    rows, columns, start, column, value = matrix_arguments(
+        matrix_of(matrix), np.complex64 if is_complex else np.float32
     )
     entries = complexes(value) if is_complex else vector(value.tolist())
     element = "gr_complex" if is_complex else "float"

@@ -5,7 +5,8 @@ PYBIND11_MODULE(cudaphy_python, m)
 {
     using namespace gr::cudaphy::bindings;
     m.attr("__version__") = CUDAPHY_VERSION;
-    gr::cudaphy::resolve(gr::cudaphy::backend::reference); // or this CPU runs nothing here
+    gr::cudaphy::resolve(
+        gr::cudaphy::backend::reference); // or this CPU runs nothing here
     bind_backends(m);
     bind_bch(m);
     bind_dvb(m);

@@ -33,10 +33,12 @@ public:
 private:
     friend class receiver;
     using decoder = nr5g::transport_block_decoder;
+    //! \cond
     struct block {
         int payload, base_graph, limited_buffer;
         decoder::soft_buffer received;
     };
+    //! \endcond
     using process_blocks = std::vector<block>;
 
     //! Changes nothing. \throws std::invalid_argument as prepare() does
