@@ -167,9 +167,9 @@ public:
 
     /*!
      * Waits until run() need not wait. On CUDA, in int8 arithmetic, each code has a
-     * program of its own. The driver translates it in the background after make(), and
-     * keeps it on disk. If run() comes before, it waits for the translation: up to some
-     * seconds the first time for a long code, else some milliseconds.
+     * program of its own. The driver translates it when it is first wanted, and keeps it
+     * on disk. If run() comes before, it waits for the translation: up to some seconds
+     * the first time for a long code, else some milliseconds.
      * \throws cuda_error if the program can't be translated, as run() does then
      */
     virtual void prepare() {}

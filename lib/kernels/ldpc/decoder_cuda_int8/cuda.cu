@@ -242,7 +242,6 @@ public:
                 int device)
         : d_code(code), d_tables(decoding, *code->kernel, device)
     {
-        d_code->program->prepare_in_background();
     }
 
     void prepare() { d_code->program->prepare(); }
