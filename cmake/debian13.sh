@@ -6,44 +6,13 @@
 set -euo pipefail
 source=$(dirname "$(dirname "$(readlink -f "$0")")")
 root=$(readlink -m "${1:-$source/build-debian13}")
+# shellcheck source=packaging/chroot.sh
+source "$source/packaging/chroot.sh"
 clone=root/gr-cudaphy # below the chroot
 
-if [ "$(id -u)" != 0 ]; then
-    echo "chroot needs root: sudo $0 $*" >&2
-    exit 1
-fi
-if [ "${CUDAPHY_UNSHARED:-}" != 1 ]; then
-    # Mounts below are private to this script, and end with it.
-    CUDAPHY_UNSHARED=1 exec unshare --mount -- "$0" "$root"
-fi
-
-# Debian's mirror that this machine's own packages come from.
-mirror() {
-    sed 's/#.*//' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-        grep -oE '(https?|file)://[^] ]+/debian/?( |$)' | head -n 1
-}
-
-inside() {
-    chroot "$root" env -i HOME=/root PATH=/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin \
-        LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
-}
-
-if [ ! -e "$root/etc/debian_version" ]; then
-    command -v debootstrap >/dev/null || apt-get -y install debootstrap
-    mirror=$(mirror || true)
-    # Into another folder first: an interrupted debootstrap must not pass for a Debian.
-    rm -rf "$root.new"
-    debootstrap --variant=minbase --include=ca-certificates,ccache,git trixie "$root.new" \
-        "${mirror:-http://deb.debian.org/debian}"
-    # Packages must not start services in a chroot.
-    printf '#!/bin/sh\nexit 101\n' >"$root.new/usr/sbin/policy-rc.d"
-    chmod 755 "$root.new/usr/sbin/policy-rc.d"
-    mkdir -p "$(dirname "$root")"
-    mv "$root.new" "$root"
-fi
-cp -L /etc/resolv.conf "$root/etc/resolv.conf"
-mount -t proc proc "$root/proc"
-mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
+as_root_alone "$0" "$root"
+make_debian trixie "$root" ca-certificates,ccache,git
+mount_kernel_files
 
 if [ ! -e "$root/$clone" ]; then
     git clone --quiet --no-hardlinks "$source" "$root/$clone"

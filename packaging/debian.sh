@@ -9,6 +9,8 @@
 # A ccache in CCACHE_DIR is used where that is set. What is in FOLDER already is used again.
 set -euo pipefail
 top=$(dirname "$(dirname "$(readlink -f "$0")")")
+# shellcheck source=packaging/chroot.sh
+source "$top/packaging/chroot.sh"
 address=$(cat "$top/packaging/address")
 maintainer=${CUDAPHY_MAINTAINER:-$(cat "$top/packaging/maintainer")}
 
@@ -64,46 +66,16 @@ lay_out() {
     } >changelog
 }
 
-# Debian's mirror that this machine's own packages come from.
-mirror() {
-    cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | sed 's/#.*//' |
-        grep -oE '(https?|file)://[^] ]+/debian/?( |$)' | head -n 1
-}
-
-# A Debian that is as debootstrap made it, below the others.
-make_base() {
-    local from
-    if [ ! -e "$folder/$suite/etc/debian_version" ]; then
-        command -v debootstrap >/dev/null || apt-get -y install debootstrap
-        from=$(mirror || true)
-        rm -rf "$folder/$suite.new"
-        debootstrap --variant=minbase --include=ca-certificates,ccache "$suite" \
-            "$folder/$suite.new" "${from:-http://deb.debian.org/debian}"
-        mv "$folder/$suite.new" "$folder/$suite"
-    fi
-    # Packages must not start services in a chroot.
-    printf '#!/bin/sh\nexit 101\n' >"$folder/$suite/usr/sbin/policy-rc.d"
-    chmod 755 "$folder/$suite/usr/sbin/policy-rc.d"
-    cp -L /etc/resolv.conf "$folder/$suite/etc/resolv.conf"
-    mkdir -p "$folder/$suite-packages"
-}
-
 # enter NAME: mounts a Debian, $root, that keeps its changes in FOLDER/SUITE-NAME.
 enter() {
     root=$folder/$suite-$1-root
     mkdir -p "$root" "$folder/$suite-$1" "$folder/$suite-$1-overlay"
     mount -t overlay overlay "$root" -o \
         "lowerdir=$folder/$suite,upperdir=$folder/$suite-$1,workdir=$folder/$suite-$1-overlay"
-    mount -t proc proc "$root/proc"
-    mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
+    mount_kernel_files
     # Each package is fetched once.
     mount --bind "$folder/$suite-packages" "$root/var/cache/apt/archives"
     rm -f "$root/etc/apt/apt.conf.d/docker-clean"
-}
-
-inside() {
-    chroot "$root" env -i HOME=/root PATH=/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin \
-        LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive APT_LISTCHANGES_FRONTEND=none "$@"
 }
 
 apt() {
@@ -190,16 +162,10 @@ if [ -z "$suite" ]; then
     echo "Laid out in $folder/source/$name"
     exit
 fi
-if [ "$(id -u)" != 0 ]; then
-    echo "chroot needs root: sudo $0 ${given[*]}" >&2
-    exit 1
-fi
-if [ "${CUDAPHY_UNSHARED:-}" != 1 ]; then
-    # Mounts below are private to this script, and end with it.
-    CUDAPHY_UNSHARED=1 exec unshare --mount -- "$0" "${given[@]}"
-fi
+as_root_alone "$0" "${given[@]}"
 lay_out
-make_base
+make_debian "$suite" "$folder/$suite" ca-certificates,ccache # as debootstrap makes it, below the others
+mkdir -p "$folder/$suite-packages"
 $build
 try
 echo "Debian $suite: ${build:+built, }installed, used and purged. Packages: $folder/$suite-made"
