@@ -4,7 +4,7 @@ if(POLICY CMP0167)
     cmake_policy(SET CMP0167 NEW) # Boost's own configuration, because FindBoost is deprecated
 endif()
 if(ENABLE_GNURADIO)
-    find_package(Gnuradio 3.10.5 REQUIRED COMPONENTS blocks fec fft pdu)
+    find_package(Gnuradio 3.10.5 REQUIRED COMPONENTS blocks fec pdu)
 endif()
 # GnuradioConfig.cmake overwrites CMAKE_CXX_STANDARD and _EXTENSIONS; set ours again.
 set(CMAKE_CXX_STANDARD 17)
@@ -16,7 +16,6 @@ find_package(TBB REQUIRED)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
-pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3f)
 if(ENABLE_PYTHON)
     if(NOT ENABLE_GNURADIO)
         set(PYBIND11_FINDPYTHON ON) # GNU Radio looks for Python itself, in the older way

@@ -4,7 +4,7 @@
 FROM debian:13-slim AS build
 ENV DEBIAN_FRONTEND=noninteractive
 RUN apt-get update && apt-get install -y --no-install-recommends \
-    ca-certificates cmake g++ gnuradio gnuradio-dev libfftw3-dev libhwy-dev libtbb-dev \
+    ca-certificates cmake g++ gnuradio gnuradio-dev libhwy-dev libtbb-dev \
     ninja-build pkg-config pybind11-dev python3-matplotlib python3-numpy python3-scipy python3-tqdm
 COPY . /source
 RUN cmake -S /source -B /build -G Ninja -DCMAKE_INSTALL_PREFIX=/usr -DENABLE_CUDA=OFF \
@@ -13,7 +13,7 @@ RUN cmake -S /source -B /build -G Ninja -DCMAKE_INSTALL_PREFIX=/usr -DENABLE_CUD
 FROM debian:13-slim
 ENV DEBIAN_FRONTEND=noninteractive MPLBACKEND=Agg
 RUN apt-get update && apt-get install -y --no-install-recommends \
-    gnuradio libfftw3-single3 libhwy1t64 libtbb12 python3-matplotlib python3-numpy python3-scipy \
+    gnuradio libhwy1t64 libtbb12 python3-matplotlib python3-numpy python3-scipy \
     python3-tqdm && rm -rf /var/lib/apt/lists/*
 COPY --from=build /installed /
 RUN ldconfig && useradd --create-home user && cudaphy_info --no-test

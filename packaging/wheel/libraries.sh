@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # usage: packaging/wheel/libraries.sh PREFIX [ARCHIVES]
 #
-# Builds what a wheel bundles, Highway, oneTBB and FFTW, into PREFIX: manylinux's own are too old, or
+# Builds what a wheel bundles, Highway and oneTBB, into PREFIX: manylinux's own are too old, or
 # missing. ARCHIVES: a folder with the archives, which are else fetched, and checked, into it.
 # CUDAPHY_WHEEL_CUDA=12-9 installs NVIDIA's compiler of that version on AlmaLinux, too.
 set -euo pipefail
@@ -14,7 +14,6 @@ jobs=${CUDAPHY_JOBS:-$(nproc)}
 
 highway=1.2.0
 tbb=2022.1.0
-fftw=3.3.10
 
 # unpack FILE SHA256 ADDRESS: into $build/FILE, without the archive's own top folder
 unpack() {
@@ -47,23 +46,6 @@ unpack "onetbb-$tbb.tar.gz" \
     ed067603ece0dc832d2881ba5c516625ac2522c665d95f767ef6304e34f961b5 \
     "https://github.com/uxlfoundation/oneTBB/archive/refs/tags/v$tbb.tar.gz"
 with_cmake "onetbb-$tbb.tar.gz" -DTBB_TEST=OFF -DTBBMALLOC_BUILD=OFF -DTBB_STRICT=OFF
-
-unpack "fftw-$fftw.tar.gz" \
-    56c932549852cddcfafdab3820b0200c7742675be92179e59e6215b340e26467 \
-    "https://fftw.org/fftw-$fftw.tar.gz"
-vectors=()
-if [ "$(uname -m)" = x86_64 ]; then
-    vectors=(--enable-sse2 --enable-avx --enable-avx2)
-elif [ "$(uname -m)" = aarch64 ]; then
-    vectors=(--enable-neon)
-fi
-(
-    cd "$build/fftw-$fftw.tar.gz"
-    ./configure --prefix="$prefix" --libdir="$prefix/lib" --enable-float --enable-threads \
-        --enable-shared --disable-static --disable-fortran --disable-doc "${vectors[@]}"
-    make -j "$jobs"
-    make install
-)
 
 if [ -n "${CUDAPHY_WHEEL_CUDA:-}" ]; then
     dnf -y install dnf-plugins-core

@@ -3,8 +3,6 @@
 #include "kernels/common/sizes.h"
 #include <algorithm>
 #include <cmath>
-#include <fftw3.h>
-#include <gnuradio/fft/fft.h>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -55,62 +53,25 @@ std::complex<T> product(std::complex<T> a, std::complex<T> b)
 //! The conjugate spectrum of the preamble. Its scale makes the energy after the product
 //! with it and the inverse transform that of the matched filter.
 std::vector<std::complex<float>> known(const ofdm_frame_shape& shape,
-                                       fourier_transform& forward)
+                                       const kernels::fourier_transform& forward)
 {
     double energy = 0;
     for (const auto& value : shape.preamble) {
         energy += std::norm(complex(value));
     }
-    const double scale = 1 / (std::sqrt(energy) * forward.size);
-    std::fill_n(forward.in, forward.size, 0);
+    const double scale = 1 / (std::sqrt(energy) * double(forward.size()));
+    std::vector<std::complex<float>> spectrum(forward.size());
     for (size_t m = 0; m < shape.preamble.size(); ++m) {
-        forward.in[m] = std::complex<float>(complex(shape.preamble[m]) * scale);
+        spectrum[m] = std::complex<float>(complex(shape.preamble[m]) * scale);
     }
-    forward.run();
-    std::vector<std::complex<float>> spectrum(forward.out, forward.out + forward.size);
+    forward.run(spectrum);
     for (auto& value : spectrum) {
         value = std::conj(value);
     }
     return spectrum;
 }
 
-std::complex<float>* memory_of(int size)
-{
-    auto* made = fftwf_alloc_complex(size);
-    if (!made) {
-        throw std::bad_alloc();
-    }
-    return reinterpret_cast<std::complex<float>*>(made);
-}
-
 } // namespace
-
-struct fourier_transform::plan {
-    fftwf_plan made;
-};
-
-// FFTW_ESTIMATE, because measuring plans for 65536 points takes half a minute.
-fourier_transform::fourier_transform(int size, bool forward)
-    : size(size), in(memory_of(size)), out(memory_of(size)),
-      d_plan(std::make_unique<plan>())
-{
-    const std::lock_guard<std::mutex> alone(gr::fft::planner::mutex());
-    d_plan->made = fftwf_plan_dft_1d(size,
-                                     reinterpret_cast<fftwf_complex*>(in),
-                                     reinterpret_cast<fftwf_complex*>(out),
-                                     forward ? FFTW_FORWARD : FFTW_BACKWARD,
-                                     FFTW_ESTIMATE);
-}
-
-fourier_transform::~fourier_transform()
-{
-    const std::lock_guard<std::mutex> alone(gr::fft::planner::mutex());
-    fftwf_destroy_plan(d_plan->made);
-    fftwf_free(in);
-    fftwf_free(out);
-}
-
-void fourier_transform::run() { fftwf_execute(d_plan->made); }
 
 int ofdm_frame_shape::window() const { return cyclic_prefix + largest(shifts); }
 
@@ -146,7 +107,7 @@ ofdm_preamble_filter::ofdm_preamble_filter(const ofdm_frame_shape& shape)
       d_half_back(shape.half(), false), d_long(d_size, true), d_long_back(d_size, false),
       d_half_known(known(shape, d_half)), d_long_known(known(shape, d_long)),
       d_folded(size_t(shape.antennas) * d_size),
-      d_spectra(size_t(shape.antennas) * shape.half()), d_energy(d_size)
+      d_spectra(size_t(shape.antennas) * shape.half()), d_work(d_size), d_energy(d_size)
 {
 }
 
@@ -184,11 +145,11 @@ double ofdm_preamble_filter::transform(const samples& from, double offset)
     const double scale = total > 0 ? 1 / std::sqrt(total) : 0;
     for (int r = 0; r < d_shape.antennas; ++r) {
         const complex* folded = d_folded.data() + size_t(r) * half;
+        auto* to = d_spectra.data() + size_t(r) * half;
         for (int m = 0; m < half; ++m) {
-            d_half.in[m] = std::complex<float>(folded[m] * scale);
+            to[m] = std::complex<float>(folded[m] * scale);
         }
-        d_half.run();
-        std::copy_n(d_half.out, half, d_spectra.data() + size_t(r) * half);
+        d_half.run(to);
     }
     return total;
 }
@@ -203,16 +164,16 @@ void ofdm_preamble_filter::answer(int too_high)
     std::fill_n(d_energy.begin(), half, 0);
     for (int r = 0; r < d_shape.antennas; ++r) {
         const auto* spectrum = d_spectra.data() + size_t(r) * half;
-        auto* in = d_half_back.in;
+        auto* work = d_work.data();
         for (int k = 0; k < half - ahead; ++k) {
-            in[k] = product(d_half_known[k], spectrum[k + ahead]);
+            work[k] = product(d_half_known[k], spectrum[k + ahead]);
         }
         for (int k = half - ahead; k < half; ++k) {
-            in[k] = product(d_half_known[k], spectrum[k + ahead - half]);
+            work[k] = product(d_half_known[k], spectrum[k + ahead - half]);
         }
-        d_half_back.run();
+        d_half_back.run(work);
         for (int m = 0; m < half; ++m) {
-            d_energy[m] += std::norm(d_half_back.out[m]);
+            d_energy[m] += std::norm(work[m]);
         }
     }
 }
@@ -263,23 +224,19 @@ ofdm_preamble_filter::find(const samples& from, int places, const likeness& like
     std::fill_n(d_energy.begin(), places, 0);
     for (int r = 0; r < d_shape.antennas; ++r) {
         const complex* folded = d_folded.data() + size_t(r) * count;
-        auto* in = d_long.in;
         for (int m = 0; m < count; ++m) {
             const double power = std::norm(folded[m]);
-            in[m] = std::complex<float>(
+            d_work[m] = std::complex<float>(
                 folded[m] * (scale * (power > most ? std::sqrt(most / power) : 1)));
         }
-        std::fill(in + count, in + d_size, 0);
-        d_long.run();
-        const auto* spectrum = d_long.out;
-        auto* back = d_long_back.in;
+        std::fill(d_work.begin() + count, d_work.end(), 0);
+        d_long.run(d_work);
         for (int k = 0; k < d_size; ++k) {
-            back[k] = product(d_long_known[k], spectrum[k]);
+            d_work[k] = product(d_long_known[k], d_work[k]);
         }
-        d_long_back.run();
-        const auto* out = d_long_back.out;
+        d_long_back.run(d_work);
         for (int d = 0; d < places; ++d) {
-            d_energy[d] += std::norm(out[d]);
+            d_energy[d] += std::norm(d_work[d]);
         }
     }
     // Earlier places weigh more. So the window begins with the first path if the channel

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/fourier/fourier_transform.h"
 #include <complex>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace gr::cudaphy {
@@ -23,22 +23,6 @@ struct ofdm_frame_shape {
 
     //! \throws std::invalid_argument if something is out of range
     void check() const;
-};
-
-//! A Fourier transform of complex float from `in` to `out`, not scaled.
-class fourier_transform
-{
-public:
-    fourier_transform(int size, bool forward);
-    ~fourier_transform();
-    void run();
-
-    const int size;
-    std::complex<float>*const in, *const out;
-
-private:
-    struct plan;
-    std::unique_ptr<plan> d_plan;
 };
 
 /*!
@@ -96,10 +80,10 @@ private:
 
     const ofdm_frame_shape d_shape;
     const int d_late, d_size;
-    fourier_transform d_half, d_half_back, d_long, d_long_back;
+    const kernels::fourier_transform d_half, d_half_back, d_long, d_long_back;
     std::vector<std::complex<float>> d_half_known, d_long_known; //!< spectra, conjugate
     std::vector<complex> d_folded;                               //!< of all antennas
-    std::vector<std::complex<float>> d_spectra;
+    std::vector<std::complex<float>> d_spectra, d_work;
     std::vector<double> d_energy;
 };
 

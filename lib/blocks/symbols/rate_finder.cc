@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/symbols/rate_finder.h"
+#include "kernels/fourier/fourier_transform.h"
 #include "kernels/symbol_sync/plan.h"
 #include <algorithm>
 #include <cmath>
-#include <gnuradio/fft/fft.h>
 
 namespace gr::cudaphy {
 
@@ -20,16 +20,15 @@ std::optional<double> rate_finder::find() const
     // A line stands out from its neighbourhood, where the sequence of symbols has noise.
     constexpr int around = 128, line = 2;
     constexpr double least = 25;
-    gr::fft::fft_real_fwd transform(needed);
-    float* const in = transform.get_inbuf();
+    std::vector<std::complex<float>> spectrum(needed);
     for (size_t n = 0; n < needed; ++n) {
         const double window =
             0.5 - 0.5 * std::cos(6.283185307179586 * static_cast<double>(n) / needed);
-        in[n] = d_energies[n] * static_cast<float>(window);
+        spectrum[n] = d_energies[n] * static_cast<float>(window);
     }
-    transform.execute();
+    kernels::fourier_transform(needed, true).run(spectrum);
     const auto power = [&](int k) {
-        return std::norm(std::complex<double>(transform.get_outbuf()[k]));
+        return std::norm(std::complex<double>(spectrum[k]));
     };
     const int first = needed / 16 - around, last = needed / 2;
     int best = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/parallel.h"
-#include "kernels/nr/fourier_transform.h"
+#include "kernels/fourier/fourier_transform.h"
 #include "kernels/nr/require.h"
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_cell/pss_search.h"
-#include "kernels/nr_cell/transforms.h"
+#include "kernels/fourier/fourier_transform.h"
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_cell/ssb_receiver.h"
+#include "kernels/fourier/fourier_transform.h"
 #include "kernels/nr_cell/smoothing.h"
-#include "kernels/nr_cell/transforms.h"
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/nr/fourier_transform.h"
+#include "kernels/fourier/fourier_transform.h"
 #include "kernels/nr_receiver/layer_separation.h"
 #include <gnuradio/cudaphy/kernels/soft_demapper.h>
 

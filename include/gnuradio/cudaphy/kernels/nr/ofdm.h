@@ -5,9 +5,11 @@
 #include <gnuradio/cudaphy/kernels/view.h>
 #include <memory>
 
-namespace gr::cudaphy::kernels::nr {
-
+namespace gr::cudaphy::kernels {
 class fourier_transform;
+}
+
+namespace gr::cudaphy::kernels::nr {
 
 //! Of a resource grid's OFDM signal (3GPP TS 38.211, sections 4.2, 5.3.1 and 5.4).
 struct ofdm_parameters {

@@ -4,9 +4,11 @@
 #include <gnuradio/cudaphy/kernels/nr/shared_channel.h>
 #include <gnuradio/cudaphy/kernels/nr5g_transport_block.h>
 
-namespace gr::cudaphy::kernels::nr {
-
+namespace gr::cudaphy::kernels {
 class fourier_transform;
+}
+
+namespace gr::cudaphy::kernels::nr {
 
 /*!
  * \brief Makes slots of PUSCH and PDSCH: transport blocks to a resource grid (3GPP TS
