@@ -52,11 +52,19 @@ size_t take(dvbs2_frame_sync& sync, const symbols_t& symbols)
     constexpr size_t part = 1 << 14;
     size_t frames = 0;
     dvbs2_frame frame;
+    const auto work = queue::make(backend::cpu);
+    static symbols_t out(1 << 20);
     for (size_t first = 0; first < symbols.size(); first += part) {
         sync.take(symbols.data() + first, std::min(part, symbols.size() - first));
-        while (sync.next(frame)) {
+        size_t count = 0;
+        while (sync.next_without_symbols(frame)) {
             ++frames;
+            count += static_cast<size_t>(frame.mode.symbols());
         }
+        for (; count > out.size(); count -= out.size()) {
+            sync.symbols(out, *work);
+        }
+        sync.symbols({ out.data(), count }, *work);
     }
     return frames;
 }
@@ -126,9 +134,10 @@ void measure_correction()
         all.push_back(
             { i * each, i * each, each, i * (each + 36), 0.1 * i, 0.1234, 1.5f });
     }
-    const auto corrector = carrier_corrector::make_cpu({});
+    const auto work = queue::make(backend::cpu);
+    const auto corrector = carrier_corrector::make({});
     print_rate("correction of carrier and scrambling", rate_of(in.size(), [&] {
-                   corrector->run(in.data(), out.data(), all.data(), all.size());
+                   corrector->run(in.data(), out.data(), all.data(), all.size(), *work);
                }));
 }
 

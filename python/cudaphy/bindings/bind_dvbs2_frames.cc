@@ -35,7 +35,7 @@ std::vector<dvbs2_frame> frames_of(const numpy_array<std::complex<float>>& symbo
     how.gold_code = gold_code;
     how.pls = pls;
     how.most_frequency = most_frequency;
-    how.reference = reference;
+    how.where = where;
     const auto sync = kernels::dvbs2_frame_sync::make(how);
     const auto* const in = symbols.data();
     const auto count = static_cast<size_t>(symbols.size());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <gnuradio/cudaphy/api.h>
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
+#include <gnuradio/cudaphy/kernels/queue.h>
 #include <memory>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct dvbs2_frame {
     double frequency = 0;
     double noise_variance = 1; //!< E|n|^2 beside symbols of unit energy
     //! mode.symbols() of them, of unit mean energy: header, pilots and scrambling are
-    //! gone, frequency and phase are corrected.
+    //! gone, frequency and phase are corrected. Of next() alone.
     std::vector<std::complex<float>> symbols;
 
     double es_n0() const { return 1 / noise_variance; }
@@ -39,6 +40,9 @@ struct dvbs2_frame {
  * the data symbols too. No frame is put out before the frequency is certain. Frames wait
  * for that, for 40 frames at most; none is lost.
  *
+ * What is decided is decided on the host. On CUDA the symbols of frames are corrected on
+ * the GPU, which reads them from page-locked memory of the host, and lie there.
+ *
  * Symbols that are not finite or are larger than 1e15 count as zeros. Memory is bounded
  * if next() is called until it gives no more. One thread at a time.
  * (ETSI EN 302 307-1, section 5.5; EN 302 307-2, section 5.5.)
@@ -50,7 +54,8 @@ public:
         int gold_code = 0;    //!< of the physical layer scrambling, 0 to 262142
         std::vector<int> pls; //!< codes of the frames that are put out; empty: all
         double most_frequency = 0.25; //!< of the carrier, cycles a symbol, at most 0.25
-        bool reference = false;       //!< correct the symbols by the textbook's slow loop
+        backend where = backend::cpu; //!< that corrects the symbols; automatic: cuda
+        int device = 0;               //!< index of the GPU
     };
 
     //! What happened since the object was made.
@@ -77,8 +82,18 @@ public:
     virtual void gap() = 0;
     //! No more symbols come: frames that wait are put out. take() begins anew.
     virtual void finish() = 0;
-    //! The next frame; false if there is none by now.
+    //! The next frame, with its symbols; false if there is none by now. All symbols of
+    //! frames that next_without_symbols() gave must have been written.
     virtual bool next(dvbs2_frame& frame) = 0;
+    //! The next frame without its symbols, which symbols() gives.
+    virtual bool next_without_symbols(dvbs2_frame& frame) = 0;
+    //! Submits the writing of symbols of the frames that next_without_symbols() gave: as
+    //! many as `out` has room for, from the first one on that was not written yet.
+    //! \param out  memory that the queue reaches
+    //! \param work_queue  of the backend and device of the parameters
+    //! \throws std::invalid_argument if there are not so many, or the queue is of another
+    //! backend; cuda_error; std::bad_alloc
+    virtual void symbols(view<std::complex<float>> out, queue& work_queue) = 0;
 
     //! No frame that next() gives later begins before this symbol.
     virtual uint64_t oldest() const = 0;
@@ -89,7 +104,8 @@ public:
     virtual double frequency() const = 0;
     virtual double es_n0() const = 0;
 
-    //! \throws std::invalid_argument if a parameter is out of range
+    //! \throws std::invalid_argument if a parameter is out of range, backend_unavailable,
+    //! std::bad_alloc if CUDA has no page-locked memory
     static std::unique_ptr<dvbs2_frame_sync> make(const parameters& p);
 };
 

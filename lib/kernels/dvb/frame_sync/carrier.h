@@ -4,7 +4,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <gnuradio/cudaphy/kernels/backend.h>
+#include <gnuradio/cudaphy/kernels/queue.h>
 #include <memory>
 
 namespace gr::cudaphy::kernels {
@@ -35,14 +35,28 @@ public:
     };
     virtual ~carrier_corrector() = default;
 
+    //! Submits the correction to a queue of the corrector's backend.
+    //! \param in  memory of the host, on CUDA page-locked: symbols stay there until
+    //! wait() returns. The segments are read before run() returns.
+    //! \param out  memory that the queue reaches
     virtual void run(const std::complex<float>* in,
                      std::complex<float>* out,
                      const carrier_segment* segments,
-                     size_t count) const = 0;
+                     size_t count,
+                     queue& queue) const = 0;
+    //! Waits until all symbols have been read.
+    virtual void wait() const {}
 
-    //! \throws std::invalid_argument if there is no such Gold code
-    static std::unique_ptr<carrier_corrector> make_reference(const parameters& p);
-    static std::unique_ptr<carrier_corrector> make_cpu(const parameters& p);
+    //! \throws std::invalid_argument if there is no such Gold code, backend_unavailable
+    static std::unique_ptr<carrier_corrector>
+    make(const parameters& p, backend where = backend::cpu, int device = 0);
 };
+
+std::unique_ptr<carrier_corrector>
+make_carrier_corrector_reference(const carrier_corrector::parameters& p);
+std::unique_ptr<carrier_corrector>
+make_carrier_corrector_cpu(const carrier_corrector::parameters& p);
+std::unique_ptr<carrier_corrector>
+make_carrier_corrector_cuda(const carrier_corrector::parameters& p, int device);
 
 } // namespace gr::cudaphy::kernels

@@ -131,7 +131,8 @@ public:
     void run(const std::complex<float>* in,
              std::complex<float>* out,
              const carrier_segment* segments,
-             size_t count) const override
+             size_t count,
+             queue&) const override
     {
         constexpr size_t grain = 16;
         for_each_part(count, grain, [&](size_t first, size_t last) {
@@ -148,7 +149,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<carrier_corrector> carrier_corrector::make_cpu(const parameters& p)
+std::unique_ptr<carrier_corrector>
+make_carrier_corrector_cpu(const carrier_corrector::parameters& p)
 {
     return std::make_unique<corrector_cpu>(p);
 }

@@ -17,7 +17,8 @@ public:
     void run(const std::complex<float>* in,
              std::complex<float>* out,
              const carrier_segment* segments,
-             size_t count) const override
+             size_t count,
+             queue&) const override
     {
         constexpr double pi = 3.14159265358979323846;
         for (size_t s = 0; s < count; ++s) {
@@ -39,7 +40,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<carrier_corrector> carrier_corrector::make_reference(const parameters& p)
+std::unique_ptr<carrier_corrector>
+make_carrier_corrector_reference(const carrier_corrector::parameters& p)
 {
     return std::make_unique<corrector_reference>(p);
 }

@@ -2,8 +2,11 @@
 #include "kernels/dvb/frame_sync/frame_carrier.h"
 #include <algorithm>
 #include <array>
-#include <atomic>
+#include <cmath>
+#include <deque>
 #include <gnuradio/cudaphy/kernels/dvbs2_frame_sync.h>
+#include <gnuradio/cudaphy/kernels/page_locked.h>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -13,15 +16,27 @@ namespace {
 constexpr size_t most_waiting = 40; //!< frames, until the frequency must do as it is
 constexpr size_t most_length = 1 << 16;
 
+//! That a GPU reads by itself.
+std::shared_ptr<void> locked_memory(size_t bytes)
+{
+    if (void* const memory = page_locked_memory(bytes)) {
+        return { memory, release_page_locked };
+    }
+    throw std::bad_alloc();
+}
+
 class frame_sync_impl : public dvbs2_frame_sync
 {
 public:
-    explicit frame_sync_impl(const parameters& p)
-        : d_headers(p.most_frequency), d_carrier(p.gold_code)
+    frame_sync_impl(const parameters& p, const resolved_backend& on)
+        : d_queue(queue::make(on.where, on.device)),
+          d_corrector(
+              carrier_corrector::make({ p.gold_code, most_length }, on.where, on.device)),
+          d_symbols(on.where == backend::cuda ? locked_memory
+                                              : symbol_buffer::ordinary_memory,
+                    [this] { d_corrector->wait(); }),
+          d_headers(p.most_frequency), d_carrier(p.gold_code)
     {
-        const carrier_corrector::parameters how{ p.gold_code, most_length };
-        d_corrector = p.reference ? carrier_corrector::make_reference(how)
-                                  : carrier_corrector::make_cpu(how);
         d_passes.fill(p.pls.empty());
         for (const int pls : p.pls) {
             if (pls < 0 || pls > 255 || !dvb_mode::of(pls)) {
@@ -30,6 +45,14 @@ public:
                                             ", which is no PLS code of a frame");
             }
             d_passes[static_cast<size_t>(pls)] = true;
+        }
+    }
+
+    ~frame_sync_impl() override
+    {
+        try {
+            d_corrector->wait(); // before d_symbols goes
+        } catch (const cuda_error&) {
         }
     }
 
@@ -73,17 +96,78 @@ public:
 
     bool next(dvbs2_frame& frame) override
     {
-        if (d_ready.empty()) {
+        if (!next_without_symbols(frame)) {
             return false;
         }
-        frame = std::move(d_ready.front());
-        d_ready.pop_front();
+        const auto count = static_cast<size_t>(frame.mode.symbols());
+        frame.symbols.resize(count);
+        if (d_queue->where() != backend::cuda) {
+            symbols(frame.symbols, *d_queue);
+            return true;
+        }
+        if (d_on_device.size() < count) {
+            d_on_device = array<std::complex<float>>(*d_queue, count);
+        }
+        symbols(d_on_device.all().part(0, count), *d_queue);
+        d_queue->copy_out(
+            frame.symbols.data(), d_on_device.data(), count * sizeof(frame.symbols[0]));
+        d_queue->synchronize();
         return true;
+    }
+
+    bool next_without_symbols(dvbs2_frame& frame) override
+    {
+        if (d_given == d_frames.size()) {
+            return false;
+        }
+        frame = d_frames[d_given].frame;
+        d_symbols_given += static_cast<size_t>(frame.mode.symbols());
+        ++d_given;
+        return true;
+    }
+
+    void symbols(view<std::complex<float>> out, queue& work_queue) override
+    {
+        if (out.size() > d_symbols_given) {
+            throw std::invalid_argument(
+                "dvbs2_frame_sync: " + std::to_string(out.size()) +
+                " symbols are asked for, and the frames that were given have " +
+                std::to_string(d_symbols_given));
+        }
+        if (work_queue.where() != d_queue->where() ||
+            work_queue.device() != d_queue->device()) {
+            throw std::invalid_argument("dvbs2_frame_sync: the queue is of backend " +
+                                        name_of(work_queue.where()) + ", device " +
+                                        std::to_string(work_queue.device()) +
+                                        ", must be of " + name_of(d_queue->where()) +
+                                        ", device " + std::to_string(d_queue->device()));
+        }
+        if (out.size() == 0) {
+            return;
+        }
+        const uint64_t from = d_frames.front().frame.first;
+        d_segments.clear();
+        for (size_t done = 0; done < out.size();) {
+            auto& ready = d_frames.front();
+            done += ready.take(out.size() - done, from, done, d_segments);
+            if (ready.is_written()) {
+                d_frames.pop_front();
+                --d_given;
+            }
+        }
+        d_symbols_given -= out.size();
+        d_corrector->run(d_symbols.at(from),
+                         out.data(),
+                         d_segments.data(),
+                         d_segments.size(),
+                         work_queue);
+        drop_to(d_symbols.first());
     }
 
     uint64_t oldest() const override
     {
-        return d_ready.empty() ? d_symbols.first() : d_ready.front().first;
+        return d_given == d_frames.size() ? d_symbols.first()
+                                          : d_frames[d_given].frame.first;
     }
 
     counts so_far() const override
@@ -97,13 +181,53 @@ public:
     double es_n0() const override { return d_es_n0; }
 
 private:
+    //! A frame whose symbols were not all written yet.
+    struct ready_frame {
+        dvbs2_frame frame;
+        std::vector<carrier_segment> segments; //!< from the frame's first symbol
+        size_t written = 0;                    //!< of the segments
+
+        bool is_written() const { return written == segments.size(); }
+
+        //! Moves up to `most` symbols to a list for symbols from `from` on and outputs
+        //! from `out` on; how many.
+        size_t
+        take(size_t most, uint64_t from, size_t out, std::vector<carrier_segment>& to)
+        {
+            size_t taken = 0;
+            while (taken < most && !is_written()) {
+                auto& rest = segments[written];
+                auto one = rest;
+                one.count =
+                    static_cast<uint32_t>(std::min<size_t>(rest.count, most - taken));
+                one.in += frame.first - from;
+                one.out = out + taken;
+                to.push_back(one);
+                taken += one.count;
+                rest.in += one.count;
+                rest.place += one.count;
+                rest.count -= one.count;
+                rest.phase = std::remainder(rest.phase + rest.frequency * one.count, 1.0);
+                written += rest.count == 0;
+            }
+            return taken;
+        }
+    };
+
     void update(bool ended)
     {
         d_headers.update(d_symbols, ended, d_chain);
         process(ended);
         const uint64_t needed = d_headers.needed(d_symbols);
-        d_symbols.drop_to(d_chain.empty() ? needed
-                                          : std::min(needed, d_chain.front().at));
+        drop_to(d_chain.empty() ? needed : std::min(needed, d_chain.front().at));
+    }
+
+    //! Symbols of frames that were not written stay.
+    void drop_to(uint64_t symbol)
+    {
+        d_symbols.drop_to(
+            symbol,
+            d_frames.empty() ? symbol : std::min(symbol, d_frames.front().frame.first));
     }
 
     void begin_anew()
@@ -112,7 +236,7 @@ private:
         d_learnt = 0;
         d_carrier.restart();
         d_headers.restart(d_symbols.end());
-        d_symbols.drop_to(d_symbols.end());
+        drop_to(d_symbols.end());
         d_removed.begin_anew();
     }
 
@@ -194,28 +318,29 @@ private:
             return;
         }
         ++d_counts.frames;
-        dvbs2_frame frame;
-        frame.mode = mode;
-        frame.first = header.at;
-        frame.frequency = d_frequency;
-        frame.noise_variance = found.noise_variance;
-        frame.symbols.resize(static_cast<size_t>(mode.symbols()));
-        d_corrector->run(d_symbols.at(header.at),
-                         frame.symbols.data(),
-                         found.segments.data(),
-                         found.segments.size());
-        d_ready.push_back(std::move(frame));
+        ready_frame ready;
+        ready.frame.mode = mode;
+        ready.frame.first = header.at;
+        ready.frame.frequency = d_frequency;
+        ready.frame.noise_variance = found.noise_variance;
+        ready.segments = found.segments;
+        d_frames.push_back(std::move(ready));
     }
 
+    const std::unique_ptr<queue> d_queue; //!< of next()
+    array<std::complex<float>> d_on_device;
+    std::unique_ptr<carrier_corrector> d_corrector;
     removed_carrier d_removed;
     symbol_buffer d_symbols;
     header_tracker d_headers;
     frame_carrier d_carrier;
-    std::unique_ptr<carrier_corrector> d_corrector;
     std::array<bool, 256> d_passes;
     std::deque<frame_header> d_chain; //!< of frames that were not put out yet
     size_t d_learnt = 0;              //!< of these, those that the frequency is known by
-    std::deque<dvbs2_frame> d_ready;
+    std::deque<ready_frame> d_frames;
+    size_t d_given = 0;         //!< of these, by next_without_symbols()
+    size_t d_symbols_given = 0; //!< of these frames, not written yet
+    std::vector<carrier_segment> d_segments;
     counts d_counts;
     double d_frequency = 0, d_es_n0 = 0;
 };
@@ -229,7 +354,7 @@ std::unique_ptr<dvbs2_frame_sync> dvbs2_frame_sync::make(const parameters& p)
                                     std::to_string(p.most_frequency) +
                                     ", allowed are 0 to 0.25 cycles a symbol");
     }
-    return std::make_unique<frame_sync_impl>(p);
+    return std::make_unique<frame_sync_impl>(p, resolve(p.where, p.device));
 }
 
 } // namespace gr::cudaphy::kernels

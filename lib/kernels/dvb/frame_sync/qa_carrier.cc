@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE carrier
 #include "kernels/common/testing.h"
-#include "kernels/dvb/frame_sync/carrier.h"
 #include "kernels/dvb/frame_sync/frequency_search.h"
 #include "kernels/dvb/frame_sync/phase_path.h"
 #include "kernels/dvb/frame_sync/phase_table.h"
@@ -21,60 +20,7 @@ const std::vector<complex64> qpsk{ { 0.70710678f, 0.70710678f },
                                    { -0.70710678f, 0.70710678f },
                                    { -0.70710678f, -0.70710678f } };
 
-double uniform(double from, double to)
-{
-    return std::uniform_real_distribution<double>(from, to)(generator());
-}
-
 } // namespace
-
-BOOST_AUTO_TEST_CASE(the_reference_follows_the_formula)
-{
-    const auto turns = pl_scrambling(7, 100);
-    const carrier_segment one{ 3, 5, 20, 40, 0.3, 0.01, 2.0f };
-    const auto in = gaussian<complex64>(30);
-    std::vector<complex64> out(30, -9);
-    carrier_corrector::make_reference({ 7, 100 })->run(in.data(), out.data(), &one, 1);
-    for (size_t i = 0; i < 20; ++i) {
-        const double cycles = 0.3 + 0.01 * static_cast<double>(i) + turns[40 + i] / 4.0;
-        const auto right =
-            std::complex<double>(in[3 + i]) * std::polar(2.0, -2 * M_PI * cycles);
-        BOOST_TEST(std::abs(std::complex<double>(out[5 + i]) - right) < 1e-6);
-    }
-    BOOST_TEST(out[4] == complex64(-9));
-    BOOST_TEST(out[25] == complex64(-9));
-}
-
-BOOST_AUTO_TEST_CASE(the_cpu_corrects_as_the_reference_does)
-{
-    const carrier_corrector::parameters how{ 1000, 40000 };
-    const auto in = gaussian<complex64>(40000);
-    std::vector<carrier_segment> segments;
-    size_t out = 0;
-    for (const uint32_t count : { 1440u, 1u, 0u, 7u, 33u, 5000u, 360u, 9u, 12000u }) {
-        segments.push_back({ generator()() % 20000u,
-                             out,
-                             count,
-                             static_cast<uint32_t>(generator()() % 20000u),
-                             uniform(-1e6, 1e6),
-                             uniform(-0.5, 0.5),
-                             static_cast<float>(uniform(0.1, 10)) });
-        out += count;
-    }
-    std::vector<complex64> right(out + 1, -9), found(out + 1, -9);
-    carrier_corrector::make_reference(how)->run(
-        in.data(), right.data(), segments.data(), segments.size());
-    carrier_corrector::make_cpu(how)->run(
-        in.data(), found.data(), segments.data(), segments.size());
-    double worst = 0;
-    for (const auto& one : segments) {
-        for (size_t i = one.out; i < one.out + one.count; ++i) {
-            worst = std::max<double>(worst, std::abs(found[i] - right[i]) / one.gain);
-        }
-    }
-    BOOST_TEST(worst < 5e-4); // of symbols up to 4
-    BOOST_TEST(found.back() == complex64(-9));
-}
 
 BOOST_AUTO_TEST_CASE(gold_codes_are_out_of_range_beyond_their_period)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstddef>
@@ -40,14 +41,20 @@ public:
         if (step == 0 && d_phase == 0) {
             return;
         }
-        constexpr size_t part = 64; // so that errors of float do not add up
-        const auto turn = std::complex<float>(std::polar(1.0, 2 * M_PI * step));
+        // Within a part from a table, so that errors of float do not add up, and no
+        // symbol waits for the one before.
+        if (step != d_table_step) {
+            for (size_t i = 0; i < part; ++i) {
+                d_table[i] = std::complex<float>(
+                    std::polar(1.0, 2 * M_PI * step * static_cast<double>(i)));
+            }
+            d_table_step = step;
+        }
         for (size_t first = 0; first < count; first += part) {
-            auto now = std::complex<float>(std::polar(1.0, 2 * M_PI * d_phase));
+            const auto now = std::complex<float>(std::polar(1.0, 2 * M_PI * d_phase));
             const size_t last = std::min(count, first + part);
             for (size_t i = first; i < last; ++i) {
-                symbols[i] = times(symbols[i], now);
-                now = times(now, turn);
+                symbols[i] = times(symbols[i], times(now, d_table[i - first]));
             }
             d_phase =
                 std::remainder(d_phase + step * static_cast<double>(last - first), 1.0);
@@ -62,6 +69,10 @@ private:
                  a.real() * b.imag() + a.imag() * b.real() };
     }
 
+    static constexpr size_t part = 64;
+
+    std::array<std::complex<float>, part> d_table; //!< turns from the part's first symbol
+    double d_table_step = NAN;                     //!< for which d_table is
     double d_offset = 0, d_base = 0;
     double d_phase = 0; //!< cycles that the next symbol is turned by
 };
