@@ -121,6 +121,14 @@ bool batch_block::keeps(const batch_status&, int) const { return true; }
 // On the host a batch is done when it is submitted.
 bool batch_block::is_done(queue&, const batch_end& end) const { return end.done(); }
 
+std::optional<device_block::place> batch_block::works_on() const
+{
+    if (!has_own_memory()) {
+        return {};
+    }
+    return place{ d_backend.where, d_backend.device };
+}
+
 bool batch_block::start()
 {
     d_tags.begin(d_worker->port(),

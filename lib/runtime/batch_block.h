@@ -4,6 +4,7 @@
 #include "runtime/batch_job.h"
 #include "runtime/batch_kind.h"
 #include "runtime/block_counters.h"
+#include "runtime/device/device_block.h"
 #include "runtime/stream/stream_tags.h"
 #include <chrono>
 #include <gnuradio/block.h>
@@ -58,7 +59,7 @@ struct batch_options {
  * (stuck_inputs.h), and a CUDA error end the flowgraph with a message in the log. What
  * was produced before stays whole.
  */
-class batch_block : virtual public gr::block, public counting_block
+class batch_block : virtual public gr::block, public counting_block, public device_block
 {
 protected:
     //! \param inputs, outputs  the ports; the last outputs may stay unconnected
@@ -165,6 +166,9 @@ public:
     virtual uint64_t failures() const { return 0; }
     //! The backend in use: "cuda", "cpu" or "reference".
     std::string used_backend() const { return name_of(d_backend.where); }
+    std::optional<place> works_on() const override;
+    //! A block that drops frames closes the gaps on the host.
+    bool writes_there() const override { return !drops_frames(); }
 
 private:
     friend class batch_worker;

@@ -170,26 +170,21 @@ void batch_worker::find_edges()
         !prefs::singleton()->get_bool("cudaphy", "stay_on_device", true)) {
         return;
     }
-    // A block that drops frames closes the gaps on the host.
     const auto shares = [](const block* from, const block* to) {
-        const auto* before = dynamic_cast<const batch_block*>(from);
-        const auto* behind = dynamic_cast<const batch_block*>(to);
-        return before && behind && before->has_own_memory() && behind->has_own_memory() &&
-               before->d_backend.where == behind->d_backend.where &&
-               before->d_backend.device == behind->d_backend.device &&
-               !before->drops_frames();
+        return stays_on_device(dynamic_cast<const device_block*>(from),
+                               dynamic_cast<const device_block*>(to));
     };
     d_memory.find_edges(own, d_port, shares, [&] {
         return queue::make(own.d_backend.where, own.d_backend.device);
     });
     d_publishes_early = own.d_kinds.size() == 1 && d_memory.all_outputs_stay();
     for (size_t p = 0; p < own.d_inputs.size(); ++p) {
-        const auto before =
-            std::dynamic_pointer_cast<batch_block>(d_port.block_before(p));
-        if (shares(before.get(), &own)) {
+        const auto from = d_port.block_before(p);
+        const auto before = std::dynamic_pointer_cast<batch_block>(from);
+        if (shares(from.get(), &own)) {
             own.d_logger->info("input {} from {} {} on the GPU",
                                p,
-                               before->alias(),
+                               from->alias(),
                                d_memory.edge_in(p) ? "stays" : "finds no room to stay");
         } else if (before && before->has_own_memory() &&
                    before->d_backend.device != own.d_backend.device) {

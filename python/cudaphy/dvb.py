@@ -72,30 +72,31 @@ def dvbs2_frames(
     most_frequency=0.25,
     backend="auto",
     carrier_changes=(),
+    device=0,
 ):
     """The frames of DVB-S2 and S2X among symbols, a list of dvbs2_frame in their order.
 
     symbols: complex, one sample each, of any amplitude, (n); their carrier may be off by `most_frequency`
     cycles a symbol or less, at most 0.25. gold_code: of the physical layer scrambling, 0 to 262142. pls:
     PLS codes of the frames that are wanted; none: all. Dummy frames are left out.
-    backend: "auto" and "cpu", or "reference" for the textbook's correction; there is none for CUDA yet.
+    backend: that corrects the frames' symbols: "cuda", "cpu", or "reference" for the textbook's loop;
+    "auto" is "cpu", because the symbols come from the host and go there. device: index of the GPU.
     carrier_changes: of sync_symbols(), where it has begun to remove another carrier offset: what changes is
     put back, so that no frame is lost by it.
     Each frame has: mode (dvb_mode), first (its header's first symbol), frequency (cycles a symbol), es_n0
     (dB), noise_variance, symbols (complex64: header, pilots, scrambling and carrier are gone).
     Symbols that are not finite or larger than 1e15 count as zeros. (ETSI EN 302 307-1, section 5.5.)
-    Raises ValueError for a parameter out of range or symbols of another shape.
+    Raises ValueError for a parameter out of range or symbols of another shape, BackendUnavailable.
     """
     symbols = np.asarray(symbols, np.complex64)
     if symbols.ndim != 1:
         raise ValueError(f"symbols has shape {symbols.shape}, must be (n)")
-    if backend not in ("auto", "cpu", "reference"):
-        raise ValueError(f"backend is {backend!r}, must be auto, cpu or reference")
     return _native._dvbs2_frames(
         symbols,
         gold_code,
         list(pls),
         most_frequency,
-        backend == "reference",
+        "cpu" if backend == "auto" else backend,
+        device,
         carrier_changes,
     )

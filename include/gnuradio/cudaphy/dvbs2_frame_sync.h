@@ -18,6 +18,9 @@ namespace gr::cudaphy {
  * 1. kernels::dvbs2_frame_sync says how. Each frame's PLS code says its MODCOD, its size
  * and whether it has pilots. Dummy frames are skipped and counted.
  *
+ * Places, codes, frequencies and phases are decided on the CPU. The symbols of frames are
+ * corrected there or on a GPU, where they stay for the block behind.
+ *
  * Frames that came before the lock, and the last one before the stream's end, are put
  * out too. If a tag `rx_time` comes behind the first symbol, symbols are missing before
  * it: the frame that is cut is dropped and counted. Symbols that are not finite or are
@@ -47,12 +50,19 @@ public:
      * \param length_tag_key  names the tag with a packet's length
      * \param most_frequency  of the carrier that is searched, in cycles a symbol, up to
      *                        0.25
-     * \throws std::invalid_argument if a parameter is out of range, or the key is empty
+     * \param backend  that corrects the frames' symbols: "auto", "cuda", "cpu" or
+     * "reference"; "auto" is the GPU if a block behind takes the symbols there, else the
+     * CPU
+     * \param device   index of the GPU
+     * \throws std::invalid_argument if a parameter is out of range, or the key is empty;
+     * backend_unavailable
      */
     static sptr make(int gold_code = 0,
                      const std::vector<int>& pls = {},
                      const std::string& length_tag_key = "packet_len",
-                     double most_frequency = 0.25);
+                     double most_frequency = 0.25,
+                     const std::string& backend = "auto",
+                     int device = 0);
 
     // Since the flowgraph started. Any thread may call these.
 
@@ -67,6 +77,8 @@ public:
     virtual double esn0() const = 0;      //!< of the last frame, in dB
     //! Of the last frame that was put out; empty before.
     virtual std::string modcod() const = 0;
+    //! The backend in use: "cuda", "cpu" or "reference". Of "auto", once it has started.
+    virtual std::string backend() const = 0;
 };
 
 } // namespace gr::cudaphy

@@ -24,8 +24,9 @@ const pmt::pmt_t noise_key = pmt::mp("noise_variance");
 const pmt::pmt_t esn0_key = pmt::mp("esn0");
 const pmt::pmt_t frequency_key = pmt::mp("frequency");
 const pmt::pmt_t status_port = pmt::mp("status");
-constexpr int most_at_once = 1 << 16; //!< symbols, so that frames do not pile up
-constexpr int longest_frame = 32400;  //!< data symbols
+constexpr int most_at_once = 1 << 16;      //!< symbols, so that frames do not pile up
+constexpr int longest_frame = 32400;       //!< data symbols
+constexpr size_t most_on_device = 1 << 18; //!< symbols that are put out at once
 
 double decibels(double ratio) { return ratio > 0 ? 10 * std::log10(ratio) : 0; }
 
@@ -34,7 +35,9 @@ double decibels(double ratio) { return ratio > 0 ? 10 * std::log10(ratio) : 0; }
 dvbs2_frame_sync::sptr dvbs2_frame_sync::make(int gold_code,
                                               const std::vector<int>& pls,
                                               const std::string& length_tag_key,
-                                              double most_frequency)
+                                              double most_frequency,
+                                              const std::string& backend,
+                                              int device)
 {
     if (length_tag_key.empty()) {
         throw std::invalid_argument(
@@ -44,17 +47,30 @@ dvbs2_frame_sync::sptr dvbs2_frame_sync::make(int gold_code,
     how.gold_code = gold_code;
     how.pls = pls;
     how.most_frequency = most_frequency;
-    return gnuradio::make_block_sptr<dvbs2_frame_sync_impl>(how, length_tag_key);
+    const auto wanted = backend_from_name(backend);
+    const auto on = resolve(wanted, device);
+    how.where = on.where;
+    how.device = on.device;
+    return gnuradio::make_block_sptr<dvbs2_frame_sync_impl>(
+        how, wanted != backend::automatic, length_tag_key);
 }
 
 dvbs2_frame_sync_impl::dvbs2_frame_sync_impl(
-    const kernels::dvbs2_frame_sync::parameters& how, const std::string& length_tag_key)
+    const kernels::dvbs2_frame_sync::parameters& how,
+    bool chosen,
+    const std::string& length_tag_key)
     : gr::block("dvbs2_frame_sync",
                 gr::io_signature::make(1, 1, sizeof(gr_complex)),
                 gr::io_signature::make(1, 1, sizeof(gr_complex))),
-      d_how(how), d_length_key(pmt::intern(length_tag_key)), d_port(*this),
-      d_sync(kernels::dvbs2_frame_sync::make(how))
+      d_how(how), d_chosen(chosen), d_length_key(pmt::intern(length_tag_key)),
+      d_port(*this),
+      d_host(queue::make(how.where == backend::reference ? how.where : backend::cpu)),
+      d_where(how.where), d_sync(kernels::dvbs2_frame_sync::make(how))
 {
+    if (how.where == backend::cuda) {
+        d_output = std::make_unique<device_output>(
+            place{ how.where, how.device }, sizeof(gr_complex), most_on_device);
+    }
     set_tag_propagation_policy(TPP_DONT);
     // Whole frames, for blocks after it that take packets.
     set_min_output_buffer(2 * longest_frame);
@@ -64,7 +80,20 @@ dvbs2_frame_sync_impl::dvbs2_frame_sync_impl(
 
 bool dvbs2_frame_sync_impl::start()
 {
-    d_sync = kernels::dvbs2_frame_sync::make(d_how);
+    auto how = d_how;
+    try {
+        if (d_output) {
+            d_output->begin(*this, d_port);
+            if (!d_chosen && !d_output->stays()) {
+                how.where = backend::cpu; // symbols come from the host and go there
+            }
+        }
+        d_sync = kernels::dvbs2_frame_sync::make(how);
+    } catch (const std::exception& problem) {
+        // Thrown on, it would leave all blocks waiting for this one's start.
+        fail(problem);
+    }
+    d_where = how.where;
     d_given = 0;
     d_has_frame = d_finished = false;
     d_started = d_last_gap = nitems_read(0);
@@ -73,6 +102,40 @@ bool dvbs2_frame_sync_impl::start()
     d_reported = std::chrono::steady_clock::now();
     show();
     return block::start();
+}
+
+bool dvbs2_frame_sync_impl::stop()
+{
+    if (d_output) {
+        try {
+            d_output->end();
+        } catch (const std::exception& problem) {
+            fail(problem);
+        }
+    }
+    return block::stop();
+}
+
+//! Ends the flowgraph.
+int dvbs2_frame_sync_impl::fail(const std::exception& problem)
+{
+    if (!d_failed) {
+        const bool memory = dynamic_cast<const std::bad_alloc*>(&problem);
+        d_logger->error("{}: the flowgraph ends here",
+                        memory ? "too little memory, or of page-locked memory for the "
+                                 "GPU: free some, or set backend to cpu"
+                               : problem.what());
+    }
+    d_failed = true;
+    return WORK_DONE;
+}
+
+std::optional<device_block::place> dvbs2_frame_sync_impl::works_on() const
+{
+    if (!d_output) {
+        return {};
+    }
+    return place{ d_how.where, d_how.device };
 }
 
 dvbs2_frame_sync_impl::state dvbs2_frame_sync_impl::shown() const
@@ -96,7 +159,7 @@ block_statistics dvbs2_frame_sync_impl::statistics() const
 {
     const auto now = shown();
     block_statistics found;
-    found.backend = "cpu";
+    found.backend = backend();
     found.batches = found.frames = now.counts.frames;
     found.last_batch = found.largest_batch = found.frames ? 1 : 0;
     found.failures = now.counts.cut;
@@ -120,42 +183,64 @@ int dvbs2_frame_sync_impl::general_work(int noutput_items,
                                         gr_vector_const_void_star& input_items,
                                         gr_vector_void_star& output_items)
 {
-    if (!d_has_frame) {
-        if (ninput_items[0] > 0) {
-            take(static_cast<const gr_complex*>(input_items[0]),
-                 std::min(ninput_items[0], most_at_once));
-        } else if (!d_finished && has_ended()) {
-            d_sync->finish();
-            d_finished = true;
-        }
-        d_has_frame = next_frame();
+    if (d_failed) {
+        return WORK_DONE;
     }
-    auto* const out = static_cast<gr_complex*>(output_items[0]);
-    const auto room = static_cast<size_t>(noutput_items);
+    try {
+        if (!d_has_frame) {
+            if (ninput_items[0] > 0) {
+                take(static_cast<const gr_complex*>(input_items[0]),
+                     std::min(ninput_items[0], most_at_once));
+            } else if (!d_finished && has_ended()) {
+                d_sync->finish();
+                d_finished = true;
+            }
+            d_has_frame = next_frame();
+        }
+        const int done = put_out(static_cast<gr_complex*>(output_items[0]),
+                                 static_cast<size_t>(noutput_items));
+        show();
+        report();
+        return done;
+    } catch (const std::exception& problem) {
+        // Thrown on, it would end this block's thread and leave the others waiting.
+        return fail(problem);
+    }
+}
+
+//! Symbols of the frames that have been found, as many as there is room for.
+int dvbs2_frame_sync_impl::put_out(gr_complex* out, size_t room)
+{
+    const bool on_device = d_where == backend::cuda;
+    room = on_device ? std::min(room, d_output->most_items()) : room;
     size_t done = 0;
     while (d_has_frame && done < room) {
         if (d_given == 0) {
             tag_frame(nitems_written(0) + done);
         }
-        const size_t count = std::min(room - done, d_frame.symbols.size() - d_given);
-        std::copy_n(d_frame.symbols.begin() + static_cast<std::ptrdiff_t>(d_given),
-                    count,
-                    out + done);
+        const size_t count = std::min(room - done, d_length - d_given);
         done += count;
         d_given += count;
-        if (d_given == d_frame.symbols.size()) {
+        if (d_given == d_length) {
             d_has_frame = next_frame();
         }
     }
-    show();
-    report();
+    if (done > 0 && on_device) {
+        d_output->write(nitems_written(0), done, out, [&](void* to, queue& work_queue) {
+            d_sync->symbols({ static_cast<gr_complex*>(to), done }, work_queue);
+        });
+    } else if (done > 0) {
+        d_sync->symbols({ out, done }, *d_host);
+    }
     return static_cast<int>(done);
 }
 
 bool dvbs2_frame_sync_impl::next_frame()
 {
     d_given = 0;
-    return d_sync->next(d_frame);
+    const bool found = d_sync->next_without_symbols(d_frame);
+    d_length = found ? static_cast<size_t>(d_frame.mode.symbols()) : 0;
+    return found;
 }
 
 //! Takes symbols up to a gap or another carrier offset, or up to `count`.
@@ -246,7 +331,7 @@ void dvbs2_frame_sync_impl::tag_frame(uint64_t item)
     const auto add = [&](const pmt::pmt_t& key, const pmt::pmt_t& value) {
         add_item_tag(0, item, key, value, alias_pmt());
     };
-    add(d_length_key, pmt::from_long(static_cast<long>(d_frame.symbols.size())));
+    add(d_length_key, pmt::from_long(static_cast<long>(d_length)));
     add(pls_key, pmt::from_long(mode.pls));
     add(modcod_key, pmt::mp(d_modcod));
     add(constellation_key, pmt::mp(mode.constellation()));

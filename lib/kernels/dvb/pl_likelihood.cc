@@ -195,12 +195,40 @@ pl_likely likely_header(const std::complex<float>* symbols,
 std::complex<double>
 header_sum(const std::complex<float>* symbols, int pls, double frequency)
 {
-    const auto header = pl_header(pls);
-    const auto step = std::polar(1.0, -2 * 3.14159265358979323846 * frequency);
-    std::complex<double> turn = 1, sum = 0;
-    for (int i = 0; i < pl_header_symbols; ++i) {
-        sum += std::complex<double>(symbols[i] * std::conj(header[i])) * turn;
-        turn *= step;
+    constexpr int codes = 256, chains = 6; // that do not wait for each other
+    static const auto conjugates = [] {
+        std::vector<std::complex<float>> all;
+        for (int code = 0; code < codes; ++code) {
+            for (const auto symbol : pl_header(code)) {
+                all.push_back(std::conj(symbol));
+            }
+        }
+        return all;
+    }();
+    const auto* const known = conjugates.data() + pl_header_symbols * pls;
+    const double cycles = -2 * 3.14159265358979323846 * frequency;
+    const auto step = std::polar(1.0, chains * cycles);
+    double turn_re[chains], turn_im[chains], sum_re[chains] = {}, sum_im[chains] = {};
+    for (int k = 0; k < chains; ++k) {
+        turn_re[k] = std::cos(cycles * k);
+        turn_im[k] = std::sin(cycles * k);
+    }
+    static_assert(pl_header_symbols % chains == 0);
+    for (int i = 0; i < pl_header_symbols; i += chains) {
+        for (int k = 0; k < chains; ++k) {
+            const auto a = symbols[i + k], b = known[i + k];
+            const double re = a.real() * b.real() - a.imag() * b.imag();
+            const double im = a.real() * b.imag() + a.imag() * b.real();
+            sum_re[k] += re * turn_re[k] - im * turn_im[k];
+            sum_im[k] += re * turn_im[k] + im * turn_re[k];
+            const double next = turn_re[k] * step.real() - turn_im[k] * step.imag();
+            turn_im[k] = turn_re[k] * step.imag() + turn_im[k] * step.real();
+            turn_re[k] = next;
+        }
+    }
+    std::complex<double> sum = 0;
+    for (int k = 0; k < chains; ++k) {
+        sum += std::complex<double>(sum_re[k], sum_im[k]);
     }
     return sum;
 }

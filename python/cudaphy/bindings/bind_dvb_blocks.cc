@@ -66,18 +66,22 @@ stream come too; dummy frames are skipped.
 
 gold_code: of the physical layer scrambling, 0 to 262142. pls: PLS codes of the frames that are put
 out; empty: all. length_tag_key: names the tag with a packet's length. most_frequency: of the carrier
-that is searched, in cycles a symbol, up to 0.25.
+that is searched, in cycles a symbol, up to 0.25. backend: that corrects the frames' symbols: "auto",
+"cuda", "cpu" or "reference"; "auto" is the GPU if a block behind takes the symbols there, else the CPU.
+device: index of the GPU.
 
 Tags on a packet's first symbol: the length tag, pls, modcod, constellation, bit_interleaver, ldpc_code,
 bch_code, noise_variance, esn0 (dB), frequency (cycles a symbol, with what Symbol Sync removes), and rx_time, rx_rate and rx_freq that came since the frame before. A tag rx_time
 behind the first symbol says that symbols are missing: the frame that is cut is dropped. Message ports:
 noise_variance, a number a frame; status, a dictionary once a second.
-Raises ValueError for a parameter out of range.)")
+Raises ValueError for a parameter out of range, BackendUnavailable.)")
         .def(py::init(&dvbs2_frame_sync::make),
              py::arg("gold_code") = 0,
              py::arg("pls") = std::vector<int>{},
              py::arg("length_tag_key") = "packet_len",
-             py::arg("most_frequency") = 0.25)
+             py::arg("most_frequency") = 0.25,
+             py::arg("backend") = "auto",
+             py::arg("device") = 0)
         .def("locked", &dvbs2_frame_sync::locked, "Whether headers are found.")
         .def("frames", &dvbs2_frame_sync::frames, "Frames put out.")
         .def("dummy_frames", &dvbs2_frame_sync::dummy_frames, "Dummy frames skipped.")
@@ -97,7 +101,11 @@ Raises ValueError for a parameter out of range.)")
         .def("modcod",
              &dvbs2_frame_sync::modcod,
              "Of the last frame put out, such as \"QPSK 1/2 normal, pilots\"; empty "
-             "before.");
+             "before.")
+        .def("backend",
+             &dvbs2_frame_sync::backend,
+             "In use: \"cuda\", \"cpu\" or \"reference\". Of \"auto\", once it has "
+             "started.");
 }
 
 } // namespace gr::cudaphy::bindings

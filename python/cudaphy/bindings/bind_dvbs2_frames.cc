@@ -28,14 +28,16 @@ std::vector<dvbs2_frame> frames_of(const numpy_array<std::complex<float>>& symbo
                                    int gold_code,
                                    const std::vector<int>& pls,
                                    double most_frequency,
-                                   bool reference,
+                                   const std::string& where,
+                                   int device,
                                    const std::vector<carrier_change>& changes)
 {
     kernels::dvbs2_frame_sync::parameters how;
     how.gold_code = gold_code;
     how.pls = pls;
     how.most_frequency = most_frequency;
-    how.where = where;
+    how.where = backend_from_name(where);
+    how.device = device;
     const auto sync = kernels::dvbs2_frame_sync::make(how);
     const auto* const in = symbols.data();
     const auto count = static_cast<size_t>(symbols.size());

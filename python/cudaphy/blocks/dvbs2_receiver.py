@@ -133,7 +133,7 @@ class dvbs2_receiver(gr.hier_block2):
             **where,
         )
         self._frames = _native.dvbs2_frame_sync(
-            gold_code, [mode.pls for mode in wanted], KEY, 0.25
+            gold_code, [mode.pls for mode in wanted], KEY, 0.25, **where
         )
         constellations = {mode.constellation for mode in wanted} - {"dvbs2_qpsk"}
         self._demapper = _native.soft_demapper(

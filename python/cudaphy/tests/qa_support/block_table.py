@@ -173,6 +173,7 @@ def _table():
             lambda: [_dvbs2_frames(n)],
             lambda: [complexes],
             frames=n,
+            takes=("backend",),
             keys=(KEY, "rx_time", "rx_rate", "rx_freq"),
             remembers=10,
             heads=(0, 10, 89, 90 + 16 * 90 + 5),

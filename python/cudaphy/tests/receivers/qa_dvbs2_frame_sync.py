@@ -41,7 +41,7 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
 
     def receive(self, samples, tags=()):
         """(frame sync, decoded words, sink, noise variances told)"""
-        sync = cudaphy.dvbs2_frame_sync()
+        sync = cudaphy.dvbs2_frame_sync(backend=BACKEND)
         demapper = cudaphy.soft_demapper(
             "dvbs2_qpsk", noise_variance=NOISE, length_tag_key=KEY, backend=BACKEND
         )
@@ -53,6 +53,7 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
         top.connect(source.block, sync, demapper, decoder, sink.block)
         top.msg_connect(sync, "noise_variance", told, "store")
         self.run_flowgraph(top)
+        self.assertEqual(sync.backend(), BACKEND)
         self.assertEqual(decoder.frame_errors(), 0)
         noise = [pmt.to_double(told.get_message(i)) for i in range(told.num_messages())]
         return sync, sink.data.reshape(-1, CODE.k), sink, noise
@@ -75,7 +76,11 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
             )
 
     def test_a_packet_has_the_tags_that_its_header_tells(self):
-        sync, sink, top = cudaphy.dvbs2_frame_sync(), Sink("complex64"), gr.top_block()
+        sync, sink, top = (
+            cudaphy.dvbs2_frame_sync(backend=BACKEND),
+            Sink("complex64"),
+            gr.top_block(),
+        )
         top.connect(Source(received(self.sent[:4])).block, sync, sink.block)
         self.run_flowgraph(top)
         places = [8100 * i for i in range(4)]
@@ -119,7 +124,7 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
                 symbols = framed(data, modulation, rate, frame, pilots, gold_code)
                 x = symbols.ravel() * np.exp(-0.4j * np.arange(symbols.size))
                 x = np.concatenate((np.zeros(100), 5 * x + 0.2 * gaussian(x.shape)))
-                found = cudaphy.dvbs2_frames(x, gold_code=gold_code)
+                found = cudaphy.dvbs2_frames(x, gold_code=gold_code, backend=BACKEND)
                 self.assertEqual(len(found), 5)
                 for number, one in enumerate(found):
                     self.assertEqual(one.first, 100 + number * symbols.shape[1])
@@ -160,7 +165,7 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
     def test_a_loss_that_no_tag_tells_of_is_noticed(self):
         samples, n = received(self.sent), self.length
         kept = np.concatenate((samples[: 12 * n + 3000], samples[12 * n + 3777 :]))
-        sync = cudaphy.dvbs2_frame_sync()
+        sync = cudaphy.dvbs2_frame_sync(backend=BACKEND)
         source, sink, top = Source(kept), Sink("complex64"), gr.top_block()
         top.connect(source.block, sync, sink.block)
         self.run_flowgraph(top)
@@ -174,7 +179,7 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
             with self.subTest(bad=bad):
                 noise = gaussian((20000,))
                 noise[[0, 5000, 5001, 9000, -1]] = bad
-                sync = cudaphy.dvbs2_frame_sync()
+                sync = cudaphy.dvbs2_frame_sync(backend=BACKEND)
                 source = Source(np.concatenate((noise, samples, noise)))
                 sink, top = Sink("complex64"), gr.top_block()
                 top.connect(source.block, sync, sink.block)
@@ -186,7 +191,7 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
                 self.assertLess(np.mean(error**2), 3 * NOISE)
 
     def test_noise_is_no_frame_and_it_starts_anew(self):
-        sync = cudaphy.dvbs2_frame_sync()
+        sync = cudaphy.dvbs2_frame_sync(backend=BACKEND)
         noise = gaussian((60000,))
         for samples, count in ((noise, 0), (received(self.sent[:12]), 12)) * 2:
             source, sink, top = Source(samples), Sink("complex64"), gr.top_block()
@@ -198,7 +203,9 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
     def test_other_pls_codes_are_filtered_and_wrong_parameters_refused(self):
         samples = received(self.sent[:6])
         for pls, frames in (([PLS], 6), ([PLS - 1], 0)):
-            sync, sink = cudaphy.dvbs2_frame_sync(pls=pls), Sink("complex64")
+            sync, sink = cudaphy.dvbs2_frame_sync(pls=pls, backend=BACKEND), Sink(
+                "complex64"
+            )
             top = gr.top_block()
             top.connect(Source(samples).block, sync, sink.block)
             self.run_flowgraph(top)
@@ -208,15 +215,54 @@ class qa_dvbs2_frame_sync(FlowgraphCase):
             {"pls": [300]},
             {"most_frequency": 0.4},
             {"length_tag_key": ""},
+            {"backend": "gpu"},
         ):
             with self.assertRaises(ValueError):
                 cudaphy.dvbs2_frame_sync(**wrong)
         with self.assertRaises(ValueError):
             cudaphy.dvbs2_frames(np.zeros((2, 2)))
+        with self.assertRaises(ValueError):
+            cudaphy.dvbs2_frames([], backend="gpu")
         self.assertEqual(cudaphy.dvbs2_frames([]), [])
 
+    def test_auto_takes_the_backend_of_the_block_behind(self):
+        samples = received(self.sent[:6])
+        for demaps in (True, False):
+            sync, sink = cudaphy.dvbs2_frame_sync(), Sink(
+                "float32" if demaps else "complex64"
+            )
+            top = gr.top_block()
+            top.connect(Source(samples).block, sync)
+            if demaps:
+                demapper = cudaphy.soft_demapper(
+                    "dvbs2_qpsk",
+                    noise_variance=NOISE,
+                    length_tag_key=KEY,
+                    backend=BACKEND,
+                )
+                top.connect(sync, demapper, sink.block)
+            else:
+                top.connect(sync, sink.block)
+            self.run_flowgraph(top)
+            self.assertEqual(len(sink.data), 6 * 8100 * (2 if demaps else 1))
+            self.assertEqual(sync.backend() == "cuda", demaps and BACKEND == "cuda")
+
+    def test_one_output_feeds_the_device_and_the_host(self):
+        sync = cudaphy.dvbs2_frame_sync(backend=BACKEND)
+        demapper = cudaphy.soft_demapper(
+            "dvbs2_qpsk", noise_variance=NOISE, length_tag_key=KEY, backend=BACKEND
+        )
+        llrs, symbols, top = Sink("float32"), Sink("complex64"), gr.top_block()
+        top.connect(Source(received(self.sent)).block, sync, demapper, llrs.block)
+        top.connect(sync, symbols.block)
+        self.run_flowgraph(top)
+        self.assertEqual(len(symbols.data), FRAMES * 8100)
+        signs = np.stack((symbols.data.real, symbols.data.imag), 1).ravel()
+        clear = np.abs(signs) > 0.1
+        np.testing.assert_array_equal((llrs.data > 0)[clear], (signs > 0)[clear])
+
     def test_status_tells_of_lock_and_frames(self):
-        sync, told = cudaphy.dvbs2_frame_sync(), blocks.message_debug()
+        sync, told = cudaphy.dvbs2_frame_sync(backend=BACKEND), blocks.message_debug()
         samples = received(self.sent[:10])
         source = blocks.vector_source_c(samples.tolist(), True)
         slow = blocks.throttle(gr.sizeof_gr_complex, 200e3)
