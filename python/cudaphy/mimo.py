@@ -99,8 +99,8 @@ def equalize(
     """Separates spatial layers: x = W y by zero forcing, MMSE, MMSE-IRC or max-ratio combining.
 
     Arrays may lie on a GPU (docs/gpu_arrays.md).
-    y: (..., Nr), complex64. h: (..., Nr, Nt), with the same leading shape as y or one that broadcasts to it; Nr
-    and Nt are 1 to 16, for "zf" with Nt at most Nr;
+    y: (..., Nr), complex64. h: (..., Nr, Nt), with the same leading shape as y or one that broadcasts to it; Nr is
+    1 to 128 and Nt 1 to 16, for "zf" at most Nr;
     h of shape (tones, Nr, Nt) with y (symbols, tones, Nr) is factored once a tone.
     noise_var: E|n|^2 at a receive antenna, a number or an array that broadcasts to the leading shape; None
     with a covariance. method: "zf", "mmse", "mmse_irc" or "mrc"; unbiased: scale MMSE's layers so that their

@@ -139,9 +139,9 @@ def _receive(link, channel, grid, slot, given):
     shape = channels[0].grid_shape[1:]
     if grid.ndim == 2:
         grid = grid[None]
-    if grid.ndim != 3 or grid.shape[1:] != shape or not 1 <= grid.shape[0] <= 16:
+    if grid.ndim != 3 or grid.shape[1:] != shape or not 1 <= grid.shape[0] <= 128:
         raise ValueError(
-            f"grid has shape {grid.shape}; expected (antennas, {shape[0]}, {shape[1]}) of 1 to 16 antennas"
+            f"grid has shape {grid.shape}; expected (antennas, {shape[0]}, {shape[1]}) of 1 to 128 antennas"
         )
     count = len(channels)
     versions = given["redundancy_version"]
@@ -201,7 +201,7 @@ def nr_pusch_receive(
     and prefix. Those on the same resource blocks are separated jointly (MU-MIMO) if their DM-RS has the same
     type, length and symbols, other ports, and another CDM group or the same sequence (dmrs_n_id, n_scid). Others
     on the same resource blocks are interference. grid: (antennas, symbols, subcarriers) or, of one antenna,
-    (symbols, subcarriers); 1 to 16 antennas. slot: in the frame. redundancy_version: 0 to 3, that of each codeword
+    (symbols, subcarriers); 1 to 128 antennas. slot: in the frame. redundancy_version: 0 to 3, that of each codeword
     or one.
 
     estimator: "mmse" over DM-RS in frequency and time, or "ls" with straight lines. interference: "white" noise,

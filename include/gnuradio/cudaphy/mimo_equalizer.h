@@ -43,8 +43,8 @@ public:
     typedef std::shared_ptr<mimo_equalizer> sptr;
 
     /*!
-     * \param receive_antennas Nr, 1..16
-     * \param layers           Nt, 1..16; "zf": 1..Nr
+     * \param receive_antennas Nr, 1..128
+     * \param layers           Nt, 1..16; "zf": 1..min(16, Nr)
      * \param method           "zf", "mmse", "mmse_irc" or "mrc"
      * \param unbiased         MMSE: scale each layer so that its signal has gain 1
      * \param symbols          received vectors that one channel matrix serves, 1..65536

@@ -36,6 +36,10 @@ struct mimo_tuning_sm90 {
         static constexpr int small_item = 20, small_warps = 4, large_warps = 1;
         //! Threads of a block of the route `inverse`.
         static constexpr int inverse_threads = 128;
+        //! Of more than 16 antennas: most threads of a block, which has one item, and
+        //! workspace for factors of covariances.
+        static constexpr int gram_threads = 128;
+        static constexpr std::size_t gram_workspace_bytes = std::size_t{ 64 } << 20;
     };
     struct demapper {
         //! Threads of a block of demapper_of_any: a multiple of 32 and of the bits.

@@ -2,11 +2,16 @@
 #include "kernels/nr_receiver/layer_separation.h"
 #include "kernels/common/parallel.h"
 #include "kernels/nr_receiver/queue_memory.h"
+#include <algorithm>
+#include <numeric>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
 constexpr double least_noise = 1e-9; // over a layer's energy
+//! With more, a covariance costs more than the elements that it serves: a bundle's is
+//! factored once.
+constexpr int most_antennas_for_own_covariance = 16;
 
 } // namespace
 
@@ -54,16 +59,16 @@ void layer_separation::fill_channel(const estimated_channel& from,
             const auto* const data = map.data.data() + start[l];
             const auto first_element = static_cast<uint32_t>(l * map.subcarriers);
             const size_t step = size_t(d_antennas) * d_layers;
-            auto* const symbol = d_channel.data() + start[l] * step + column;
+            const auto* const place = d_place.data() + start[l];
             for (int layer = 0; layer < layers; ++layer) {
                 for (int a = 0; a < d_antennas; ++a) {
                     const float* const re = h.re_of(size_t(layer) * d_antennas + a);
                     const float* const im = h.im_of(size_t(layer) * d_antennas + a);
-                    auto* const to = symbol + a * d_layers + layer;
+                    auto* const to = d_channel.data() + a * d_layers + layer + column;
                     for (int i = 0; i < map.data_in_symbol[l]; ++i) {
                         const int tone =
                             layout.tone_of_subcarrier[data[i] - first_element];
-                        to[i * step] =
+                        to[place[i] * step] =
                             tone < 0 ? complex64(0) : complex64(re[tone], im[tone]);
                     }
                 }
@@ -81,10 +86,17 @@ void layer_separation::run(const std::vector<estimated_channel>& channels,
     const auto& map = own.channel().map();
     const size_t n = map.data.size(), antennas = d_antennas;
     const size_t a_slot = size_t(map.symbols) * map.subcarriers;
+    const auto& around = own.noise();
+    const auto bundle_of = [&](size_t i) {
+        const int tone = own.layout().tone_of_subcarrier[map.data[i] % map.subcarriers];
+        return size_t(tone / around.bundle_tones);
+    };
+    const bool by_bundle = colored && d_antennas > most_antennas_for_own_covariance;
+    const auto bundles = find_places(n, by_bundle, bundle_of);
     d_received.resize(n * antennas);
     for (size_t i = 0; i < n; ++i) {
         for (size_t a = 0; a < antennas; ++a) {
-            d_received[i * antennas + a] = grid[a * a_slot + map.data[i]];
+            d_received[d_place[i] * antennas + a] = grid[a * a_slot + map.data[i]];
         }
     }
     d_channel.resize(n * antennas * d_layers);
@@ -104,7 +116,6 @@ void layer_separation::run(const std::vector<estimated_channel>& channels,
     queue_output<complex64> x(queue, symbols);
     queue_output<float> left(queue, noise);
     queue_output<int> status(queue, d_status);
-    const auto& around = own.noise();
     if (!colored) {
         const std::vector<float> variance{ static_cast<float>(around.mean + error) };
         const queue_input<float> n0(queue, variance);
@@ -118,12 +129,11 @@ void layer_separation::run(const std::vector<estimated_channel>& channels,
                  queue);
     } else {
         const size_t square = antennas * antennas;
-        d_covariance.resize(n * square);
-        for (size_t i = 0; i < n; ++i) {
-            const int tone =
-                own.layout().tone_of_subcarrier[map.data[i] % map.subcarriers];
-            const auto* const from =
-                around.matrices.data() + tone / around.bundle_tones * square;
+        const size_t covariances = by_bundle ? bundles.size() : n;
+        d_covariance.resize(covariances * square);
+        for (size_t i = 0; i < covariances; ++i) {
+            const size_t bundle = by_bundle ? i : bundle_of(i);
+            const auto* const from = around.matrices.data() + bundle * square;
             auto* const to = d_covariance.data() + i * square;
             std::copy(from, from + square, to);
             for (size_t a = 0; a < antennas; ++a) {
@@ -131,18 +141,69 @@ void layer_separation::run(const std::vector<estimated_channel>& channels,
             }
         }
         const queue_input<complex64> r(queue, d_covariance);
-        made(detector::mmse_irc)
-            .run(y.data(),
-                 h.data(),
-                 r.data(),
-                 x.data(),
-                 left.data(),
-                 status.data(),
-                 queue);
+        const auto separate = [&](size_t first, size_t count, view<const complex64> by) {
+            const size_t layers = d_layers;
+            made(detector::mmse_irc)
+                .run(y.data().part(first * antennas, count * antennas),
+                     h.data().part(first * antennas * layers, count * antennas * layers),
+                     by,
+                     x.data().part(first * layers, count * layers),
+                     left.data().part(first * layers, count * layers),
+                     status.data().part(first, count),
+                     queue);
+        };
+        if (!by_bundle) {
+            separate(0, n, r.data());
+        }
+        size_t first = 0;
+        for (size_t i = 0; by_bundle && i < bundles.size(); ++i) {
+            if (bundles[i]) {
+                separate(first, bundles[i], r.data().part(i * square, square));
+            }
+            first += bundles[i];
+        }
     }
     x.fetch();
     left.fetch();
     status.fetch();
+    if (by_bundle) {
+        restore_order(symbols, d_layers);
+        restore_order(noise, d_layers);
+    }
+}
+
+template <typename BundleOf>
+std::vector<size_t>
+layer_separation::find_places(size_t count, bool by_bundle, const BundleOf& bundle_of)
+{
+    d_place.resize(count);
+    std::iota(d_place.begin(), d_place.end(), size_t{ 0 });
+    std::vector<size_t> sizes;
+    if (!by_bundle) {
+        return sizes;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        const size_t bundle = bundle_of(i);
+        sizes.resize(std::max(sizes.size(), bundle + 1));
+        ++sizes[bundle];
+    }
+    std::vector<size_t> next(sizes.size());
+    std::exclusive_scan(sizes.begin(), sizes.end(), next.begin(), size_t{ 0 });
+    for (size_t i = 0; i < count; ++i) {
+        d_place[i] = next[bundle_of(i)]++;
+    }
+    return sizes;
+}
+
+template <typename T>
+void layer_separation::restore_order(std::vector<T>& values, size_t width) const
+{
+    std::vector<T> ordered(values.size());
+    for (size_t i = 0; i < d_place.size(); ++i) {
+        std::copy_n(
+            values.begin() + d_place[i] * width, width, ordered.begin() + i * width);
+    }
+    values = std::move(ordered);
 }
 
 } // namespace gr::cudaphy::kernels::nr

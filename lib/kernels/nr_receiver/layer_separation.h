@@ -40,11 +40,20 @@ public:
 private:
     void fill_channel(const estimated_channel& from, const resource_map& map, int column);
     equalizer& made(detector method);
+    //! Fills in d_place: the order of the data, or by bundles. Returns the number of
+    //! elements of each bundle, if by bundles.
+    template <typename BundleOf>
+    std::vector<size_t>
+    find_places(size_t count, bool by_bundle, const BundleOf& bundle_of);
+    //! Puts rows of `width` items from their places into the order of the data.
+    template <typename T>
+    void restore_order(std::vector<T>& values, size_t width) const;
 
     int d_antennas, d_layers, d_device;
     backend d_where;
     std::unique_ptr<equalizer> d_white, d_colored;
     std::vector<complex64> d_received, d_channel, d_covariance;
+    std::vector<size_t> d_place; // of each element of the data in these
     std::vector<int> d_status;
 };
 

@@ -151,8 +151,8 @@ receiver::receiver(std::vector<shared_channel::sptr> channels,
     : d_antennas(antennas), d_parameters(p), d_queue(queue::make(where, device))
 {
     require(!channels.empty(), "no channel is given");
-    require(antennas >= 1 && antennas <= 16,
-            "the receiver takes 1 to 16 antennas, not " + std::to_string(antennas));
+    require(antennas >= 1 && antennas <= 128,
+            "the receiver takes 1 to 128 antennas, not " + std::to_string(antennas));
     require(!std::isnan(p.delay_spread) && p.delay_spread < 1e-4,
             "delay_spread is in seconds, below 1e-4");
     require(!std::isnan(p.doppler) && p.doppler < 1e5, "doppler is in Hz, below 1e5");

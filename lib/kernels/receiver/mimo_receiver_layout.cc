@@ -32,14 +32,16 @@ void check(const mimo_receiver::parameters& p)
         refuse("symbols is " + std::to_string(p.symbols) + ", allowed are 1 to 1024");
     }
     const auto& e = p.pilots;
-    const int most_layers = p.method == detector::zero_forcing ? e.receive_antennas : 16;
-    if (e.receive_antennas < 1 || e.receive_antennas > 16 || e.layers < 1 ||
+    const int most_layers =
+        p.method == detector::zero_forcing ? std::min(e.receive_antennas, 16) : 16;
+    if (e.receive_antennas < 1 || e.receive_antennas > 128 || e.layers < 1 ||
         e.layers > most_layers || e.tones < 1 || e.tones > 65536) {
-        refuse(
-            "receive_antennas is " + std::to_string(e.receive_antennas) + ", layers is " +
-            std::to_string(e.layers) + ", tones is " + std::to_string(e.tones) +
-            "; allowed are 1 to 16, 1 to 16 (zero forcing: 1 to receive_antennas), 1 to "
-            "65536");
+        refuse("receive_antennas is " + std::to_string(e.receive_antennas) +
+               ", layers is " + std::to_string(e.layers) + ", tones is " +
+               std::to_string(e.tones) +
+               "; allowed are 1 to 128, 1 to 16 (zero forcing: at most "
+               "receive_antennas), 1 to "
+               "65536");
     }
     const size_t row = size_t(e.pilots_by_tone ? e.tones : 1) * e.layers;
     if (e.pilots.size() != row * p.pilot_symbols.size()) {

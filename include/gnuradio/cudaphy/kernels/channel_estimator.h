@@ -68,7 +68,7 @@ class CUDAPHY_API channel_estimator
 {
 public:
     struct parameters {
-        int receive_antennas; //!< Nr, 1..16
+        int receive_antennas; //!< Nr, 1..128
         int layers;           //!< Nt, 1..16
         int tones;            //!< 1..65536
         //! P, (pilot symbols, layers) of full column rank; with pilots_by_tone (pilot

@@ -46,17 +46,25 @@ CUDAPHY_API equalizer_route equalizer_route_from_name(const std::string& name);
  * 0. With max_ratio, a column of zeros erases its own layer only. A received vector that
  * is not finite gives x = 0 and noise = +inf for that vector only.
  *
- * The route `solve` keeps the accuracy that H allows: it squares nothing. The route
+ * Up to 16 antennas, the route `solve` keeps the accuracy that H allows: it squares
+ * nothing. The route
  * `inverse` (zero_forcing and mmse) inverts the Gram matrices by the kernel `inverse`
  * (inverse.h, full pivoting). That squares H's condition: in floats, zero forcing fails
  * near a condition of 1e3.
+ *
+ * More than 16 antennas go by the Gram matrix G = Hᴴ R⁻¹ H, of the order of the layers,
+ * whatever the route: x = (G + I)⁻¹ (Hᴴ R⁻¹ y), with R's Cholesky factor, and R = N0 I if
+ * a noise variance is given. The rules above hold with other limits, because G rounds:
+ * for zero forcing, a column depends on those before it if the part outside their span
+ * has no more than 2⁻¹⁸ of its energy; and MMSE takes a layer to be no more than 60 dB
+ * above the noise, after combining over all antennas.
  */
 class CUDAPHY_API equalizer
 {
 public:
     struct parameters {
-        int receive_antennas; //!< Nr, 1..16
-        int layers;           //!< Nt, 1..16; zero_forcing: 1..Nr
+        int receive_antennas; //!< Nr, 1..128
+        int layers;           //!< Nt, 1..16; zero_forcing: 1..min(16, Nr)
         detector method = detector::mmse;
         bool unbiased = true; //!< of mmse and mmse_irc
         int symbols = 1;      //!< vectors that one channel matrix serves, 1..65536

@@ -194,6 +194,14 @@ private:
 
 } // namespace
 
-CUDAPHY_CUDA_MAKER_1(equalizer, equalizer_cuda, equalizer::parameters)
+template <>
+std::unique_ptr<equalizer>
+make_on_cuda<equalizer, equalizer::parameters>(int device, const equalizer::parameters& p)
+{
+    if (p.receive_antennas > most_solved_antennas) {
+        return make_equalizer_by_gram_cuda(p, device);
+    }
+    return std::make_unique<equalizer_cuda>(p, device);
+}
 
 } // namespace gr::cudaphy::kernels

@@ -43,9 +43,10 @@ equalizer_route equalizer_route_from_name(const std::string& name)
 
 std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, int device)
 {
-    check.range("receive_antennas", p.receive_antennas, 1, 16);
+    check.range("receive_antennas", p.receive_antennas, 1, most_antennas);
     // Zero forcing alone needs as many antennas.
-    const int most = p.method == detector::zero_forcing ? p.receive_antennas : 16;
+    const int most =
+        p.method == detector::zero_forcing ? std::min(p.receive_antennas, 16) : 16;
     check.range("layers", p.layers, 1, most);
     check.range("symbols", p.symbols, 1, 65536);
     check.range("tones", p.tones, 1, 65536);
@@ -60,7 +61,10 @@ std::unique_ptr<equalizer> equalizer::make(const parameters& p, backend where, i
         if (p.method != detector::zero_forcing && p.method != detector::mmse) {
             check.refuse("the route inverse is for zero_forcing and mmse");
         }
-        return make_equalizer_by_inverse(p, where, device);
+        // Of more antennas both routes are the Gram matrix's.
+        if (p.receive_antennas <= most_solved_antennas) {
+            return make_equalizer_by_inverse(p, where, device);
+        }
     }
     return make_kernel<equalizer>(where, device, p);
 }

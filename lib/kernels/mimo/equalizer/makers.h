@@ -31,6 +31,33 @@ constexpr float least_noise_amplitude = 2.3841858e-7f;
  */
 constexpr float least_pivot = 2 * 1.1920929e-7f;
 
+/*
+ * More antennas than this go by Gram matrices: G = H^H H is of the order of the layers,
+ * whatever the number of antennas. Its sums round, and so the limits are others:
+ * - zero forcing: a column depends on those before it if its part outside their span has
+ *   no more than 2^-18 of its energy;
+ * - MMSE: N0 is at least 2^-20 of the largest layer's energy over all antennas (a signal
+ *   60 dB above the noise after combining);
+ * - the covariance's pivots: least_pivot for each 16 antennas, because as many more
+ *   products are subtracted.
+ */
+constexpr int most_solved_antennas = 16;
+constexpr int most_antennas = 128;
+constexpr float gram_rank_tolerance = 3.8146973e-6f;
+constexpr float gram_least_noise = 9.5367432e-7f;
+
+//! Products over antennas are summed in blocks of so many, and the blocks then, which
+//! keeps the error of 128 antennas at that of about 24.
+constexpr int gram_block = 16;
+
+//! least_pivot for a number of antennas.
+inline float least_pivot_of(int receive)
+{
+    return receive <= most_solved_antennas
+               ? least_pivot
+               : least_pivot * float(receive) / float(most_solved_antennas);
+}
+
 constexpr float float_max = std::numeric_limits<float>::max();
 constexpr float float_min = std::numeric_limits<float>::min();
 constexpr float float_infinity = std::numeric_limits<float>::infinity();
@@ -111,5 +138,9 @@ protected:
 //! The route `inverse`, on every backend.
 std::unique_ptr<equalizer>
 make_equalizer_by_inverse(const equalizer::parameters&, backend where, int device);
+
+//! More than most_solved_antennas, on CUDA.
+std::unique_ptr<equalizer> make_equalizer_by_gram_cuda(const equalizer::parameters&,
+                                                       int device);
 
 } // namespace gr::cudaphy::kernels

@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(a_parameter_out_of_range_is_refused_with_its_range)
             BOOST_TEST(what.find(range) != std::string::npos, what);
         }
     };
-    refused({ 0, 1 }, "0", "1 to 16");
-    refused({ 17, 1 }, "17", "1 to 16");
+    refused({ 0, 1 }, "0", "1 to 128");
+    refused({ 129, 1 }, "129", "1 to 128");
     refused({ 4, 0 }, "0", "1 to 16");
     refused({ 4, 17 }, "17", "1 to 16");
     refused({ 4, 5, zf }, "5", "1 to 4");

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/mimo/equalizer/makers.h"
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace gr::cudaphy::kernels {
@@ -11,7 +10,15 @@ namespace {
 // number.
 using real = long double;
 using complex = std::complex<real>;
-using square = std::array<std::array<complex, 16>, 16>;
+
+//! A matrix of zeros.
+struct dense {
+    dense(int rows, int columns) : columns(columns), values(size_t(rows) * columns) {}
+    complex* operator[](int r) { return values.data() + size_t(r) * columns; }
+    const complex* operator[](int r) const { return values.data() + size_t(r) * columns; }
+    int columns;
+    std::vector<complex> values;
+};
 
 bool finite(complex64 value)
 {
@@ -20,15 +27,18 @@ bool finite(complex64 value)
 
 //! W of one channel matrix, and the noise after it.
 struct weights {
-    square w{};
-    std::array<float, 16> noise;
+    weights(int layers, int receive) : w(layers, receive), noise(layers, float_infinity)
+    {
+    }
+    dense w;
+    std::vector<float> noise;
     int status = 0;
 };
 
 //! A = L Lᴴ in place; 0, or the step k = 1.. whose pivot is not greater than
 //! `tolerance` times the diagonal element it came from. (Golub and Van Loan, Matrix
 //! Computations, 4th ed., algorithm 4.2.2.)
-int cholesky(square& a, int n, real tolerance)
+int cholesky(dense& a, int n, real tolerance)
 {
     for (int k = 0; k < n; ++k) {
         const real before = a[k][k].real();
@@ -50,7 +60,7 @@ int cholesky(square& a, int n, real tolerance)
 }
 
 //! Solves L Lᴴ x = b in place.
-void solve(const square& l, int n, std::array<complex, 16>& b)
+void solve(const dense& l, int n, std::vector<complex>& b)
 {
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < i; ++j) {
@@ -67,7 +77,7 @@ void solve(const square& l, int n, std::array<complex, 16>& b)
 }
 
 //! Replaces H by L^-1 H.
-void whiten(const square& l, int nr, int nt, square& h)
+void whiten(const dense& l, int nr, int nt, dense& h)
 {
     for (int t = 0; t < nt; ++t) {
         for (int r = 0; r < nr; ++r) {
@@ -80,7 +90,7 @@ void whiten(const square& l, int nr, int nt, square& h)
 }
 
 //! Replaces W, for whitened vectors, by W L^-1, for vectors as received.
-void weigh_unwhitened(const square& l, int nr, int nt, square& w)
+void weigh_unwhitened(const dense& l, int nr, int nt, dense& w)
 {
     for (int t = 0; t < nt; ++t) {
         for (int r = nr - 1; r >= 0; --r) {
@@ -92,7 +102,7 @@ void weigh_unwhitened(const square& l, int nr, int nt, square& w)
     }
 }
 
-void find_ratio_weights(const square& h, int nr, int nt, real variance, weights& out)
+void find_ratio_weights(const dense& h, int nr, int nt, real variance, weights& out)
 {
     for (int t = 0; t < nt; ++t) {
         real length = 0;
@@ -121,13 +131,12 @@ void find_ratio_weights(const square& h, int nr, int nt, real variance, weights&
 }
 
 //! The weights for H in white noise of the given variance.
-weights find_weights(const equalizer::parameters& p, const square& h, real variance)
+weights find_weights(const equalizer::parameters& p, const dense& h, real variance)
 {
     const int nr = p.receive_antennas;
     const int nt = p.layers;
     const bool mmse = p.method == detector::mmse || p.method == detector::mmse_irc;
-    weights out;
-    out.noise.fill(float_infinity);
+    weights out(nt, nr);
     if (p.method == detector::max_ratio) {
         find_ratio_weights(h, nr, nt, variance, out);
         return out;
@@ -145,25 +154,34 @@ weights find_weights(const equalizer::parameters& p, const square& h, real varia
         variance = std::max(variance, least * least);
     }
 
-    square gram{};
+    dense gram(nt, nt);
     for (int i = 0; i < nt; ++i) {
         for (int j = 0; j < nt; ++j) {
             for (int r = 0; r < nr; ++r) {
                 gram[i][j] += std::conj(h[r][i]) * h[r][j];
             }
         }
-        gram[i][i] += mmse ? variance : 0;
+    }
+    const bool by_gram = nr > most_solved_antennas; // as the other backends then do
+    if (mmse) {
+        for (int i = 0; i < nt && by_gram; ++i) {
+            variance = std::max(variance, real(gram_least_noise) * gram[i][i].real());
+        }
+        for (int i = 0; i < nt; ++i) {
+            gram[i][i] += variance;
+        }
     }
     // A pivot of the Gram matrix is the squared length of a column outside of the others'
     // span.
-    const real tolerance = real(rank_tolerance_per_antenna) * nr;
-    out.status = cholesky(gram, nt, mmse ? 0 : tolerance * tolerance);
+    const real length = real(rank_tolerance_per_antenna) * nr;
+    const real tolerance = by_gram ? real(gram_rank_tolerance) : length * length;
+    out.status = cholesky(gram, nt, mmse ? 0 : tolerance);
     if (out.status) {
         return out;
     }
 
     for (int r = 0; r < nr; ++r) {
-        std::array<complex, 16> column{};
+        std::vector<complex> column(nt);
         for (int t = 0; t < nt; ++t) {
             column[t] = std::conj(h[r][t]);
         }
@@ -173,7 +191,7 @@ weights find_weights(const equalizer::parameters& p, const square& h, real varia
         }
     }
     for (int t = 0; t < nt; ++t) {
-        std::array<complex, 16> unit{};
+        std::vector<complex> unit(nt);
         unit[t] = 1;
         solve(gram, nt, unit);
         const real error = variance * unit[t].real();
@@ -208,8 +226,8 @@ weights find_weights(const equalizer::parameters& p,
     const int nr = p.receive_antennas;
     const int nt = p.layers;
     const size_t variance = shape.variance_of(matrix);
-    square h{};
-    square covariance{};
+    dense h(nr, nt);
+    dense covariance(nr, given.covariance.empty() ? 0 : nr);
     bool usable = true;
     for (int r = 0; r < nr; ++r) {
         for (int t = 0; t < nt; ++t) {
@@ -228,11 +246,10 @@ weights find_weights(const equalizer::parameters& p,
         n0 = given.n0[variance];
         usable = usable && std::isfinite(n0) && n0 > 0;
     } else {
-        usable = usable && cholesky(covariance, nr, least_pivot) == 0;
+        usable = usable && cholesky(covariance, nr, least_pivot_of(nr)) == 0;
     }
     if (!usable) {
-        weights out;
-        out.noise.fill(float_infinity);
+        weights out(nt, nr);
         out.status = -1;
         return out;
     }

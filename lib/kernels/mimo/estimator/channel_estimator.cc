@@ -96,7 +96,7 @@ void check_filter(const channel_estimator::parameters& p, int symbols)
 
 void check_all(const channel_estimator::parameters& p)
 {
-    check.range("receive_antennas", p.receive_antennas, 1, 16);
+    check.range("receive_antennas", p.receive_antennas, 1, 128);
     check.range("layers", p.layers, 1, 16);
     check.range("tones", p.tones, 1, 65536);
     check_pilots(p);

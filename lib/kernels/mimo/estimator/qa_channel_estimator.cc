@@ -171,8 +171,8 @@ BOOST_AUTO_TEST_CASE(a_parameter_out_of_range_is_refused_with_its_range)
         }
     };
     const auto pilots = orthogonal_pilots(4, 4);
-    refused({ 0, 4, 8, pilots }, "0", "1 to 16");
-    refused({ 17, 4, 8, pilots }, "17", "1 to 16");
+    refused({ 0, 4, 8, pilots }, "0", "1 to 128");
+    refused({ 129, 4, 8, pilots }, "129", "1 to 128");
     refused({ 4, 0, 8, pilots }, "0", "1 to 16");
     refused({ 4, 17, 8, pilots }, "17", "1 to 16");
     refused({ 4, 4, 0, pilots }, "0", "1 to 65536");
@@ -245,6 +245,19 @@ BOOST_AUTO_TEST_CASE(every_number_of_antennas_and_layers_agrees_with_the_referen
         for (int nt = 1; nt <= 16; ++nt) {
             const auto p = random_pilots(nr, nt, 3 + nt, nt + nr % 3);
             compare(p, receive(p, 5, linear_channels(p, 5), 0.01f));
+        }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(many_antennas_agree_with_the_reference)
+{
+    // Of 128 antennas a segment of 4096 elements has 32 tones; 33 and 65 begin another.
+    for (const int nr : { 17, 33, 64, 100, 128 }) {
+        for (const int tones : { 31, 33, 65 }) {
+            for (const int nt : { 1, 4, 16 }) {
+                const auto p = random_pilots(nr, nt, tones, nt + nr % 3);
+                compare(p, receive(p, 2, linear_channels(p, 2), 0.01f));
+            }
         }
     }
 }
@@ -361,7 +374,8 @@ BOOST_AUTO_TEST_CASE(the_gpu_gives_the_bits_of_the_cpu)
                            orthogonal(4, 4, 52, 4),
                            orthogonal(2, 2, 3276, 4),
                            random_pilots(3, 5, 9000, 5),
-                           random_pilots(16, 16, 300, 17) }) {
+                           random_pilots(16, 16, 300, 17),
+                           random_pilots(128, 16, 100, 16) }) {
         const auto received = receive(p, 7, linear_channels(p, 7), 0.1f);
         const auto here = run(p, received, backend::cpu);
         const auto there = run(p, received, backend::cuda);

@@ -405,7 +405,7 @@ BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_refused_with_its_name)
                        problem.what());
         }
     };
-    refused("receive_antennas", [](parameters& p) { p.receive_antennas = 17; });
+    refused("receive_antennas", [](parameters& p) { p.receive_antennas = 129; });
     refused("pilots", [](parameters& p) { p.pilots.pop_back(); });
     refused("pilots", [](parameters& p) { p.pilots.clear(); });
     refused("finite", [](parameters& p) { p.pilots[0] = { NAN, 0 }; });

@@ -52,6 +52,7 @@ PARAMETERS = {
     "cudaphy_mimo_channel_estimator": (
         [
             {"receive_antennas": "16", "layers": "16", "pilot_symbols": "16"},
+            {"receive_antennas": "128", "layers": "16", "pilot_symbols": "16"},
             {"receive_antennas": "1", "layers": "1", "tones": "1"},
             {"tones": "3"},
             {
@@ -79,7 +80,7 @@ PARAMETERS = {
         ],
         [
             {"receive_antennas": "0"},
-            {"receive_antennas": "17"},
+            {"receive_antennas": "129"},
             {"layers": "0"},
             {"layers": "17", "pilot_symbols": "17"},
             {"tones": "0"},
@@ -131,7 +132,7 @@ PARAMETERS = {
         [
             {"word_tags": '"none"'},
             {"receive_antennas": "1", "method": "zf"},
-            {"receive_antennas": "17"},
+            {"receive_antennas": "129"},
             {"layers": "1"},  # the pilots are of two
             {"tones": "63", "pilots": "pattern"},
             {"tones": "0"},
@@ -158,6 +159,7 @@ PARAMETERS = {
     "cudaphy_mimo_equalizer": (
         [
             {"receive_antennas": "16", "layers": "16"},
+            {"receive_antennas": "128", "layers": "16", "method": "zf"},
             {"receive_antennas": "1", "layers": "1", "method": "zf"},
             {"receive_antennas": "4", "layers": "two", "unbiased": "False"},
             {"symbols": "14", "tones": "600", "noise_input": "True"},
@@ -171,10 +173,11 @@ PARAMETERS = {
         ],
         [
             {"receive_antennas": "0"},
-            {"receive_antennas": "17"},
+            {"receive_antennas": "129"},
             {"layers": "0"},
             {"layers": "17"},
             {"layers": "5", "method": "zf"},
+            {"layers": "17", "receive_antennas": "64", "method": "zf"},
             {"symbols": "0"},
             {"symbols": "65537"},
             {"tones": "0"},

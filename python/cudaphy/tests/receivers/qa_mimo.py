@@ -138,8 +138,8 @@ class qa_mimo_channel_estimator(FlowgraphCase):
 
     def test_refuses_parameters_out_of_range_and_says_the_range(self):
         pilots = cudaphy.orthogonal_pilots(4, 4)
-        for antennas in (0, 17, -1):
-            with self.assert_refuses(str(antennas), "1", "16"):
+        for antennas in (0, 129, -1):
+            with self.assert_refuses(str(antennas), "1", "128"):
                 estimator(antennas, 8, pilots)
         for tones in (0, -5, 65537):
             with self.assert_refuses(str(tones), "1", "65536"):
@@ -221,6 +221,8 @@ class qa_mimo_equalizer(FlowgraphCase):
             (2, 3, 14, 12),
             (1, 6, 1, 1),
             (7, 12, 3, 1),
+            (64, 16, 14, 3),
+            (128, 5, 1, 2),
         ):
             methods = (("mmse", True), ("mmse", False), ("zf", True))
             for method, unbiased in methods[: 3 if layers <= antennas else 2]:
@@ -321,8 +323,8 @@ class qa_mimo_equalizer(FlowgraphCase):
 
     def test_refuses_parameters_out_of_range_and_says_the_range(self):
         for antennas, layers, method, texts in (
-            (0, 1, "mmse", ("0", "1", "16")),
-            (17, 1, "mmse", ("17", "1", "16")),
+            (0, 1, "mmse", ("0", "1", "128")),
+            (129, 1, "mmse", ("129", "1", "128")),
             (4, 0, "mmse", ("0", "1", "16")),
             (4, 17, "mmse", ("17", "1", "16")),
             (4, 5, "zf", ("5", "1", "4")),

@@ -86,7 +86,7 @@ class CUDAPHY_API receiver
 public:
     /*!
      * \param channels  of one link, grid size, numerology and prefix
-     * \param antennas  1 to 16
+     * \param antennas  1 to 128
      * \throws std::invalid_argument that says what is allowed; backend_unavailable as
      * resolve() does
      */
