@@ -131,6 +131,22 @@ BLOCKS = [
         "mimo_receiver",
         {"code": "wifi", "pilots": "cudaphy.orthogonal_pilots(2, 2)", "max_log": "False"},
     ),
+    (
+        "nr_ofdm_demodulator",
+        {"numerology": "three - 1", "subcarriers": "24", "fft_size": "128", "slot": "5"},
+    ),
+    (
+        "nr_ofdm_modulator",
+        {
+            "numerology": "2",
+            "extended_prefix": "True",
+            "subcarriers": "24",
+            "fft_size": "36",
+            "carrier_frequency": "3.5e9",
+            "middle": "-three",
+            "window": "4",
+        },
+    ),
     ("packet_resync", {"type": "float", "packet_length": "100", "stamp": "True"}),
     ("soft_demapper", {"constellation": '"qam16"', "noise_variance": "variance"}),
     (

@@ -156,6 +156,28 @@ CASES = {
         cudaphy.packet_resync,
         dict(item_bytes=(8, 1 << 20), packet_length=(10, 1 << 28)),
     ),
+    "nr_ofdm_demodulator": (
+        cudaphy.nr_ofdm_demodulator,
+        dict(
+            subcarriers=(24, 3300),
+            antennas=(1, 64),
+            slot=(0, 19),
+            fft_size=(4096, 65536),
+            middle=(0, 2048),
+            tolerance=(0, 1 << 20),
+        ),
+    ),
+    "nr_ofdm_modulator": (
+        cudaphy.nr_ofdm_modulator,
+        dict(
+            subcarriers=(24, 3300),
+            ports=(1, 64),
+            slot=(0, 19),
+            fft_size=(4096, 65536),
+            middle=(0, 2048),
+            window=(0, 288),
+        ),
+    ),
     "ofdm_synchronizer": (
         front_end,
         dict(

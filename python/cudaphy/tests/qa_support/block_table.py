@@ -369,6 +369,21 @@ def _table():
             frames=n,
             takes=("length_tag_key",),
         ),
+        "nr_ofdm_demodulator": _block(
+            lambda: cudaphy.nr_ofdm_demodulator(24, antennas=2),
+            lambda: [gaussian((8 * 1920,), seed) for seed in (1, 2)],
+            lambda: 2 * [complexes],
+            frames=8,
+            keys=("slot", "frame", "rx_time", "rx_rate"),
+        ),
+        "nr_ofdm_modulator": _block(
+            lambda: cudaphy.nr_ofdm_modulator(1, ports=2),
+            lambda: [gaussian((n * 14,), seed) for seed in (1, 2)],
+            lambda: 2 * [complexes],
+            frames=n,
+            tags=packet_tags(n * [14]),
+            keys=(KEY, "slot", "frame"),
+        ),
         "ofdm_synchronizer": _block(
             _synchronizer,
             lambda: _transmitted(n),
