@@ -15,10 +15,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[2] / "python/cudaphy/tests"
 ALONE = Path(__file__).resolve().with_name("qa_wheel.py")
-# Of flowgraphs alone.
-LEFT_OUT = {"grc", "packets", "qa_bad_samples", "qa_block_guard", "qa_block_names"}
-LEFT_OUT |= {"qa_dvbs2_receiver", "qa_ldpc_fec", "qa_mimo_misfits", "qa_sigmf_failures"}
-LEFT_OUT |= {"qa_sizes"}
+LEFT_OUT = (TESTS / "without_gnuradio/left_out.txt").read_text().splitlines()
 LEAST = 220  # tests that run, of all
 # Runs a file, and counts a test of which any part is skipped as skipped.
 ONE = """
