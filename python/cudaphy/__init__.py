@@ -14,8 +14,6 @@ fdtd simulates fields in time. The wheel of PyPI, `import cudaphy`, has the func
 GNU Radio; they are the same. backends() and devices() say what this machine has.
 """
 
-import warnings as _warnings
-
 from .cudaphy_python import *  # noqa: F401,F403
 from .cudaphy_python import __version__  # noqa: F401
 from .fdtd import fdtd, fdtd_matrices  # noqa: F401
@@ -65,28 +63,10 @@ def __dir__():
     return sorted(__all__)
 
 
-# Old names and new ones; the old ones go with release 0.2.
-_RENAMED = {
-    "inverse": "invert",
-    "triangular_inverse": "invert_triangular",
-    "symmetric_inverse": "invert_symmetric",
-    "spmv": "multiply_sparse",
-    "triangular_inverse_block": "triangular_matrix_inverse",
-    "symmetric_inverse_block": "symmetric_matrix_inverse",
-}
-
-
 def __getattr__(name):
-    new = _RENAMED.get(name, name)
-    if new in _BLOCK_NAMES and not _native._with_gnuradio:
+    if name in _BLOCK_NAMES and not _native._with_gnuradio:
         raise AttributeError(
             f"{__name__}.{name} is for flowgraphs: this package is without GNU Radio. "
             "Install GNU Radio and gr-cudaphy, then: from gnuradio import cudaphy"
         )
-    if name not in _RENAMED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    text = (
-        f"cudaphy.{name} is called cudaphy.{new} now; the old name goes with release 0.2"
-    )
-    _warnings.warn(text, DeprecationWarning, stacklevel=2)
-    return globals()[new]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

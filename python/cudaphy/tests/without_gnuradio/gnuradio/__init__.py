@@ -60,4 +60,3 @@ sys.meta_path.append(_AbsentModules())
 importlib.import_module(absent.__module__)
 for _name in BLOCK_NAMES:
     setattr(cudaphy, _name, absent)
-cudaphy.cudaphy_python._with_gnuradio = True  # so that old names of blocks are there, too
