@@ -46,9 +46,9 @@ for module, code in ((radio, codes[1]), (alone, codes[0])):
         continue
     raise AssertionError(f"{{module}} took the other one's code")
 from gnuradio import blocks, gr
-top, sink = gr.top_block(), blocks.vector_sink_b(codes[0].k)
+top, sink = gr.top_block(), blocks.vector_sink_b()
 top.connect(
-    blocks.vector_source_f(llr.ravel().astype("f4").tolist(), False, codes[0].n),
+    blocks.vector_source_f(llr.ravel().astype("f4").tolist()),
     radio.ldpc_decoder(codes[0], backend="cpu"),
     sink,
 )
