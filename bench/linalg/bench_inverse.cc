@@ -373,22 +373,24 @@ int main(int argc, char** argv)
         if (is_chosen("large")) {
             measure_large<complex64>(*q,
                                      bandwidth,
-                                     { 2,  3,  4,  5,  6,  7,  8,  10, 12, 14, 16, 20,
-                                       24, 28, 32, 33, 36, 40, 41, 48, 49, 56, 57, 64 },
+                                     { 2,  3,  4,  5,  6,  7,  8,  10, 12,
+                                       14, 16, 20, 24, 28, 32, 33, 36, 37,
+                                       40, 41, 44, 48, 49, 52, 56, 57, 64 },
                                      { full, pivoting::partial });
         }
         if (is_chosen("types")) {
             measure_large<float>(*q, bandwidth, { 2, 4, 8 }, { full });
             measure_large<double>(*q, bandwidth, { 2, 4, 8 }, { full });
             measure_large<complex128>(*q, bandwidth, { 2, 4, 8 }, { full });
-            const auto above_32 = { 40, 48, 56, 64 };
+            const auto above_32 = { 33, 36, 37, 40, 41, 44, 48, 49, 52, 56, 57, 64 };
             measure_large<float>(*q, bandwidth, above_32, { full, pivoting::partial });
             measure_large<double>(*q, bandwidth, above_32, { full, pivoting::partial });
             measure_large<complex128>(
                 *q, bandwidth, above_32, { full, pivoting::partial });
         }
         if (is_chosen("definite")) {
-            const auto orders = { 4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64 };
+            const auto orders = { 4,  8,  12, 16, 20, 24, 32, 33,
+                                  36, 40, 44, 48, 52, 56, 57, 64 };
             measure_large<complex64>(*q, bandwidth, orders, { pivoting::none });
             measure_large<float>(*q, bandwidth, orders, { pivoting::none });
         }

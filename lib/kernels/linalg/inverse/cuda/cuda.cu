@@ -28,8 +28,10 @@ public:
         };
         d_processors = size_t(attribute(cudaDevAttrMultiProcessorCount));
         d_thresholds = thresholds_of(10 * attribute(cudaDevAttrComputeCapabilityMajor));
-        if (p.order > most_warp_order) {
-            prepare_warps_per_matrix<element>(device, p.order, p.pivot);
+        if constexpr (has_orders_of_warps) {
+            if (p.order > most_long_warp_order<element>) {
+                prepare_warps_per_matrix<element>(device, p.order, p.pivot);
+            }
         }
         d_uses_tensor_cores =
             tensor_cores_are_faster<element>(p.order) && has_tf32_products();
@@ -93,6 +95,7 @@ public:
 
 private:
     using element = device_type_of<T>;
+    static constexpr bool has_orders_of_warps = most_long_warp_order<element> < 64;
     static constexpr bool has_definite_orders = most_definite_order<element> > 0;
 
     static bool is_aligned(const void* address)
@@ -169,7 +172,9 @@ private:
                 }
             }
             launch_warp_per_matrix(batch, how);
-        } else {
+        } else if (n <= most_long_warp_order<element>) {
+            launch_long_warp(batch, how);
+        } else if constexpr (has_orders_of_warps) {
             launch_warps_per_matrix(batch, how);
         }
     }

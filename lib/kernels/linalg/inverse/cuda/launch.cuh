@@ -45,8 +45,11 @@ void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how
 void launch_warp_two_stages(const batch_of<float2>& batch, const inverse_launch& how);
 //! Whether the code that the current device runs uses its tensor cores.
 bool has_tf32_products();
-//! Orders 33 to 64, row-major. prepare_warps_per_matrix() must be called before, once for
-//! the current device, the order and the pivoting.
+//! Orders 33 to most_long_warp_order<T>, row-major.
+template <typename T>
+void launch_long_warp(const batch_of<T>& batch, const inverse_launch& how);
+//! Orders above that to 64, row-major, for any T but float. prepare_warps_per_matrix()
+//! must be called before, once for the current device, the order and the pivoting.
 template <typename T>
 void launch_warps_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 template <typename T>

@@ -104,15 +104,50 @@ public:
     static constexpr bool fetches_ahead = is_complex128;
 };
 
-//! inverse_warp_per_matrix for orders up to R, 24 or 32.
+//! inverse_warp_per_matrix above order 32: the largest order whose elements fit into the
+//! registers of one warp.
+template <typename T>
+constexpr int most_long_warp_order = std::is_same_v<T, float>     ? 64
+                                     : std::is_same_v<T, double2> ? 36
+                                                                  : 56;
+//! Whether there is a kernel for orders up to R, a multiple of 4 from 36 on.
+template <typename T>
+constexpr bool has_long_warp_kernel(int R)
+{
+    return R <= most_long_warp_order<T> &&
+           (R <= 40 || R % 8 == 0 || R == (std::is_same_v<T, float> ? 52 : 44));
+}
+
+//! inverse_warp_per_matrix for orders up to R: 24, 32, or has_long_warp_kernel().
 constexpr int small_warp_order = 24;
 template <typename T, int R, pivoting Pivoting, int Generation = tuned_generation>
 struct warp_policy {
-    static constexpr int threads = 64;
+private:
+    static constexpr bool full = Pivoting == pivoting::full;
+    static constexpr int least_blocks_if_long()
+    {
+        if (std::is_same_v<T, float>) {
+            return R <= 40   ? (full ? 20 : 24)
+                   : R == 48 ? 16
+                   : R <= 56 ? 12
+                             : (full ? 8 : 12);
+        }
+        if (sizeof(T) == 16 || R > 40) {
+            return 8;
+        }
+        return std::is_same_v<T, float2> && R == 36 && !full ? 16 : 12;
+    }
+
+public:
+    //! Of a block. Above order 32 two matrices would need more than the 48 KB of shared
+    //! memory that a block may have without a call to allow more.
+    static constexpr int threads = R <= 32 ? 64 : 32;
     //! Blocks that a multiprocessor must hold; 0 if the compiler finds as many. Twelve
-    //! blocks allow 80 registers a thread, where a few more registers would leave ten.
-    static constexpr int least_blocks =
-        std::is_same_v<T, float2> && R == 24 && Pivoting == pivoting::full ? 12 : 0;
+    //! blocks of 64 threads allow 80 registers a thread, where a few more registers would
+    //! leave ten. Above order 32 it is the number of matrices.
+    static constexpr int least_blocks = R > 32 ? least_blocks_if_long()
+                                        : std::is_same_v<T, float2>&& R == 24 && full ? 12
+                                                                                      : 0;
     //! With full pivoting, the slots of columns that are left when the remaining rows and
     //! columns are brought to the front.
     static constexpr int slots_after = 2;
@@ -136,21 +171,16 @@ template <typename T, int R, bool FullPivoting, int Generation = tuned_generatio
 struct warps_policy {
 private:
     static constexpr bool full = FullPivoting;
+    static constexpr bool is_complex128 = std::is_same_v<T, double2>;
 
 public:
     //! A block. More warps hide more of each other's time, but each of them finds its
     //! place in the pivot's row and column again.
-    static constexpr int warps =
-        std::is_same_v<T, float>    ? (R <= 48 || (R == 56 && !full) ? 1 : 2)
-        : std::is_same_v<T, float2> ? (R == 40 && !full) || (R == 48 && full) ? 1 : 2
-        : std::is_same_v<T, double> ? (R == 40 ? 1 : 2)
-                                    : (R <= 48 ? 2 : 4);
+    static constexpr int warps = is_complex128 && R > 48 ? 4 : 2;
     //! Blocks that a multiprocessor must hold; 0 if the compiler finds as many. A few
-    //! more registers would leave 8 warps instead of 12 (float: 12 instead of 16).
-    static constexpr int least_blocks = std::is_same_v<T, float> ? (R == 64 ? 8 : 0)
-                                        : std::is_same_v<T, double2>
-                                            ? (R == 64 || (R == 56 && full) ? 3 : 0)
-                                            : (R == 64 && !full ? 5 : 0);
+    //! more registers would leave 8 warps instead of 12.
+    static constexpr int least_blocks =
+        is_complex128 ? (R == 64 || (R == 56 && full) ? 3 : 0) : (full ? 0 : 5);
 };
 
 constexpr int small_batch_threads = 64;

@@ -28,6 +28,16 @@ __device__ __forceinline__ void at_slot(Slot slot, const Part& part)
     }
 }
 
+//! Calls part(slot_constant<slot>()) for every slot below Slots in turn.
+template <int Slots, int First = 0, typename Part>
+__device__ __forceinline__ void for_each_slot(const Part& part)
+{
+    if constexpr (First < Slots) {
+        part(slot_constant<First>());
+        for_each_slot<Slots, First + 1>(part);
+    }
+}
+
 //! Accesses to shared memory that move some elements of a line at once.
 template <typename T>
 struct line_access {
@@ -76,6 +86,86 @@ struct line_access {
     }
 };
 
+//! The same for any count: a lane's line has room for whole accesses of 16 bytes. What is
+//! left of its elements takes one or two narrower accesses.
+template <typename T>
+struct padded_line_access : line_access<T> {
+    using line_access<T>::most;
+    __host__ __device__ static constexpr int together(int count)
+    {
+        return count < most ? 1 : most;
+    }
+    //! Elements that a lane's line has room for.
+    __host__ __device__ static constexpr int room(int count)
+    {
+        return (count + together(count) - 1) / together(count) * together(count);
+    }
+    template <int Count>
+    struct __align__(Count * sizeof(T)) piece
+    {
+        T e[Count];
+    };
+
+    //! Calls use(a pointer to a piece, slot_constant of its first element, and of its
+    //! elements' number) for all pieces of a lane's line.
+    template <int Count, int First = 0, typename Line, typename Use>
+    __device__ __forceinline__ static void
+    for_each_piece(Line* line, int apart, const Use& use)
+    {
+        constexpr int each = together(Count);
+        constexpr int left = Count - First;
+        if constexpr (left > 0) {
+            constexpr int count = First % each == 0 && left >= each ? each
+                                  : left >= 2 && each >= 2          ? 2
+                                                                    : 1;
+            use(line + First / each * (apart * each) + First % each,
+                slot_constant<First>(),
+                slot_constant<count>());
+            for_each_piece<Count, First + count>(line, apart, use);
+        }
+    }
+    template <int Count>
+    __device__ static void get(const T* line, int apart, T (&to)[Count])
+    {
+        for_each_piece<Count>(line, apart, [&](const T* from, auto first, auto count) {
+            constexpr int F = decltype(first)::value;
+            constexpr int C = decltype(count)::value;
+            const auto some = *reinterpret_cast<const piece<C>*>(from);
+#pragma unroll
+            for (int e = 0; e < C; ++e) {
+                to[F + e] = some.e[e];
+            }
+        });
+    }
+    template <int Rows, int Columns>
+    __device__ static void get_column(const T* column, T (&to)[Rows][Columns], int slot)
+    {
+        for_each_piece<Rows>(column, 1, [&](const T* from, auto first, auto count) {
+            constexpr int F = decltype(first)::value;
+            constexpr int C = decltype(count)::value;
+            const auto some = *reinterpret_cast<const piece<C>*>(from);
+#pragma unroll
+            for (int e = 0; e < C; ++e) {
+                to[F + e][slot] = some.e[e];
+            }
+        });
+    }
+    template <int Rows, int Columns>
+    __device__ static void put_column(T* column, const T (&from)[Rows][Columns], int slot)
+    {
+        for_each_piece<Rows>(column, 1, [&](T* to, auto first, auto count) {
+            constexpr int F = decltype(first)::value;
+            constexpr int C = decltype(count)::value;
+            piece<C> some;
+#pragma unroll
+            for (int e = 0; e < C; ++e) {
+                some.e[e] = from[F + e][slot];
+            }
+            *reinterpret_cast<piece<C>*>(to) = some;
+        });
+    }
+};
+
 //! The elements of a matrix of order up to R in each lane, and the places of a row or
 //! column in shared memory.
 template <typename T, int R>
@@ -85,7 +175,8 @@ struct warp_layout : line_access<T> {
     static constexpr int down = 4;
     static constexpr int across = 8;
     static constexpr int rows = R / down; //!< a lane
-    static constexpr int columns = R / across;
+    static constexpr int columns = (R + across - 1) / across;
+    static_assert(R % down == 0);
     //! The slots of rows that hold as many rows as these slots hold columns.
     __host__ __device__ static constexpr int rows_for(int slots)
     {
@@ -94,7 +185,8 @@ struct warp_layout : line_access<T> {
 
     __device__ static bool has(int a, int down_at, int b, int across_at, int order)
     {
-        return order == R || (row(a, down_at) < order && column(b, across_at) < order);
+        return (order == R && R % across == 0) ||
+               (row(a, down_at) < order && column(b, across_at) < order);
     }
 
     //! The place of element j of the pivot's row. A lane's elements are side by side as
@@ -141,6 +233,49 @@ struct warp_layout : line_access<T> {
                 to[g * each + e][slot] = some.e[e];
             }
         }
+    }
+};
+
+//! The same for orders above 32, which need more than one access of every lane to reach
+//! each row or column once.
+template <typename T, int R>
+struct long_warp_layout : warp_layout<T, R> {
+    using access = padded_line_access<T>;
+    using warp_layout<T, R>::down;
+    using warp_layout<T, R>::across;
+    using warp_layout<T, R>::rows;
+    using warp_layout<T, R>::columns;
+    static_assert(R > 32 && R <= 64);
+
+    __device__ static int place_in_row(int j)
+    {
+        constexpr int each = access::together(columns);
+        const int slot = j / across;
+        return slot / each * (across * each) + j % across * each + slot % each;
+    }
+    static constexpr int row_size = 64;
+
+    static constexpr int each_of_column = access::together(rows);
+    static constexpr int apart =
+        (access::room(rows) / each_of_column | 1) * each_of_column;
+    __device__ static int place_in_column(int i) { return i % down * apart + i / down; }
+    static constexpr int column_size = (down - 1) * apart + 64 / down;
+
+    __device__ static void get_row(const T* row, T (&to)[columns])
+    {
+        access::get(row, across, to);
+    }
+    __device__ static void get_column(const T* column, T (&to)[rows])
+    {
+        access::get(column, 1, to);
+    }
+    __device__ static void get_column(const T* column, T (&to)[rows][columns], int slot)
+    {
+        access::get_column(column, to, slot);
+    }
+    __device__ static void put_column(T* column, const T (&from)[rows][columns], int slot)
+    {
+        access::put_column(column, from, slot);
     }
 };
 

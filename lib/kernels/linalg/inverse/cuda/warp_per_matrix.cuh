@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/linalg/inverse/cuda/steps.cuh"
+#include "kernels/linalg/inverse/cuda/long_warp_forward.cuh"
+#include "kernels/linalg/inverse/cuda/search_in_row.cuh"
+#include "kernels/linalg/inverse/cuda/warp_keys.cuh"
 #include "kernels/linalg/inverse/cuda/warp_layout.cuh"
 
-// A warp inverts a matrix of order up to 32. Lanes form a grid of 4 x 8. Row i is in the
+// A warp inverts a matrix, of order up to 64 if its registers hold it. Lanes form a grid
+// of 4 x 8. Row i is in the
 // lanes of grid row i % 4, column j in the lanes of grid column j % 8 (32 x 32 complex:
 // 8 x 4 elements, 64 registers, a lane). No row or column moves. Registers can't be
 // indexed at run time, but the whole warp has the same pivot, so that a branch finds its
@@ -21,80 +24,6 @@
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-//! The identity of a row or column: a mask for a size's bits, and 63 - index. It is 0 if
-//! the row or column is done or does not exist, so that its key is below all others.
-__device__ inline int id_of(int index, int n)
-{
-    constexpr int through =
-        inverse_pivot::limits<float>::sign_free & ~inverse_pivot::index_mask;
-    return index < n ? through | (inverse_pivot::index_mask - index) : 0;
-}
-__device__ inline int key_with(int bits, int id)
-{
-    return (bits & id & ~inverse_pivot::index_mask) | (id & inverse_pivot::index_mask);
-}
-__device__ inline int index_in(int key)
-{
-    return inverse_pivot::index_mask - (key & inverse_pivot::index_mask);
-}
-
-//! The largest of the first Count sizes of a lane's row; Count is 2 to 4.
-template <int Count, int B>
-__device__ __forceinline__ int largest_size(const int (&size)[B])
-{
-    static_assert(Count >= 2 && Count <= 4 && Count <= B);
-    int largest = size[0];
-    if constexpr (Count >= 3) {
-        largest = __vimax3_s32(size[0], size[1], size[2]);
-    }
-    if constexpr (Count % 2 == 0) {
-        largest = max(largest, size[Count - 1]);
-    }
-    return largest;
-}
-
-//! The largest key of a lane's rows, whose number is even.
-template <int Down>
-__device__ __forceinline__ int largest_key(const int (&key)[Down])
-{
-    static_assert(Down % 2 == 0);
-    int best = max(key[0], key[1]);
-#pragma unroll
-    for (int a = 2; a < Down; a += 2) {
-        best = __vimax3_s32(key[a], key[a + 1], best);
-    }
-    return best;
-}
-
-//! The bits that are set in any lane.
-__device__ inline unsigned union_of_lanes(unsigned bits)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(all_lanes, bits);
-#else
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) {
-        bits |= __shfl_xor_sync(all_lanes, bits, distance);
-    }
-    return bits;
-#endif
-}
-
-//! Whether lanes' `target`, a permutation of 0 .. n - 1 in the first n, is odd.
-__device__ inline bool is_odd(int target, int lane, int n)
-{
-    int inversions = 0;
-    for (int i = 0; i < n; ++i) {
-        const int other = __shfl_sync(all_lanes, target, i);
-        inversions += lane < n && i < lane && other > target;
-    }
-#pragma unroll
-    for (int distance = 16; distance; distance /= 2) {
-        inversions += __shfl_xor_sync(all_lanes, inversions, distance);
-    }
-    return inversions % 2;
-}
 
 //! Writes n x n elements, whole lines at a time.
 template <typename T, int R>
@@ -120,27 +49,36 @@ write_matrix(const char* shared, T* to, int n, int lane, bool aligned)
     }
 }
 
+//! Rows that the lanes reach, each with as many accesses as orders up to R need.
+template <int R>
+constexpr int most_rows = (R + 31) / 32 * 32;
+template <typename T, int R>
+using layout_for =
+    std::conditional_t<(R > 32), long_warp_layout<T, R>, warp_layout<T, R>>;
+
 //! What lanes exchange.
 template <typename T, int R>
 struct warp_lines {
-    using layout = warp_layout<T, R>;
+    using layout = layout_for<T, R>;
     T found[layout::row_size];             //!< the pivot's row, undivided
     __align__(16) T row[layout::row_size]; //!< and divided by the pivot
     __align__(16) T column[layout::column_size];
     __align__(16) T zeros[layout::rows];
     T pivots[R];
-    int row_to[32];      //!< row of X that row i becomes
-    int column_to[32];   //!< column of X that column j becomes
-    int row_name[32];    //!< row of A that is at place i, with full pivoting
-    int column_name[32]; //!< column of A that is at place j
+    int row_to[most_rows<R>];      //!< row of X that row i becomes
+    int column_to[most_rows<R>];   //!< column of X that column j becomes
+    int row_name[most_rows<R>];    //!< row of A that is at place i, with full pivoting
+    int column_name[most_rows<R>]; //!< column of A that is at place j
 };
 
 //! What a warp needs of shared memory.
 template <typename T, int R, bool FullPivoting>
 struct warp_memory {
     //! The distance of rows that are brought forward, so that lanes use all banks.
-    static constexpr int apart =
-        FullPivoting && sizeof(T) < 16 && R % 16 == 0 ? R + 8 : R;
+    static constexpr int apart = !FullPivoting                   ? R
+                                 : R > 32                        ? (R + 7) / 8 * 8
+                                 : sizeof(T) < 16 && R % 16 == 0 ? R + 8
+                                                                 : R;
     __align__(16) char x[R * apart * sizeof(T)];
     __align__(16) warp_lines<T, R> lines;
 };
@@ -152,10 +90,13 @@ invert_by_warp(const batch_of<T>& batch,
                size_t item,
                warp_memory<T, R, Pivoting == pivoting::full>& memory)
 {
-    using layout = warp_layout<T, R>;
+    using layout = layout_for<T, R>;
     constexpr int A = layout::rows;
     constexpr int B = layout::columns;
     constexpr bool full = Pivoting == pivoting::full;
+    // Rows or columns that a lane looks at alone: two if the matrix is long.
+    constexpr int looks = most_rows<R> / 32;
+    constexpr bool is_long = looks > 1;
     constexpr int slots_after = warp_policy<T, R, Pivoting>::slots_after;
 
     const int lane = threadIdx.x % 32;
@@ -195,14 +136,23 @@ invert_by_warp(const batch_of<T>& batch,
     // Of the columns that are left, and 0 of those that are not.
     bool left[B];
     int size[B];
+    constexpr bool has_factors = full && is_long && std::is_same_v<T, double>;
+    [[maybe_unused]] search_in_row<T, B> search; // instead, if it has factors
 #pragma unroll
     for (int b = 0; b < B; ++b) {
         left[b] = layout::column(b, across) < n;
         size[b] = 0;
+        if constexpr (has_factors) {
+            search.set(b, left[b]);
+        }
     }
-    // Of column (full pivoting) or row `lane`; once that is done, its pivot's row or
-    // column.
-    int id = id_of(lane, n);
+    // Of column (full pivoting) or row `lane` + 32 l. Once that is done, its pivot's row
+    // or column, or 0 in long matrices, where a number could be a key.
+    int id[looks];
+#pragma unroll
+    for (int l = 0; l < looks; ++l) {
+        id[l] = id_of(lane + 32 * l, n);
+    }
     elimination<T> so_far;
     // What a pivot's key must reach so that it need not be looked at.
     int bound = above_all_keys;
@@ -219,7 +169,7 @@ invert_by_warp(const batch_of<T>& batch,
     if (lane < A) {
         lines.zeros[lane] = make_element<T>(0);
     }
-    if constexpr (full) {
+    if constexpr (full && !is_long) {
         lines.row_name[lane] = lane;
         lines.column_name[lane] = lane;
     }
@@ -229,7 +179,7 @@ invert_by_warp(const batch_of<T>& batch,
     // columns. Otherwise column k is in slot `slot_k`.
     const auto step = [&](int k, auto slot_k, auto slots) {
         constexpr int Across = decltype(slots)::value;
-        constexpr int Down = full ? layout::rows_for(Across) : A;
+        constexpr int Down = full && Across < B ? layout::rows_for(Across) : A;
         int i = k;
         int j = k;
         T p;
@@ -241,30 +191,49 @@ invert_by_warp(const batch_of<T>& batch,
                 layout::get_column(zeros, m, b);
                 left[b] = false;
                 size[b] = 0;
+                if constexpr (has_factors) {
+                    search.set(b, false);
+                }
             }
         };
         if constexpr (full) {
             int key[Down];
 #pragma unroll
             for (int a = 0; a < Down; ++a) {
+                if constexpr (has_factors && Across == B) {
+                    key[a] = key_with(search.largest(m[a]), row_id[a]);
+                } else {
 #pragma unroll
-                for (int b = 0; b < Across; ++b) {
-                    if (left[b]) {
-                        size[b] = bits_of(size_of(m[a][b]));
+                    for (int b = 0; b < Across; ++b) {
+                        if (left[b]) {
+                            size[b] = bits_of(size_of(m[a][b]));
+                        }
                     }
+                    key[a] = key_with(largest_size<Across>(size), row_id[a]);
                 }
-                key[a] = key_with(largest_size<Across>(size), row_id[a]);
             }
             i = index_in(largest_of_lanes<32>(largest_key(key)));
         } else {
-            take_column(slot_k);
+            if constexpr (is_long) {
+                at_slot<B>(k / layout::across, take_column);
+            } else {
+                take_column(slot_k);
+            }
             __syncwarp();
-            const T c_lane = *column_lane;
+            [[maybe_unused]] const T c_lane = *column_lane;
             if constexpr (Pivoting == pivoting::partial) {
-                const int key = key_with(bits_of(size_of(c_lane)), id);
+                int key = key_with(bits_of(size_of(c_lane)), id[0]);
+                if constexpr (is_long) {
+                    const T other = column_lane[32 / layout::down];
+                    key = max(key, key_with(bits_of(size_of(other)), id[1]));
+                }
                 i = index_in(largest_of_lanes<32>(key));
             }
-            p = from_lane(c_lane, i);
+            if constexpr (is_long) {
+                p = lines.column[layout::place_in_column(i)];
+            } else {
+                p = from_lane(c_lane, i);
+            }
         }
         const bool has_row = down == i % layout::down;
         at_slot<Down>(i / layout::down, [&](auto slot) {
@@ -278,11 +247,23 @@ invert_by_warp(const batch_of<T>& batch,
             }
         });
         __syncwarp();
-        T t_lane = *found_lane;
+        T t_lane[looks];
+#pragma unroll
+        for (int l = 0; l < looks; ++l) {
+            t_lane[l] = found_lane[32 * l];
+        }
         if constexpr (full) {
-            size_bits = largest_of_lanes<32>(key_with(bits_of(size_of(t_lane)), id));
+            size_bits = key_with(bits_of(size_of(t_lane[0])), id[0]);
+            if constexpr (is_long) {
+                size_bits = max(size_bits, key_with(bits_of(size_of(t_lane[1])), id[1]));
+            }
+            size_bits = largest_of_lanes<32>(size_bits);
             j = index_in(size_bits);
-            p = from_lane(t_lane, j);
+            if constexpr (is_long) {
+                p = lines.found[j];
+            } else {
+                p = from_lane(t_lane[0], j);
+            }
             at_slot<Across>(j / layout::across, take_column);
             if (size_bits < bound) {
                 nan_unless_finite(a_finite, p); // what is not finite is the first pivot
@@ -296,11 +277,15 @@ invert_by_warp(const batch_of<T>& batch,
         }
         *pivot_k++ = p;
         const T r = reciprocal(p, scale_for_bits<real_of<T>>(size_bits));
-        *row_lane = select(lane == j, r, multiply(t_lane, r));
-        if constexpr (full) {
-            id = lane == j ? i : id;
-        } else {
-            id = lane == i ? j : id;
+#pragma unroll
+        for (int l = 0; l < looks; ++l) {
+            const int at = lane + 32 * l;
+            row_lane[32 * l] = select(at == j, r, multiply(t_lane[l], r));
+            const int done = full ? j : i;
+            id[l] = at == done ? (is_long ? 0 : i + j - done) : id[l];
+        }
+        if constexpr (is_long) {
+            lines.column_to[j] = i;
         }
         __syncwarp();
 
@@ -334,17 +319,18 @@ invert_by_warp(const batch_of<T>& batch,
     if constexpr (full) {
         // The remaining columns, as many as `slots_after` slots hold, move into these
         // slots, and the columns that are done move behind them. So do the rows.
+        constexpr int still = slots_after * layout::across;
+        constexpr int apart = warp_memory<T, R, full>::apart;
+        T* const x = reinterpret_cast<T*>(memory.x);
         const auto bring_forward = [&]() {
-            constexpr int still = slots_after * layout::across;
-            constexpr int apart = warp_memory<T, R, full>::apart;
-            const bool done = lane < n && id <= inverse_pivot::index_mask;
+            const bool done = lane < n && id[0] <= inverse_pivot::index_mask;
             const auto place_of = [&](unsigned those_done) { // of row or column `lane`
                 const int before = __popc(those_done & ((1u << lane) - 1));
                 return lane >= n                ? lane
                        : those_done >> lane & 1 ? still + before
                                                 : lane - before;
             };
-            const int row_place = place_of(union_of_lanes(done ? 1u << id : 0));
+            const int row_place = place_of(union_of_lanes(done ? 1u << id[0] : 0));
             const int column_place = place_of(__ballot_sync(all_lanes, done));
             const int row_name = lines.row_name[lane];
             const int column_name = lines.column_name[lane];
@@ -355,7 +341,6 @@ invert_by_warp(const batch_of<T>& batch,
             lines.column_name[column_place] = column_name;
             // Row and column of the element that comes to a place: the column is fetched
             // from where it was, the row is put where it is to be.
-            T* const x = reinterpret_cast<T*>(memory.x);
 #pragma unroll
             for (int a = 0; a < A; ++a) {
                 T* const to = x + lines.row_to[layout::row(a, down)] * apart + across;
@@ -364,9 +349,9 @@ invert_by_warp(const batch_of<T>& batch,
                     to[b * layout::across] = m[a][b];
                 }
             }
-            const int pivot_row = done ? lines.row_to[id] : 0;
+            const int pivot_row = done ? lines.row_to[id[0]] : 0;
             const int of_place = __shfl_sync(all_lanes, pivot_row, lines.column_to[lane]);
-            id = lane < still ? id_of(lane, n) : of_place;
+            id[0] = lane < still ? id_of(lane, n) : of_place;
             __syncwarp();
 #pragma unroll
             for (int b = 0; b < B; ++b) {
@@ -376,15 +361,6 @@ invert_by_warp(const batch_of<T>& batch,
                 for (int a = 0; a < A; ++a) {
                     m[a][b] = from[a * layout::down * apart];
                 }
-            }
-#pragma unroll
-            for (int a = 0; a < A; ++a) {
-                row_id[a] = id_of(layout::row(a, down), still);
-            }
-#pragma unroll
-            for (int b = 0; b < B; ++b) {
-                left[b] = b < slots_after;
-                size[b] = 0;
             }
             __syncwarp();
         };
@@ -396,8 +372,26 @@ invert_by_warp(const batch_of<T>& batch,
             }
         };
         steps(slot_constant<B>(), slots_after * layout::across);
-        bring_forward();
+        if constexpr (is_long) {
+            bring_long_forward<layout, still, apart>(m, id, lines, x, n, lane);
+        } else {
+            bring_forward();
+        }
+#pragma unroll
+        for (int a = 0; a < A; ++a) {
+            row_id[a] = id_of(layout::row(a, down), still);
+        }
+#pragma unroll
+        for (int b = 0; b < B; ++b) {
+            left[b] = b < slots_after;
+            size[b] = 0;
+        }
         steps(slot_constant<slots_after>(), 0);
+    } else if constexpr (is_long) { // code for each slot would outgrow the caches
+#pragma unroll 1
+        for (int k = 0; k < n; ++k) {
+            step(k, slot_constant<0>(), slot_constant<B>());
+        }
     } else {
         // A loop for every slot of columns spares the search for the slot.
         const auto slot_steps = [&](auto slot) {
@@ -408,23 +402,26 @@ invert_by_warp(const batch_of<T>& batch,
                 step(k, slot, slot_constant<B>());
             }
         };
-        slot_steps(slot_constant<0>());
-        slot_steps(slot_constant<1>());
-        slot_steps(slot_constant<2>());
-        if constexpr (B > 3) {
-            slot_steps(slot_constant<3>());
-        }
+        for_each_slot<B>(slot_steps);
     }
 
     // (P A Q)^-1 = Q^-1 A^-1 P^-1: a row goes where its pivot's column was in A, and a
     // column where its pivot's row was.
-    if (lane < n) {
+    if constexpr (is_long) {
+        for (int at = lane; at < n; at += 32) {
+            const int row = lines.column_to[at];
+            lines.row_to[row] = full ? lines.column_name[at] : at;
+            if constexpr (full) {
+                lines.column_to[at] = lines.row_name[row];
+            }
+        }
+    } else if (lane < n) {
         if constexpr (full) {
-            lines.column_to[lane] = lines.row_name[id];
-            lines.row_to[id] = lines.column_name[lane];
+            lines.column_to[lane] = lines.row_name[id[0]];
+            lines.row_to[id[0]] = lines.column_name[lane];
         } else {
-            lines.row_to[lane] = id;
-            lines.column_to[id] = lane;
+            lines.row_to[lane] = id[0];
+            lines.column_to[id[0]] = lane;
         }
     }
     __syncwarp();
@@ -476,12 +473,22 @@ invert_by_warp(const batch_of<T>& batch,
         for (int k = 0; k < n; ++k) {
             so_far.determinant = multiply(so_far.determinant, lines.pivots[k]);
         }
-        if constexpr (full) { // of A's columns, not of their places
-            lines.row_to[lines.column_name[lane]] = lines.column_to[lane];
-            __syncwarp();
-            id = lines.row_to[lane];
+        if constexpr (is_long) {
+            if constexpr (full) {
+                for (int at = lane; at < n; at += 32) {
+                    lines.row_to[lines.column_name[at]] = lines.column_to[at];
+                }
+                __syncwarp();
+            }
+            so_far.odd = is_odd(full ? lines.row_to : lines.column_to, lane, n);
+        } else {
+            if constexpr (full) { // of A's columns, not of their places
+                lines.row_to[lines.column_name[lane]] = lines.column_to[lane];
+                __syncwarp();
+                id[0] = lines.row_to[lane];
+            }
+            so_far.odd = is_odd(id[0], lane, n);
         }
-        so_far.odd = is_odd(id, lane, n);
     }
     if (lane == 0) {
         report(batch, item, so_far);

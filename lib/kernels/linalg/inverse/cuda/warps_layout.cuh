@@ -2,7 +2,8 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/predicated.cuh"
-#include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
+#include "kernels/linalg/inverse/cuda/warp_keys.cuh"
+#include "kernels/linalg/inverse/cuda/warp_layout.cuh"
 
 // Which elements of a matrix each lane holds in warps_per_matrix.cuh.
 
@@ -107,23 +108,30 @@ struct warps_layout : line_access<T> {
     __device__ static void
     write(const T* x, const int* to_row, T* to, int n, bool aligned)
     {
-        struct __align__(16) piece { T e[most]; };
-        const int lane = threadIdx.x % 32;
-        const int warp = threadIdx.x / 32;
         if (aligned && n % most == 0 && x_apart % most == 0) {
-            for (int i = warp; i < n; i += Warps) {
-                T* const row = to + to_row[i] * n;
-                for (int j = lane * most; j < n; j += 32 * most) {
-                    *reinterpret_cast<piece*>(row + j) =
-                        *reinterpret_cast<const piece*>(x + i * x_apart + j);
-                }
-            }
-            return;
+            write_pieces<most>(x, to_row, to, n);
+        } else {
+            write_pieces<1>(x, to_row, to, n);
         }
-        for (int i = warp; i < n; i += Warps) {
-            T* const row = to + to_row[i] * n;
-            for (int j = lane; j < n; j += 32) {
-                row[j] = x[i * x_apart + j];
+    }
+
+private:
+    //! All threads together, with `Count` elements an access.
+    template <int Count>
+    __device__ static void write_pieces(const T* x, const int* to_row, T* to, int n)
+    {
+        struct __align__(Count * sizeof(T)) piece { T e[Count]; };
+        const int pieces = n / Count; // of a row
+        const int rows_on = 32 * Warps / pieces, pieces_on = 32 * Warps % pieces;
+        int i = int(threadIdx.x) / pieces, j = int(threadIdx.x) % pieces;
+#pragma unroll 4
+        for (; i < n; i += rows_on) {
+            *reinterpret_cast<piece*>(to + to_row[i] * n + j * Count) =
+                *reinterpret_cast<const piece*>(x + i * x_apart + j * Count);
+            j += pieces_on;
+            if (j >= pieces) {
+                j -= pieces;
+                ++i;
             }
         }
     }

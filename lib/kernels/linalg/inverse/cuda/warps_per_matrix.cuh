@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/linalg/inverse/cuda/search_in_row.cuh"
 #include "kernels/linalg/inverse/cuda/warps_layout.cuh"
 
 // Some warps invert a matrix of an order that no kernel for one warp of 4 x 8 lanes
@@ -43,71 +44,6 @@ struct warps_memory {
         __align__(16) exchange now;
         __align__(16) T x[Layout::rows * Layout::x_apart];
     };
-};
-
-//! The search of full pivoting among a lane's B elements of a row, in the columns that
-//! are left.
-template <typename T, int B>
-struct search_in_row {
-    //! Of a column: 2, or 0 if it is done. A product with 2 drops the sign. It takes none
-    //! of the time of the units that compare.
-    unsigned factor[B];
-
-    __device__ __forceinline__ void set(int b, bool left) { factor[b] = left ? 2 : 0; }
-    //! The bits of the largest size.
-    __device__ __forceinline__ int largest(const T (&row)[B]) const
-    {
-        const auto size = [&](int b) {
-            const T a = row[b];
-            if constexpr (std::is_same_v<T, double2>) {
-                return unsigned(__double2hiint(size_of(a))) * factor[b];
-            } else if constexpr (std::is_same_v<T, double>) {
-                return unsigned(__double2hiint(a)) * factor[b];
-            } else {
-                return __float_as_uint(a) * factor[b];
-            }
-        };
-        unsigned largest = size(0);
-#pragma unroll
-        for (int b = 1; b + 1 < B; b += 2) {
-            largest = __vimax3_u32(largest, size(b), size(b + 1));
-        }
-        if constexpr (B % 2 == 0) {
-            largest = max(largest, size(B - 1));
-        }
-        return int(largest / 2);
-    }
-};
-
-//! A sum of two moduli has no sign, and is stored only in a column that is left.
-template <int B>
-struct search_in_row<float2, B> {
-    bool left[B];
-    int size[B];
-
-    __device__ __forceinline__ void set(int b, bool is_left)
-    {
-        left[b] = is_left;
-        size[b] = 0;
-    }
-    __device__ __forceinline__ int largest(const float2 (&row)[B])
-    {
-#pragma unroll
-        for (int b = 0; b < B; ++b) {
-            if (left[b]) {
-                size[b] = bits_of(size_of(row[b]));
-            }
-        }
-        int largest = size[0];
-#pragma unroll
-        for (int b = 1; b + 1 < B; b += 2) {
-            largest = __vimax3_s32(largest, size[b], size[b + 1]);
-        }
-        if constexpr (B % 2 == 0) {
-            largest = max(largest, size[B - 1]);
-        }
-        return largest;
-    }
 };
 
 //! `how` is full pivoting if `full`, else one of the other two.
@@ -342,9 +278,14 @@ __device__ __forceinline__ void invert_by_warps(
         }
         at_slot<A>(unsigned(i) / Layout::down, [&](auto slot) {
             constexpr int a = decltype(slot)::value;
+            const auto minus_zero = opaque(has_row, real_of<T>(-0.0));
 #pragma unroll
             for (int b = 0; b < B; ++b) {
-                m[a][b] = select(has_row, t[b], m[a][b]);
+                if constexpr (std::is_same_v<T, double2>) {
+                    move_if(has_row, m[a][b], t[b], minus_zero);
+                } else { // where it gains nothing
+                    m[a][b] = select(has_row, t[b], m[a][b]);
+                }
             }
             if (full && has_row) {
                 row_id[a] = 0;

@@ -18,19 +18,22 @@ constexpr int warps_bytes =
 
 //! Calls `use` with the largest order of the kernel for an order, and with whether the
 //! kernel is that of full pivoting.
-template <typename Use>
+template <typename T, typename Use>
 void with_warps_kernel(int order, pivoting pivot, const Use& use)
 {
     const auto with_largest = [&](auto full) {
-        if (order <= 40) {
-            use(std::integral_constant<int, 40>(), full);
-        } else if (order <= 48) {
-            use(std::integral_constant<int, 48>(), full);
-        } else if (order <= 56) {
-            use(std::integral_constant<int, 56>(), full);
-        } else {
-            use(std::integral_constant<int, 64>(), full);
+        if constexpr (most_long_warp_order<T> < 40) {
+            if (order <= 40) {
+                return use(std::integral_constant<int, 40>(), full);
+            }
+            if (order <= 48) {
+                return use(std::integral_constant<int, 48>(), full);
+            }
+            if (order <= 56) {
+                return use(std::integral_constant<int, 56>(), full);
+            }
         }
+        use(std::integral_constant<int, 64>(), full);
     };
     if (pivot == pivoting::full) {
         with_largest(std::true_type());
@@ -44,7 +47,7 @@ void with_warps_kernel(int order, pivoting pivot, const Use& use)
 template <typename T>
 void launch_warps_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
 {
-    with_warps_kernel(how.order, how.pivot, [&](auto largest, auto full) {
+    with_warps_kernel<T>(how.order, how.pivot, [&](auto largest, auto full) {
         constexpr int R = largest;
         constexpr bool F = full;
         inverse_warps_per_matrix<T, R, F><<<unsigned(batch.size),
@@ -62,7 +65,7 @@ void prepare_warps_per_matrix(int device, int order, pivoting pivot)
     cuda_check(
         cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
         "cudaDeviceGetAttribute");
-    with_warps_kernel(order, pivot, [&](auto largest, auto full) {
+    with_warps_kernel<T>(order, pivot, [&](auto largest, auto full) {
         constexpr int R = largest;
         constexpr bool F = full;
         // A device with less shared memory refuses to launch the kernel.

@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/linalg/inverse/cuda/warps_per_matrix_launch.cuh"
-
-template void gr::cudaphy::kernels::launch_warps_per_matrix(const batch_of<float>&,
-                                                            const inverse_launch&);
-template void gr::cudaphy::kernels::prepare_warps_per_matrix<float>(int, int, pivoting);
