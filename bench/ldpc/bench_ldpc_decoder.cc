@@ -24,7 +24,7 @@ namespace {
 //! How words are decoded: int8 LLRs, floats by default (which is int8 arithmetic), or
 //! floats in float32.
 enum class form { int8, floats, float32 };
-const form all_forms[] = { form::int8, form::floats, form::float32 };
+const std::vector<form> all_forms{ form::int8, form::floats, form::float32 };
 const char* name_of(form how)
 {
     return how == form::int8 ? "int8" : how == form::floats ? "floats" : "float32";
@@ -235,7 +235,12 @@ void throughput(queue& q,
     });
 }
 
-void throughputs(queue& q, bool early, double bandwidth, const char* cores)
+void throughputs(queue& q,
+                 const std::vector<bench_case>& codes,
+                 const std::vector<form>& forms,
+                 bool early,
+                 double bandwidth,
+                 const char* cores)
 {
     std::printf("\n%s, %s%s\n%-28s %-7s %5s %6s %10s %9s %8s %9s %8s %6s %8s  %s\n",
                 name_of(q.where()).c_str(),
@@ -254,8 +259,8 @@ void throughputs(queue& q, bool early, double bandwidth, const char* cores)
                 "Eb/N0",
                 "BLER",
                 "peers, all iterations");
-    for (const auto& what : cases()) {
-        for (const form how : all_forms) {
+    for (const auto& what : codes) {
+        for (const form how : forms) {
             throughput(q, what, early, how, bandwidth, cores);
         }
     }
@@ -464,14 +469,24 @@ void measure(backend where, const std::set<std::string>& sections)
     const auto asked = [&](const char* section) {
         return sections.empty() || sections.count(section) > 0;
     };
+    const char* const cores = where == backend::cpu ? ", all cores" : "";
     for (const bool early : { false, true }) {
         if (asked(early ? "early" : "standard")) {
             if (where == backend::cpu) {
                 const tbb::global_control one(
                     tbb::global_control::max_allowed_parallelism, 1);
-                throughputs(*q, early, benchmarks::copy_bandwidth(*q), ", one core");
+                throughputs(*q,
+                            cases(),
+                            all_forms,
+                            early,
+                            benchmarks::copy_bandwidth(*q),
+                            ", one core");
             }
-            throughputs(*q, early, bandwidth, where == backend::cpu ? ", all cores" : "");
+            throughputs(*q, cases(), all_forms, early, bandwidth, cores);
+        }
+        if (asked("dvb")) {
+            throughputs(
+                *q, benchmarks::dvb_cases(), { form::int8 }, early, bandwidth, cores);
         }
     }
     if (asked("alone")) {
@@ -491,7 +506,8 @@ void measure(backend where, const std::set<std::string>& sections)
 
 int main(int argc, char** argv)
 {
-    const std::set<std::string> known{ "standard", "early", "alone", "mixed", "host" };
+    const std::set<std::string> known{ "standard", "early", "alone",
+                                       "mixed",    "host",  "dvb" };
     std::set<std::string> sections;
     std::vector<char*> rest{ argv[0] };
     for (int i = 1; i < argc; ++i) {
@@ -509,7 +525,7 @@ int main(int argc, char** argv)
         std::fprintf(
             stderr,
             "usage: bench_ldpc_decoder [cuda] [cpu] [reference] [standard] [early] "
-            "[alone] [mixed] [host]\n%s\n",
+            "[alone] [mixed] [host] [dvb]\n%s\n",
             problem.what());
         return 2;
     }

@@ -366,10 +366,10 @@ decoding: 'visited 1 0'. Raises CodeFileError with the file's name and line.)")
         .def_property_readonly(
             "default_scale_closes",
             &ldpc_code::default_scale_closes,
-            "whether the decoders' factor then comes closer to 1 every 15 iterations")
+            "whether the decoders' factor then comes closer to 1 in steps")
         .def_property_readonly("default_damps",
                                &ldpc_code::default_damps,
-                               "whether int8 arithmetic with that factor halves a "
+                               "whether int8 arithmetic with that factor damps a "
                                "message whose sign has changed")
         .def_property_readonly(
             "info_positions",

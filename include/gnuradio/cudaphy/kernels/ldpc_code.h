@@ -237,10 +237,11 @@ public:
     //! The best fixed factor of normalised min-sum decoding for this code, about which
     //! ldpc_decoder's rises where none is given; docs/conventions.md has the sources.
     float default_scale() const { return d_factor; }
-    //! Whether that factor comes closer to 1 every 15 iterations, which resolves bits
-    //! that stay undecided, as codes with long chains of bits of two checks each need it.
+    //! Whether that factor comes closer to 1 in steps (docs/conventions.md), which
+    //! resolves bits that stay undecided, as codes with long chains of bits of two checks
+    //! each need it.
     bool default_scale_closes() const { return d_closes; }
-    //! Whether int8 arithmetic with that factor also halves a message whose sign has
+    //! Whether int8 arithmetic with that factor also damps a message whose sign has
     //! changed, as codes need it whose bits otherwise swing.
     bool default_damps() const { return d_damps; }
 

@@ -8,8 +8,8 @@ namespace gr::cudaphy::kernels {
 //! The default of normalised min-sum; see docs/conventions.md.
 struct ldpc_default_factor {
     float factor; //!< the best fixed factor
-    bool closes;  //!< whether the factor comes closer to 1 every 15 iterations
-    //! Whether int8 arithmetic halves a message whose sign has just changed.
+    bool closes;  //!< whether the factor comes closer to 1 in steps
+    //! Whether int8 arithmetic damps a message whose sign has just changed.
     bool damps = false;
 };
 

@@ -18,7 +18,8 @@ public:
     {
         for (const float scale : decoding.scales) {
             d_messages.push_back(ldpc_fixed_messages(scale, limits));
-            d_halved.push_back(ldpc_fixed_halved_messages(scale, limits));
+            d_damped.push_back(
+                ldpc_fixed_damped_messages(scale, decoding.damping(), limits));
         }
         if (limits.pairs_rows && d_code.circulants().lifting_size > 0) {
             d_order =
@@ -151,8 +152,8 @@ private:
         for (int e = begin; e < end; ++e) {
             const auto& [least, negative] = d_others[e - begin];
             const int sign = negative ? -1 : 1;
-            const bool halves = d_decoding.damps() && sign * d_r[e] < 0;
-            d_r[e] = sign * (halves ? d_halved : d_messages)[iteration][least];
+            const bool damps = d_decoding.damps() && sign * d_r[e] < 0;
+            d_r[e] = sign * (damps ? d_damped : d_messages)[iteration][least];
         }
     }
 
@@ -163,7 +164,7 @@ private:
     const std::vector<int> d_positions;
     std::vector<int> d_order;                    //!< of groups
     std::vector<std::vector<int8_t>> d_messages; //!< of each iteration
-    std::vector<std::vector<int8_t>> d_halved;   //!< the same
+    std::vector<std::vector<int8_t>> d_damped;   //!< the same
     std::vector<int> d_l, d_r;
     float d_llr_steps = 0; //!< of the word that is decoded, in a unit of LLR
     std::vector<min_sum_message<int>> d_others; //!< of one check

@@ -86,15 +86,19 @@ std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits& li
     return messages;
 }
 
-std::vector<int8_t> ldpc_fixed_halved_messages(float scale,
-                                               const ldpc_fixed_limits& limits)
+std::vector<int8_t>
+ldpc_fixed_damped_messages(float scale, float damping, const ldpc_fixed_limits& limits)
 {
     if (!limits.keeps_change) {
-        return ldpc_fixed_messages(from_float16(to_float16(scale)) / 2, limits);
+        const auto as_float16 = [](float x) { return from_float16(to_float16(x)); };
+        const float factor = as_float16(scale);
+        const float less = as_float16(factor * as_float16(damping));
+        return ldpc_fixed_messages(factor - less, limits);
     }
     auto messages = ldpc_fixed_messages(scale, limits);
     for (auto& r : messages) {
-        r = static_cast<int8_t>((r + 1) / 2);
+        const int damped = ldpc_fixed_halves(damping) ? (r + 1) / 2 : (3 * r + 1) / 4;
+        r = static_cast<int8_t>(damped);
     }
     return messages;
 }

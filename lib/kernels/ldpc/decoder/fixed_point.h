@@ -82,9 +82,13 @@ int ldpc_fixed_steps(float llr, float steps, const ldpc_decoder::parameters&);
 //! product of the magnitude and the factor. The factor is first rounded to the nearest
 //! binary16, ties to even.
 std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits&);
-//! The same of a message that is halved: half the factor, or half the message, rounded
-//! up, if a message is stored as the change of L.
-std::vector<int8_t> ldpc_fixed_halved_messages(float scale, const ldpc_fixed_limits&);
+//! The same of a message that is damped: the factor less a share of it. If a message is
+//! stored as the change of L: 3/4 of the message, rounded to the nearest (halves down),
+//! or, from a share of 3/8 on, half of it, rounded up.
+std::vector<int8_t>
+ldpc_fixed_damped_messages(float scale, float damping, const ldpc_fixed_limits&);
+//! Whether such a message is halved.
+constexpr bool ldpc_fixed_halves(float damping) { return damping >= .375f; }
 
 //! A float rounded to the nearest binary16, and the value of a binary16.
 uint16_t to_float16(float);

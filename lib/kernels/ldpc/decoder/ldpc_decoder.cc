@@ -81,8 +81,9 @@ std::vector<float> ldpc_decoding::scales_of(const ldpc_code& code,
         const double last = std::min(1.0, own + 1.6 * weight / wanted.max_iterations);
         for (int t = 0; t < wanted.max_iterations; ++t) {
             const double rising = last - (last - first) * std::exp2(-t / 3.0);
-            const int halvings = code.default_scale_closes() ? t / iterations_a_scale : 0;
-            out[t] = static_cast<float>(1 - std::ldexp(1 - rising, -halvings));
+            const int closer =
+                code.default_scale_closes() ? halvings(t, wanted.max_iterations) : 0;
+            out[t] = static_cast<float>(1 - std::ldexp(1 - rising, -closer));
         }
     }
     return out;

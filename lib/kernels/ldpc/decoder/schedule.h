@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/ldpc/decoder/word_steps.h"
+#include <algorithm>
 #include <gnuradio/cudaphy/kernels/ldpc_decoder.h>
 #include <vector>
 
@@ -50,9 +51,13 @@ struct ldpc_decoding {
 
     //! Greatest magnitude of received LLRs and of messages; see ldpc_decoder.cc.
     static constexpr float clamp = 1e4f;
-    //! The factor's distance from 1 halves after so many iterations if the code chooses
-    //! it.
-    static constexpr int iterations_a_scale = 15;
+    //! How often the factor's distance from 1 has been halved in iteration t of
+    //! `iterations`, if the code chooses it: every 20 iterations, or more often if they
+    //! are fewer than 50.
+    static int halvings(int t, int iterations)
+    {
+        return iterations < 50 ? 250 * t / (iterations * (iterations + 50)) : t / 20;
+    }
 
     bool flooding() const
     {
@@ -70,12 +75,15 @@ struct ldpc_decoding {
                    : 0;
     }
 
-    //! Whether int8 arithmetic halves a message whose sign has changed.
+    //! Whether int8 arithmetic damps a message whose sign has changed.
     bool damps() const
     {
         return parameters.scale == 0 && code->default_damps() &&
                parameters.rule == ldpc_decoder::check_rule::normalized_min_sum;
     }
+    //! The share of such a message that is taken off. More would cost the first
+    //! iterations too much where there are few.
+    float damping() const { return std::min(.5f, 3.f * parameters.max_iterations / 400); }
 
     //! The value of `scales` for these parameters.
     static std::vector<float> scales_of(const ldpc_code&,

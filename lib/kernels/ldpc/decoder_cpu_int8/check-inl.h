@@ -153,19 +153,25 @@ static_assert(uint8_t(fixed_zero) + limits.greatest_l == 255);
 //! The results of a check before each bit's sign is applied.
 struct answers {
     magnitudes to_least, to_others;               //!< messages as bytes of r
-    magnitudes halved_to_least, halved_to_others; //!< the same
+    magnitudes damped_to_least, damped_to_others; //!< the same
     magnitudes of_least; //!< L of the bits of the least magnitude
     magnitudes least;
     vector signs;
 
-    HWY_INLINE answers(const minima& found, vector sum_of_q, const message_table& table)
+    //! \param most_of_half  fixed_messages::most_of_half
+    HWY_INLINE answers(const minima& found,
+                       vector sum_of_q,
+                       const message_table& table,
+                       magnitudes most_of_half)
         : least(found.least), signs(sum_of_q)
     {
         const auto second_r = table(found.second), least_r = table(found.least);
         to_least = hn::BitCast(du, with_sign_of(signs, second_r));
         to_others = hn::BitCast(du, with_sign_of(signs, least_r));
-        halved_to_least = hn::BitCast(du, with_sign_of(signs, halved(second_r)));
-        halved_to_others = hn::BitCast(du, with_sign_of(signs, halved(least_r)));
+        damped_to_least =
+            hn::BitCast(du, with_sign_of(signs, weaker(second_r, most_of_half)));
+        damped_to_others =
+            hn::BitCast(du, with_sign_of(signs, weaker(least_r, most_of_half)));
         of_least = hn::SaturatedAdd(found.least, to_least);
     }
     //! A message with its sign.
@@ -198,13 +204,16 @@ struct answers {
     }
 
 private:
-    //! Bytes of positive r, halved and rounded up.
-    static HWY_INLINE vector halved(vector message)
+    //! Bytes of positive r: 3/4 of them, rounded to the nearest (halves down), or half of
+    //! them, rounded up. Averages are rounded up.
+    static HWY_INLINE vector weaker(vector message, magnitudes most_of_half)
     {
-        const auto zero = hn::Set(du, static_cast<uint8_t>(fixed_zero));
-        return hn::BitCast(di, hn::AverageRound(hn::BitCast(du, message), zero));
+        const auto whole = hn::BitCast(du, message);
+        const auto less_2 = hn::Set(du, static_cast<uint8_t>(fixed_zero - 2));
+        const auto half = hn::AverageRound(whole, less_2); // and 1 less
+        return hn::BitCast(di, hn::AverageRound(whole, hn::Min(half, most_of_half)));
     }
-    //! The messages before q's sign is applied; halved if their sign changes.
+    //! The messages before q's sign is applied; damped if their sign changes.
     HWY_INLINE magnitudes damped(vector q, magnitudes magnitude, const int8_t* r) const
     {
         const auto before = hn::Sub(hn::Load(di, r), hn::Set(di, fixed_zero));
@@ -214,7 +223,7 @@ private:
             du,
             hn::IfNegativeThenElse(
                 changes,
-                hn::BitCast(di, of_lanes(magnitude, halved_to_least, halved_to_others)),
+                hn::BitCast(di, of_lanes(magnitude, damped_to_least, damped_to_others)),
                 hn::BitCast(di, of_lanes(magnitude, to_least, to_others))));
     }
     HWY_INLINE magnitudes of_lanes(magnitudes magnitude,

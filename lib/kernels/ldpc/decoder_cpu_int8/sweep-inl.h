@@ -36,6 +36,7 @@ struct work {
     int8_t* HWY_RESTRICT r; //!< the row's first
     fixed_tile& tile;
     const message_table& table;
+    magnitudes most_of_half; //!< fixed_messages::most_of_half
     //! The lanes whose parity counts: in all vectors but the last one, then in the last
     //! one.
     const int8_t* tail;
@@ -116,7 +117,7 @@ HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>
             found.add(i, magnitude[i]);
         };
         (take(I), ...);
-        const answers answer(found, sum_of_bits<degree>(q), w.table);
+        const answers answer(found, sum_of_bits<degree>(q), w.table, w.most_of_half);
         vector next[degree];
         const auto give = [&](size_t i) INLINE_LAMBDA {
             next[i] = answer.sum<Damps>(q[i], magnitude[i], r + i * lanes);
@@ -166,7 +167,7 @@ void visit_many(const work& w, vector& odd)
             hn::Store(here, di, q + i * lanes);
             hn::Store(absolute, di, magnitude + i * lanes);
         }
-        const answers answer(found, signs, w.table);
+        const answers answer(found, signs, w.table, w.most_of_half);
         auto parity = even(degree);
         for (int i = 0; i < at_once; ++i) {
             const auto here = hn::Load(di, q + i * lanes);
@@ -258,6 +259,7 @@ void sweep(const ldpc_fixed_plan& plan,
                       tile.r.get() + size_t{ row.first } * lanes,
                       tile,
                       table,
+                      hn::Set(du, messages.most_of_half),
                       row.telling ? tail : tail + 2 * lanes,
                       plan.words % plan.lanes == 0 ? 0 : plan.column_bytes };
         // The bit of a missing one is saved, and takes part as certain and without

@@ -82,7 +82,10 @@ struct fixed_tile {
 //! The message for each least magnitude 0 ... 127, as the byte of r; aligned for vectors.
 struct alignas(64) fixed_messages {
     int8_t message[128];
-    bool damps; //!< whether a message whose sign changes is halved
+    bool damps; //!< whether a message whose sign changes is damped
+    //! Such a message becomes the mean of itself and its half, as bytes of r, but not of
+    //! more than this: of 0, so that it is halved, or of no limit.
+    uint8_t most_of_half;
 };
 
 // Kernels, compiled for several instruction sets and chosen at run time. A set of

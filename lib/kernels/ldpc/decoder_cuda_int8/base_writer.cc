@@ -204,16 +204,16 @@ void ldpc_cuda_base_writer::begin_iterations(const name& again)
 {
     const name scale_at = d(), next_scale = r();
     emit("mov.b64 %s, %s;", scale_at, d_scales);
-    emit("ld.global.nc.b32 %s, [%s+4];", next_scale, scale_at);
+    emit("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
     emit("bar.sync 0;");
     emit("%s:", again);
     // The next factor is loaded while this iteration works.
     emit("mov.b32 %s, %s;", d_scale, next_scale);
     if (d_damps) {
-        const name minus_half = b32("mov.b32", "0xb800b800");
-        d_half_less = b32("mul.rn.f16x2", "%s, %s", d_scale, minus_half);
+        const name minus = b32("ld.global.nc.b32", "[%s+4]", d_scales);
+        d_scale_less = b32("mul.rn.f16x2", "%s, %s", d_scale, minus);
     }
-    emit("ld.global.nc.b32 %s, [%s+8];", next_scale, scale_at);
+    emit("ld.global.nc.b32 %s, [%s+12];", next_scale, scale_at);
     emit("add.u64 %s, %s, 4;", scale_at, scale_at);
     emit("mov.b32 %s, 0;", d_odd);
 }

@@ -139,13 +139,13 @@ protected:
         const name factor = d_damps ? damped_factor(least, old) : d_scale;
         return b32("fma.rn.f16x2", "%s, %s, %s", least, factor, d_center);
     }
-    //! The factor, or its half in halves of a word where the sign changes. The least
+    //! The factor, or a part of it in halves of a word where the sign changes. The least
     //! product that is not 0 is u u = 2^-22, which binary16 holds.
     name damped_factor(const name& least, const name& old)
     {
         const name product = b32("mul.rn.f16x2", "%s, %s", least, sub(old, d_center));
         const name changes = b32("set.lt.f16x2.f16x2", "%s, %s", product, d_nothing);
-        return b32("fma.rn.f16x2", "%s, %s, %s", changes, d_half_less, d_scale);
+        return b32("fma.rn.f16x2", "%s, %s, %s", changes, d_scale_less, d_scale);
     }
     bool has_crc() const { return d_parameters.stop_crc.bits > 0; }
 
@@ -196,7 +196,7 @@ protected:
     name d_undefined; //!< never written
     name d_upper, d_center, d_most, d_least, d_scale, d_odd, d_iteration;
     name d_nothing;                //!< 0, twice, if d_damps
-    name d_half_less;              //!< -d_scale / 2, if d_damps
+    name d_scale_less;             //!< -damping * d_scale, if d_damps
     name d_device;                 //!< address of this thread's words in device memory
     name d_slot;                   //!< the block's slot there
     std::vector<name> d_registers; //!< words in registers

@@ -26,18 +26,6 @@ int capability_of(int device)
            attribute(cudaDevAttrComputeCapabilityMinor, device);
 }
 
-//! What ldpc_cuda_arguments::scales points to: the constant 0x38383838, each
-//! iteration's factor twice, and a word that is read ahead.
-std::vector<uint32_t> factors(const std::vector<float>& scales)
-{
-    std::vector<uint32_t> out{ 0x38383838 };
-    for (const float scale : scales) {
-        out.push_back(to_float16(scale) * 0x10001u);
-    }
-    out.push_back(0); // read ahead, not used
-    return out;
-}
-
 //! What ldpc_cuda_arguments::info points to.
 std::vector<uint32_t> info_table(const ldpc_decoding& decoding,
                                  const std::vector<int>& info)
@@ -88,7 +76,7 @@ public:
         : d_parameters(decoding.parameters),
           d_steps(decoding.words_have_steps() ? 1 : decoding.parameters.llr_steps),
           d_codewords(kernel.codewords), d_slot_count(slots_for(kernel, device)),
-          d_scales(factors(decoding.scales)), d_sources(kernel.sources()),
+          d_scales(ldpc_cuda_source::factors(decoding)), d_sources(kernel.sources()),
           d_outputs(kernel.outputs()), d_info(info_table(decoding, kernel.info())),
           d_workspace(size_t(d_slot_count) * kernel.workspace_words * kernel.threads),
           d_slots(std::vector<uint32_t>(d_slot_count))

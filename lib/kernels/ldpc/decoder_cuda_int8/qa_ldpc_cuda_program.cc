@@ -55,14 +55,11 @@ class inputs
 {
 public:
     inputs(const ldpc_decoding& decoding, const ldpc_cuda_kernel& kernel)
-        : d_decoding(decoding), d_kernel(kernel), d_slots(slot_count),
+        : d_decoding(decoding), d_kernel(kernel),
+          d_scales(ldpc_cuda_source::factors(decoding)), d_slots(slot_count),
           d_workspace(size_t(slot_count) * kernel.workspace_words * kernel.threads,
                       0xabababab)
     {
-        for (const float scale : decoding.scales) {
-            d_scales.push_back(to_float16(scale) * 0x10001u);
-        }
-        d_scales.push_back(0);
         const auto terms = decoding.crc_terms();
         for (size_t i = 0; i < kernel.info().size(); ++i) {
             d_info.push_back(kernel.info()[i]);
@@ -102,7 +99,7 @@ private:
     static constexpr uint32_t slot_count = 2;
     const ldpc_decoding& d_decoding;
     const ldpc_cuda_kernel& d_kernel;
-    std::vector<uint32_t> d_scales{ 0x38383838 }, d_info, d_slots, d_workspace;
+    std::vector<uint32_t> d_scales, d_info, d_slots, d_workspace;
 };
 
 template <typename Llr>

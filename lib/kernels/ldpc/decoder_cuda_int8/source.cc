@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/decoder_cuda_int8/source.h"
+#include "kernels/ldpc/decoder/fixed_point.h"
 #include "kernels/ldpc/decoder_cuda_int8/folded_writer.h"
 #include "kernels/ldpc/decoder_cuda_int8/writer.h"
 #include <algorithm>
+#include <iterator>
 
 namespace gr::cudaphy::kernels {
 
@@ -142,6 +144,16 @@ int ldpc_cuda_source::first_block_at(int codes, int code)
 {
     return codes * static_cast<int>(sizeof(ldpc_cuda_arguments)) +
            code * static_cast<int>(sizeof(uint32_t));
+}
+
+std::vector<uint32_t> ldpc_cuda_source::factors(const ldpc_decoding& decoding)
+{
+    const auto twice = [](float x) { return to_float16(x) * 0x10001u; };
+    std::vector<uint32_t> out{ 0x38383838, twice(-decoding.damping()) };
+    std::transform(
+        decoding.scales.begin(), decoding.scales.end(), std::back_inserter(out), twice);
+    out.push_back(0); // read ahead, not used
+    return out;
 }
 
 template <typename Writer, typename Plan>

@@ -15,8 +15,7 @@ struct ldpc_cuda_arguments {
     int* iterations;        //!< (batch); if words have steps of their own, these before
     int* ok;                //!< (batch)
     float* soft;            //!< null: not wanted
-    const uint32_t* scales; //!< 0x38383838, then for each iteration its factor as two
-                            //!< equal binary16 numbers
+    const uint32_t* scales; //!< ldpc_cuda_source::factors()
     const int* sources;     //!< the plan's `sources`
     const int* outputs;     //!< the plan's `outputs`
     const uint32_t* info;   //!< of each information bit its place and what a one adds to
@@ -53,6 +52,10 @@ public:
     std::string text() const;
 
     static int first_block_at(int codes, int code);
+    //! What ldpc_cuda_arguments::scales points to, each as two equal binary16 numbers or
+    //! four equal bytes: the upper byte of messages, minus the share that a damped
+    //! message loses, each iteration's factor, and a word that is read ahead.
+    static std::vector<uint32_t> factors(const ldpc_decoding&);
     //! Limited by the size of a launch's parameters, 4096 bytes.
     static constexpr int most_codes = 32;
 
