@@ -91,6 +91,7 @@ def receive_piece(point, sent, frames, rng, device):
         algorithm=point["algorithm"],
         backend=point["backend"],
         device=device,
+        vl_snr=sent.mode.is_vl_snr,
     )
     return count_received(sent, piece, received)
 
@@ -99,7 +100,7 @@ def decode_ideal(point, sent, frames, rng, device):
     from gnuradio.cudaphy.dvbs2 import decode_frames
 
     symbols, which = sent.ideal(frames, point["es_n0"], rng)
-    noise = 10 ** (-point["es_n0"] / 10)
+    noise = 10 ** (-point["es_n0"] / 10) / sent.mode.repeats
     told = [SimpleNamespace(symbols=one, noise_variance=noise) for one in symbols]
     bits, ok = decode_frames(
         sent.mode,
@@ -330,12 +331,13 @@ def main():
     parser.add_argument(
         "--modcods",
         nargs="+",
-        help="s2, s2x, or names and patterns such as qpsk-1/2-normal, '*-short-no-pilots'",
+        help="s2, s2x, vl-snr, or names and patterns such as qpsk-1/2-normal, '*-short-no-pilots'",
     )
     parser.add_argument(
         "--frames", type=int, help="of a point; default: 2000, published 20000"
     )
     parser.add_argument("--normal-margin", type=float, default=0.4, help="dB")
+    parser.add_argument("--medium-margin", type=float, default=0.4, help="dB")
     parser.add_argument("--short-margin", type=float, default=0.7, help="dB")
     parser.add_argument("--algorithm", default="normalized_min_sum")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))

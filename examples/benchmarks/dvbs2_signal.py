@@ -76,7 +76,28 @@ S2X_SHORT = {
     "16apsk": {"7/15": 5.99, "8/15": 6.93, "26/45": 7.66, "3/5": 8.09, "32/45": 9.81},
     "32apsk": {"2/3": 11.41, "32/45": 12.18},
 }
+# The same of VL-SNR frames.
+VL_SNR = {
+    "qpsk": {"2/9 VL-SNR": -2.85},
+    "bpsk": {
+        "medium": {"1/5 VL-SNR": -6.85, "11/45 VL-SNR": -5.5, "1/3 VL-SNR": -4.0},
+        "short": {
+            "1/5 VL-SNR": -6.1,
+            "4/15 VL-SNR": -4.9,
+            "1/3 VL-SNR": -3.72,
+            "1/5 VL-SNR SF2": -9.9,
+            "11/45 VL-SNR SF2": -8.3,
+        },
+    },
+}
 PILOT = np.complex64((1 + 1j) / np.sqrt(2))
+# Where VL-SNR frames have data and pilots behind their headers: EN 302 307-2, figures 17 and 18.
+GROUP = {34: [703, -34, 703, -36], 36: [702, -36, 702, -36], 32: [704, -32, 704, -36]}
+VL_SNR_LAYOUTS = {
+    129: [540, -36] + 18 * GROUP[34] + 3 * GROUP[36] + [720],
+    131: [540, -36] + 9 * GROUP[32] + GROUP[36] + [360],
+}
+VL_SNR_HEADER = 900
 SLOT, PILOT_BLOCK, SLOTS_A_PILOT_BLOCK, HEADER = 90, 36, 16, 90
 POOL_SYMBOLS = 800_000  # of the frames that are sent over and over
 
@@ -85,15 +106,23 @@ def is_s2x(mode):
     return mode.pls >= 128
 
 
+def group_of(mode):
+    return "vl-snr" if mode.is_vl_snr else "s2x" if is_s2x(mode) else "s2"
+
+
 def name_of(mode):
-    """As qpsk-1/2-normal or 8psk-3/4-short-no-pilots."""
+    """As qpsk-1/2-normal, 8psk-3/4-short-no-pilots or bpsk-1/5-vl-snr-sf2-short."""
     pilots = "" if mode.pilots else "-no-pilots"
-    return f"{mode.modulation.lower()}-{mode.rate}-{mode.frame}{pilots}"
+    rate = mode.rate.replace(" ", "-")
+    return f"{mode.modulation}-{rate}-{mode.frame}{pilots}".lower()
 
 
 def threshold_of(mode):
     """Es/N0 in dB at which the standard has the mode quasi error-free; of short frames of S2 the normal frames'."""
     table = S2
+    if mode.is_vl_snr:
+        table = VL_SNR if mode.frame == "normal" else VL_SNR["bpsk"]
+        return table["qpsk" if mode.frame == "normal" else mode.frame][mode.rate]
     if is_s2x(mode):
         table = S2X_NORMAL if mode.frame == "normal" else S2X_SHORT
     return table[mode.modulation.lower()][mode.rate]
@@ -107,27 +136,31 @@ def quasi_error_free(mode):
 
 @functools.cache
 def all_modes():
-    """{name: dvb_mode}: S2 first, normal frames before short ones, with pilots before those without."""
+    """{name: dvb_mode}: S2 first, VL-SNR frames last, normal frames before short ones, with pilots before those
+    without."""
     wanted = sorted(
-        dvbs2_modes(),
-        key=lambda mode: (is_s2x(mode), not mode.pilots, mode.frame, mode.pls),
+        dvbs2_modes(vl_snr=True),
+        key=lambda mode: (
+            group_of(mode) != "s2",
+            mode.is_vl_snr,
+            not mode.pilots,
+            mode.frame,
+            mode.pls,
+        ),
     )
     return {name_of(mode): mode for mode in wanted}
 
 
 def chosen_modes(patterns):
-    """Names of the modes that fit one of the patterns: s2, s2x, or such as 'qpsk-*-short'.
+    """Names of the modes that fit one of the patterns: s2, s2x, vl-snr, or such as 'qpsk-*-short'.
 
     Raises ValueError for a pattern that fits none."""
     found = []
     for pattern in patterns:
-        group = {"s2": False, "s2x": True}.get(pattern)
         fits = [
             name
             for name, mode in all_modes().items()
-            if (
-                fnmatch.fnmatch(name, pattern) if group is None else is_s2x(mode) == group
-            )
+            if pattern == group_of(mode) or fnmatch.fnmatch(name, pattern)
         ]
         if not fits:
             raise ValueError(f'"{pattern}" is none of {", ".join(all_modes())}')
@@ -168,8 +201,32 @@ def data_symbols(mode, words):
     return constellation.points[labels @ (1 << np.arange(bits)[::-1])]
 
 
+def vl_snr_framed(mode, data):
+    """Symbols (frames, mode.length) of VL-SNR frames: EN 302 307-2, sections 5.4.0a, 5.5.2.5 and 5.5.4."""
+    data, first = np.repeat(data, mode.repeats, axis=1), 0
+    header = np.asarray(native._pl_header(mode.pls), np.complex64)
+    turns = scrambling(mode.length - HEADER)[VL_SNR_HEADER:]
+    is_bpsk = mode.bits_a_symbol == 1  # pi/2-BPSK is scrambled by half turns
+    if is_bpsk:
+        data = data * np.resize(PILOT * np.array([1, 1j], np.complex64), data.shape[1])
+    half_turns = np.where(abs(turns.imag) > 0.5, np.float32(-1), np.float32(1))
+    parts, at = [np.tile(header, (len(data), 1))], 0
+    for count in VL_SNR_LAYOUTS[129 if mode.length == 33282 else 131]:
+        place = slice(at, at + abs(count))
+        at += abs(count)
+        if count < 0:
+            parts.append(np.tile(PILOT * turns[place], (len(data), 1)))
+            continue
+        part = data[:, first : first + count]
+        first += count
+        parts.append(part * (half_turns if is_bpsk else turns)[place])
+    return np.concatenate(parts, axis=1).astype(np.complex64)
+
+
 def framed(mode, data):
     """Symbols (frames, mode.length) of the frames that carry data symbols."""
+    if mode.is_vl_snr:
+        return vl_snr_framed(mode, data)
     slots = -(-mode.symbols // SLOT)
     full = np.full((len(data), slots * SLOT), PILOT)
     full[:, : mode.symbols] = data
@@ -280,10 +337,11 @@ class signal:
         return out
 
     def ideal(self, frames, es_n0, rng):
-        """Data symbols (frames, mode.symbols) with noise alone, and which of the pool's frames they are."""
+        """Data symbols (frames, mode.symbols) with noise alone, and which of the pool's frames they are. What is
+        sent repeatedly is added up."""
         which = rng.integers(self.pool, size=frames)
         symbols = np.empty((frames, self.mode.symbols), np.complex64)
         rng.standard_normal(out=symbols.view(np.float32), dtype=np.float32)
-        symbols *= np.float32(math.sqrt(0.5 * 10 ** (-es_n0 / 10)))
+        symbols *= np.float32(math.sqrt(0.5 * 10 ** (-es_n0 / 10) / self.mode.repeats))
         symbols += self.data[which]
         return symbols, which

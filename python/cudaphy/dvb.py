@@ -73,16 +73,18 @@ def dvbs2_frames(
     backend="auto",
     carrier_changes=(),
     device=0,
+    vl_snr=False,
 ):
     """The frames of DVB-S2 and S2X among symbols, a list of dvbs2_frame in their order.
 
     symbols: complex, one sample each, of any amplitude, (n); their carrier may be off by `most_frequency`
     cycles a symbol or less, at most 0.25. gold_code: of the physical layer scrambling, 0 to 262142. pls:
-    PLS codes of the frames that are wanted; none: all. Dummy frames are left out.
+    of the frames that are wanted, as dvb_mode has them; none: all. Dummy frames are left out.
     backend: that corrects the frames' symbols: "cuda", "cpu", or "reference" for the textbook's loop;
     "auto" is "cpu", because the symbols come from the host and go there. device: index of the GPU.
     carrier_changes: of sync_symbols(), where it has begun to remove another carrier offset: what changes is
-    put back, so that no frame is lost by it.
+    put back, so that no frame is lost by it. vl_snr: look for VL-SNR frames of S2X too; any of `pls` that names
+    one, 256 and more, implies it.
     Each frame has: mode (dvb_mode), first (its header's first symbol), frequency (cycles a symbol), es_n0
     (dB), noise_variance, symbols (complex64: header, pilots, scrambling and carrier are gone).
     Symbols that are not finite or larger than 1e15 count as zeros. (ETSI EN 302 307-1, section 5.5.)
@@ -96,6 +98,7 @@ def dvbs2_frames(
         gold_code,
         list(pls),
         most_frequency,
+        vl_snr,
         "cpu" if backend == "auto" else backend,
         device,
         carrier_changes,

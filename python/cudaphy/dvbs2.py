@@ -14,6 +14,8 @@ from .symbols import sync_symbols
 
 ITERATIONS = 50
 ALGORITHM = "normalized_min_sum"
+FIRST_VL_SNR = 256  # dvb_mode.pls of VL-SNR frames and more
+VL_SNR_AVERAGING = 131072  # symbols that Symbol Sync needs at -9.9 dB
 
 received_frame = collections.namedtuple(
     "received_frame", "mode es_n0 frequency first_sample bits ok"
@@ -26,10 +28,14 @@ BBFRAME, still scrambled. ok: it was decoded.
 """
 
 
-def dvbs2_modes(modes=(), extended=True):
-    """The dvb_modes of PLS codes `modes`; none: all of DVB-S2, with `extended` all of S2X too, without
-    dummy frames. Raises ValueError for a PLS code that names no frame with data."""
-    wanted = list(modes) or range(256 if extended else 128)
+def dvbs2_modes(modes=(), extended=True, vl_snr=False):
+    """The dvb_modes of PLS codes `modes`; none: all of DVB-S2, with `extended` all of S2X too, with `vl_snr` those of
+    VL-SNR frames too, without dummy frames. Raises ValueError for a PLS code that names no frame with data.
+    """
+    wanted = list(modes) or [
+        *range(256 if extended else 128),
+        *(range(FIRST_VL_SNR, 272) if vl_snr else ()),
+    ]
     found = [(pls, _native.dvb_mode.of(pls)) for pls in wanted]
     if len(modes):
         for pls, mode in found:
@@ -107,15 +113,19 @@ def dvbs2_receive(
     isi=None,
     backend="auto",
     device=0,
+    vl_snr=False,
+    averaging=0,
 ):
     """Receives the frames of a DVB-S2 or S2X signal, and its transport stream.
 
     samples (n): complex, of one carrier; or (n, 2), int16 or int8: real and imaginary parts.
     samples_per_symbol: 1.5 to 16, any real number. roll_off: 0.05 to 0.35. gold_code: of the physical
-    layer scrambling, 0 to 262142. modes: PLS codes of the frames that are wanted; none: all. iterations:
+    layer scrambling, 0 to 262142. modes: of the frames that are wanted, as dvb_mode has them; none: all. iterations:
     of the LDPC decoder, at most. algorithm: of the LDPC decoder, as ldpc_decode() has it. most_offset: of
     the carrier, in symbol rates, at most 0.25. isi: the input stream whose transport packets are wanted, 0
-    to 255; None: the first one that comes.
+    to 255; None: the first one that comes. vl_snr: receive VL-SNR frames of S2X too, at an Es/N0 down to -10 dB;
+    any of `modes` that is one, 256 and more, implies it. averaging: symbols that an instant is estimated from, as
+    sync_symbols() has it; 0: 2048 / roll_off, and with vl_snr 131072, which a clock must be steady for.
 
     Returns the frames, a list of received_frame in their order, and the transport packets, bytes.
     MODCOD, frame size, pilots, timing, gain and carrier are found; dummy frames are left out.
@@ -124,17 +134,24 @@ def dvbs2_receive(
     """
     where = {"backend": backend, "device": device}
     codes = [mode.pls for mode in dvbs2_modes(modes)] if len(modes) else ()
+    vl_snr = vl_snr or any(code >= FIRST_VL_SNR for code in codes)
     reader = bb_frame_reader(isi)
     symbols, timing = sync_symbols(
         samples,
         samples_per_symbol,
         roll_off,
+        averaging=averaging or (VL_SNR_AVERAGING if vl_snr else 0),
         most_offset=most_offset,
         info=True,
         **where,
     )
     frames = dvbs2_frames(
-        symbols, gold_code, codes, 0.25, carrier_changes=timing.carrier_changes
+        symbols,
+        gold_code,
+        codes,
+        0.25,
+        carrier_changes=timing.carrier_changes,
+        vl_snr=vl_snr,
     )
     of_mode = collections.defaultdict(list)
     for place, frame in enumerate(frames):

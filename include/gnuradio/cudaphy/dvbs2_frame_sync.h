@@ -32,7 +32,9 @@ namespace gr::cudaphy {
  * such as "QPSK 1/2 normal, pilots"); `constellation`, `bit_interleaver`, `ldpc_code` and
  * `bch_code` (symbols: names that kernels::dvb_mode gives); `noise_variance` (double,
  * E|n|^2 beside symbols of unit energy); `esn0` (double, dB); `frequency` (double, cycles
- * a symbol). `rx_time`, `rx_rate` and `rx_freq` go to the next frame that begins at them
+ * a symbol). Of VL-SNR frames, `pls` is 256 and the number of the VL-SNR header, and
+ * `esn0` is that of a symbol as it was sent, before what is sent repeatedly is added up.
+ * `rx_time`, `rx_rate` and `rx_freq` go to the next frame that begins at them
  * or later; other tags are dropped.
  *
  * Message ports: `noise_variance`, a double for each frame, for Soft Demapper; `status`
@@ -46,10 +48,13 @@ public:
 
     /*!
      * \param gold_code       of the physical layer scrambling, 0 to 262142
-     * \param pls             PLS codes of the frames that are put out; empty: all
+     * \param pls             of the frames that are put out, as kernels::dvb_mode has
+     *                        them; empty: all
      * \param length_tag_key  names the tag with a packet's length
      * \param most_frequency  of the carrier that is searched, in cycles a symbol, up to
      *                        0.25
+     * \param vl_snr   look for VL-SNR frames of S2X too; any of `pls` that is one, 256 and
+     * more, implies it
      * \param backend  that corrects the frames' symbols: "auto", "cuda", "cpu" or
      * "reference"; "auto" is the GPU if a block behind takes the symbols there, else the
      * CPU
@@ -61,6 +66,7 @@ public:
                      const std::vector<int>& pls = {},
                      const std::string& length_tag_key = "packet_len",
                      double most_frequency = 0.25,
+                     bool vl_snr = false,
                      const std::string& backend = "auto",
                      int device = 0);
 

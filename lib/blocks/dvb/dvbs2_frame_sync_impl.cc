@@ -36,6 +36,7 @@ dvbs2_frame_sync::sptr dvbs2_frame_sync::make(int gold_code,
                                               const std::vector<int>& pls,
                                               const std::string& length_tag_key,
                                               double most_frequency,
+                                              bool vl_snr,
                                               const std::string& backend,
                                               int device)
 {
@@ -47,6 +48,7 @@ dvbs2_frame_sync::sptr dvbs2_frame_sync::make(int gold_code,
     how.gold_code = gold_code;
     how.pls = pls;
     how.most_frequency = most_frequency;
+    how.vl_snr = vl_snr;
     const auto wanted = backend_from_name(backend);
     const auto on = resolve(wanted, device);
     how.where = on.where;

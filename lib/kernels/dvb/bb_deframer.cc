@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/bb_checks.h"
+#include "kernels/dvb/field_joiner.h"
 #include "kernels/dvb/gse_reader.h"
 #include "kernels/dvb/packet_cutter.h"
 #include <algorithm>
@@ -25,6 +26,7 @@ void append_null(std::vector<uint8_t>& to)
 
 //! What is known of one input stream.
 struct input_stream {
+    field_joiner joiner;
     user_packet_cutter cutter;
     gse_reader gse;
     //! Bytes behind a transport packet: ISSY's 2 or 3, and 1 for deleted null packets.
@@ -60,6 +62,7 @@ public:
             ++d_counts.bad_headers;
             for (auto& [isi, stream] : d_streams) {
                 // The frame may have been of any stream.
+                stream.joiner.forget();
                 stream.cutter.forget();
                 stream.has_last = false;
             }
@@ -72,10 +75,10 @@ public:
         auto& stream = d_streams[header.isi];
         switch (header.what) {
         case bb_header::content::transport:
-            take_transport(header, data, count, ok, stream, to);
+            take_transport(header, data, ok, stream, to);
             break;
         case bb_header::content::packets:
-            take_packets(header, data, count, ok, stream, to);
+            take_packets(header, data, ok, stream, to);
             break;
         case bb_header::content::gse_hem:
         case bb_header::content::continuous:
@@ -105,18 +108,24 @@ private:
         const bool in_packets = header.what == bb_header::content::transport ||
                                 header.what == bb_header::content::packets;
         const auto start = header.sync_distance;
-        return header.data_bits % 8 == 0 &&
-               static_cast<size_t>(header.data_bits) / 8 <= room &&
-               (!in_packets ||
-                (header.packet_bits % 8 == 0 && header.packet_bits > 8 &&
-                 (start == no_start || (start % 8 == 0 && start <= header.data_bits))));
+        // Only where the BCH code's K is no whole number of bytes, a field may be none.
+        const auto bits = static_cast<size_t>(header.data_bits);
+        const bool in_bytes = bits % 8 == 0;
+        const bool fits =
+            in_bytes ? bits / 8 <= room : in_packets && bits / 8 + 1 == room;
+        return fits && (!in_packets ||
+                        (header.packet_bits % 8 == 0 && header.packet_bits > 8 &&
+                         (start == no_start ||
+                          ((start % 8 == 0 || !in_bytes) && start <= header.data_bits))));
     }
 
-    static size_t start_of(const bb_header& header, size_t count)
+    static field_joiner::joined
+    joined_field(const bb_header& header, const uint8_t* data, input_stream& stream)
     {
-        return header.sync_distance == no_start
-                   ? count
-                   : static_cast<size_t>(header.sync_distance) / 8;
+        const auto bits = static_cast<size_t>(header.data_bits);
+        const auto start = static_cast<size_t>(header.sync_distance);
+        return stream.joiner.take(
+            data, bits, header.sync_distance == no_start ? bits : start);
     }
 
     /*!
@@ -151,7 +160,6 @@ private:
 
     void take_transport(const bb_header& header,
                         const uint8_t* data,
-                        size_t count,
                         bool ok,
                         input_stream& stream,
                         output& to)
@@ -163,7 +171,7 @@ private:
             ++d_counts.other_streams;
             return;
         }
-        const size_t start = start_of(header, count);
+        const auto [bytes_of_field, count, start] = joined_field(header, data, stream);
         const size_t length = transport_length(header, start, count, stream);
         stream.has_last = start < count;
         stream.last_start = start;
@@ -192,12 +200,11 @@ private:
                 }
             };
         d_counts.lost_starts +=
-            stream.cutter.take(data, count, start, length, ok, put) ? 0 : 1;
+            stream.cutter.take(bytes_of_field, count, start, length, ok, put) ? 0 : 1;
     }
 
     void take_packets(const bb_header& header,
                       const uint8_t* data,
-                      size_t count,
                       bool ok,
                       input_stream& stream,
                       output& to)
@@ -213,9 +220,10 @@ private:
                     to.packets.push_back(std::move(whole));
                 }
             };
+        const auto field = joined_field(header, data, stream);
         d_counts.lost_starts +=
             stream.cutter.take(
-                data, count, start_of(header, count), header.packet_bits / 8, ok, put)
+                field.data, field.count, field.start, header.packet_bits / 8, ok, put)
                 ? 0
                 : 1;
     }

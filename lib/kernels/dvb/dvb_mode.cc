@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/mode_table.h"
 #include "kernels/dvb/pl_code.h"
+#include "kernels/dvb/vl_snr_table.h"
 #include <algorithm>
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
 #include <iterator>
+#include <stdexcept>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -33,22 +35,71 @@ const mode_row* row_of(int pls)
     return row == last ? nullptr : row;
 }
 
+//! The mode of a VL-SNR frame by its header's number.
+std::optional<dvb_mode> vl_snr_mode(int number)
+{
+    const auto* const row =
+        std::find_if(std::begin(vl_snr_modes),
+                     std::end(vl_snr_modes),
+                     [&](const vl_snr_row& one) { return one.number == number; });
+    if (row == std::end(vl_snr_modes)) {
+        return std::nullopt;
+    }
+    dvb_mode mode;
+    mode.pls = first_vl_snr + number;
+    mode.dummy = !*row->rate;
+    mode.modulation = row->modulation;
+    mode.frame = row->frame;
+    mode.rate = row->rate;
+    mode.extended = true;
+    mode.pilots = !mode.dummy;
+    mode.bits_a_symbol = row->bits;
+    mode.repeats = row->repeats;
+    return mode;
+}
+
 } // namespace
+
+bool dvb_mode::is_vl_snr() const { return pls >= first_vl_snr; }
+
+int dvb_mode::pl_code() const
+{
+    return is_vl_snr() ? set_of_vl_snr(pls - first_vl_snr).pls : pls;
+}
+
+int dvb_mode::header_symbols() const
+{
+    return pl_header_symbols + (is_vl_snr() ? vl_snr_header_symbols : 0);
+}
 
 int dvb_mode::symbols() const
 {
+    if (is_vl_snr()) {
+        return set_of_vl_snr(pls - first_vl_snr).data / repeats;
+    }
     const int bits = frame == "normal" ? 64800 : 16200;
     return dummy ? dummy_slots * slot : (bits + bits_a_symbol - 1) / bits_a_symbol;
 }
 
 int dvb_mode::pilot_blocks() const
 {
+    if (is_vl_snr()) {
+        const auto& set = set_of_vl_snr(pls - first_vl_snr);
+        return pilots ? 2 * (set.narrow_groups + set.wide_groups) + 1 : 0;
+    }
     const int slots = (symbols() + slot - 1) / slot;
     return pilots ? (slots - 1) / slots_a_pilot_block : 0;
 }
 
 int dvb_mode::length() const
 {
+    if (is_vl_snr()) {
+        const auto& set = set_of_vl_snr(pls - first_vl_snr);
+        const int groups = set.narrow_groups + set.wide_groups;
+        return header_symbols() + vl_snr_first_data +
+               groups * (pilot_block + slots_a_pilot_block * slot) + pilot_block +
+               set.tail;
+    }
     const int slots = (symbols() + slot - 1) / slot;
     return pl_header_symbols + slots * slot + pilot_blocks() * pilot_block;
 }
@@ -61,6 +112,9 @@ std::string dvb_mode::name() const
 
 std::string dvb_mode::constellation() const
 {
+    if (modulation == "BPSK") {
+        return "bpsk";
+    }
     if (modulation == "QPSK") {
         return "dvbs2_qpsk";
     }
@@ -81,7 +135,7 @@ std::string dvb_mode::constellation() const
 
 std::string dvb_mode::bit_interleaver() const
 {
-    const auto* const row = row_of(pls);
+    const auto* const row = is_vl_snr() ? nullptr : row_of(pls);
     return row ? row->columns : "";
 }
 
@@ -92,6 +146,9 @@ std::string dvb_mode::code() const
 
 std::optional<dvb_mode> dvb_mode::of(int pls)
 {
+    if (pls >= first_vl_snr) {
+        return vl_snr_mode(pls - first_vl_snr);
+    }
     dvb_mode mode;
     mode.pls = pls;
     mode.pilots = pls & 1;
@@ -123,8 +180,31 @@ std::optional<dvb_mode> dvb_mode::of(int pls)
     return mode;
 }
 
+std::vector<std::complex<float>> vl_snr_header(int number)
+{
+    if (number < 0 || number > 15) {
+        throw std::invalid_argument("vl_snr_header: number is " + std::to_string(number) +
+                                    ", allowed are 0 to 15");
+    }
+    std::vector<std::complex<float>> out(vl_snr_header_symbols);
+    constexpr int edge = 2, rows = 16; // bits 0 before and behind the rows
+    for (int i = 0; i < vl_snr_header_symbols; ++i) {
+        const int row = (i - edge) / vl_snr_row_bits, bit = (i - edge) % vl_snr_row_bits;
+        const bool within = i >= edge && row < rows;
+        const bool inverted =
+            within && ((vl_snr_rows[row] >> (vl_snr_row_bits - 1 - bit) ^
+                        vl_snr_signs[number] >> (rows - 1 - row)) &
+                       1);
+        out[i] = inverted ? -turned(i) : turned(i);
+    }
+    return out;
+}
+
 std::array<std::complex<float>, pl_header_symbols> pl_header(int pls)
 {
+    if (pls >= first_vl_snr) {
+        pls = set_of_vl_snr(pls - first_vl_snr).pls;
+    }
     std::array<std::complex<float>, pl_header_symbols> out;
     for (int i = 0; i < pl_start_symbols; ++i) {
         const bool bit = start_of_frame >> (pl_start_symbols - 1 - i) & 1;

@@ -35,9 +35,15 @@ py::object mode_of(int pls)
     return mode ? py::cast(*mode) : py::none();
 }
 
+//! Of VL-SNR frames both headers.
 numpy_array<std::complex<float>> header_symbols(int pls)
 {
-    const auto symbols = kernels::pl_header(pls);
+    const auto header = kernels::pl_header(pls);
+    std::vector<std::complex<float>> symbols(header.begin(), header.end());
+    if (pls >= kernels::first_vl_snr) {
+        const auto more = kernels::vl_snr_header(pls - kernels::first_vl_snr);
+        symbols.insert(symbols.end(), more.begin(), more.end());
+    }
     return numpy_array<std::complex<float>>(symbols.size(), symbols.data());
 }
 
@@ -59,16 +65,24 @@ void bind_modes(py::module& m)
         R"(What a physical layer header of DVB-S2 or S2X says of its frame.
 
 dvb_mode.of(pls): by the PLS code, 0 to 255 (its lowest bit says pilots); None for codes that are
-reserved, and for VL-SNR frames. (ETSI EN 302 307-1, 5.5.2; EN 302 307-2, table 17a.))")
+reserved. VL-SNR frames have 256 and the number of their VL-SNR header: 256 to 261 and 265 to 267, 268 for
+dummies; their PLS codes, 129 and 131, name no mode. (ETSI EN 302 307-1, 5.5.2; EN 302 307-2, tables 17a and
+18b.))")
         .def_static("of", &mode_of, py::arg("pls"), "The mode of a PLS code, or None.")
-        .def_readonly("pls", &dvb_mode::pls, "The PLS code.")
+        .def_readonly(
+            "pls", &dvb_mode::pls, "The PLS code; 256 and more: a VL-SNR frame.")
         .def_readonly("dummy", &dvb_mode::dummy, "A frame without content.")
         .def_readonly("modulation", &dvb_mode::modulation, "Such as \"8PSK\".")
-        .def_readonly("frame", &dvb_mode::frame, "\"normal\" or \"short\".")
+        .def_readonly("frame", &dvb_mode::frame, "\"normal\", \"short\" or \"medium\".")
         .def_readonly("rate", &dvb_mode::rate, "Of the LDPC code.")
         .def_readonly("extended", &dvb_mode::extended, "The LDPC code is one of S2X.")
         .def_readonly("pilots", &dvb_mode::pilots, "There are pilots.")
         .def_readonly("bits_a_symbol", &dvb_mode::bits_a_symbol, "1 to 8.")
+        .def_readonly("repeats",
+                      &dvb_mode::repeats,
+                      "Times that each data symbol is sent: the spreading factor.")
+        .def_property_readonly(
+            "is_vl_snr", &dvb_mode::is_vl_snr, "It is the mode of a VL-SNR frame.")
         .def_readonly("rings", &dvb_mode::rings, "Of APSK, from the inside.")
         .def_property_readonly(
             "bit_interleaver",

@@ -64,11 +64,12 @@ frequency and phase are corrected, the mean energy is 1. Each frame's PLS code s
 VCM and ACM), its size and whether it has pilots. Frames from before the lock and the last one of the
 stream come too; dummy frames are skipped.
 
-gold_code: of the physical layer scrambling, 0 to 262142. pls: PLS codes of the frames that are put
-out; empty: all. length_tag_key: names the tag with a packet's length. most_frequency: of the carrier
-that is searched, in cycles a symbol, up to 0.25. backend: that corrects the frames' symbols: "auto",
-"cuda", "cpu" or "reference"; "auto" is the GPU if a block behind takes the symbols there, else the CPU.
-device: index of the GPU.
+gold_code: of the physical layer scrambling, 0 to 262142. pls: of the frames that are put out, as
+dvb_mode has them; empty: all. length_tag_key: names the tag with a packet's length. most_frequency: of the
+carrier that is searched, in cycles a symbol, up to 0.25. vl_snr: look for VL-SNR frames of S2X too, down to
+an Es/N0 of -10 dB; any of pls that is one, 256 and more, implies it. backend: that corrects the frames'
+symbols: "auto", "cuda", "cpu" or "reference"; "auto" is the GPU if a block behind takes the symbols there,
+else the CPU. device: index of the GPU.
 
 Tags on a packet's first symbol: the length tag, pls, modcod, constellation, bit_interleaver, ldpc_code,
 bch_code, noise_variance, esn0 (dB), frequency (cycles a symbol, with what Symbol Sync removes), and rx_time, rx_rate and rx_freq that came since the frame before. A tag rx_time
@@ -80,6 +81,7 @@ Raises ValueError for a parameter out of range, BackendUnavailable.)")
              py::arg("pls") = std::vector<int>{},
              py::arg("length_tag_key") = "packet_len",
              py::arg("most_frequency") = 0.25,
+             py::arg("vl_snr") = false,
              py::arg("backend") = "auto",
              py::arg("device") = 0)
         .def("locked", &dvbs2_frame_sync::locked, "Whether headers are found.")

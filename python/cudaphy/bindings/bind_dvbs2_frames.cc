@@ -28,6 +28,7 @@ std::vector<dvbs2_frame> frames_of(const numpy_array<std::complex<float>>& symbo
                                    int gold_code,
                                    const std::vector<int>& pls,
                                    double most_frequency,
+                                   bool vl_snr,
                                    const std::string& where,
                                    int device,
                                    const std::vector<carrier_change>& changes)
@@ -36,6 +37,7 @@ std::vector<dvbs2_frame> frames_of(const numpy_array<std::complex<float>>& symbo
     how.gold_code = gold_code;
     how.pls = pls;
     how.most_frequency = most_frequency;
+    how.vl_snr = vl_snr;
     how.where = backend_from_name(where);
     how.device = device;
     const auto sync = kernels::dvbs2_frame_sync::make(how);
@@ -86,12 +88,13 @@ void bind_dvbs2_frames(py::module& m)
         .def_property_readonly(
             "es_n0",
             [](const dvbs2_frame& one) { return 10 * std::log10(one.es_n0()); },
-            "In dB.")
+            "In dB, of a symbol as it was sent.")
         .def_property_readonly(
             "symbols",
             &symbols_of,
             "The data symbols, complex64, of unit mean energy: header, pilots, "
-            "scrambling, frequency and phase are gone.")
+            "scrambling, frequency and phase are gone. Of pi/2-BPSK 1 and -1 are left; "
+            "what was sent repeatedly is added up.")
         .def("__repr__", &text_of);
     m.def("_dvbs2_frames", &frames_of);
 }

@@ -8,8 +8,8 @@ import pmt
 from gnuradio import gr
 
 from .. import cudaphy_python as _native
-from ..dvbs2 import ALGORITHM, ITERATIONS, bch_code_of, dvbs2_modes
-from ..dvbs2 import ldpc_code_of, llr_steps_of
+from ..dvbs2 import ALGORITHM, ITERATIONS, VL_SNR_AVERAGING, bch_code_of
+from ..dvbs2 import dvbs2_modes, ldpc_code_of, llr_steps_of
 from .block_guard import guarded
 
 KEY = "packet_len"
@@ -80,8 +80,10 @@ class dvbs2_receiver(gr.hier_block2):
     Demapper, LDPC Decoder, BCH Decoder, Baseband Deframer.
 
     gold_code: of the physical layer scrambling, 0 to 262142. modes: PLS codes of the frames that are
-    received, as dvb_mode has them; none: all of S2, and with extended=True all of S2X too. isi: the
-    input stream whose transport packets are put out, 0 to 255; None: the first that comes. gse: whether
+    received, as dvb_mode has them; none: all of S2, and with extended=True all of S2X too. vl_snr: receive
+    VL-SNR frames of S2X too, at an Es/N0 down to -10 dB; any of modes that is one, 256 and more, implies it.
+    averaging: symbols that Symbol Sync estimates an instant from; 0: 2048 / roll_off, and with vl_snr 131072:
+    the clock must be that steady, and below -6 dB the carrier must be off by 0.05 or less. isi: the input stream whose transport packets are put out, 0 to 255; None: the first that comes. gse: whether
     continuous generic streams are GSE. iterations: of the LDPC decoder, at most. algorithm: of the LDPC
     decoder: "normalized_min_sum", "offset_min_sum" or "sum_product", which is slow. sample_rate: in Hz,
     for `rx_time` if no `rx_rate` comes; 0: none. backend: "auto", "cuda", "cpu" or "reference"; device:
@@ -112,6 +114,8 @@ class dvbs2_receiver(gr.hier_block2):
         sample_rate=0,
         backend="auto",
         device=0,
+        vl_snr=False,
+        averaging=0,
     ):
         if type not in _ITEMS:
             raise ValueError(f'type "{type}" is none of {", ".join(_ITEMS)}')
@@ -123,17 +127,19 @@ class dvbs2_receiver(gr.hier_block2):
         )
         where = {"backend": backend, "device": device}
         steps = llr_steps_of(backend, device)
-        wanted = dvbs2_modes(modes, extended)
+        wanted = dvbs2_modes(modes, extended, vl_snr)
+        vl_snr = vl_snr or any(mode.is_vl_snr for mode in wanted)
         self._symbols = _native.symbol_sync(
             samples_per_symbol,
             roll_off,
             type,
+            averaging=averaging or (VL_SNR_AVERAGING if vl_snr else 0),
             most_offset=most_offset,
             sample_rate=sample_rate,
             **where,
         )
         self._frames = _native.dvbs2_frame_sync(
-            gold_code, [mode.pls for mode in wanted], KEY, 0.25, **where
+            gold_code, [mode.pls for mode in wanted], KEY, 0.25, vl_snr, **where
         )
         constellations = {mode.constellation for mode in wanted} - {"dvbs2_qpsk"}
         self._demapper = _native.soft_demapper(

@@ -20,10 +20,13 @@ struct dvbs2_frame {
     double frequency = 0;
     double noise_variance = 1; //!< E|n|^2 beside symbols of unit energy
     //! mode.symbols() of them, of unit mean energy: header, pilots and scrambling are
-    //! gone, frequency and phase are corrected. Of next() alone.
+    //! gone, frequency and phase are corrected. Of pi/2-BPSK 1 and -1 are left; symbols
+    //! that are sent repeatedly are added up, and noise_variance is that of their mean.
+    //! Of next() alone.
     std::vector<std::complex<float>> symbols;
 
-    double es_n0() const { return 1 / noise_variance; }
+    //! Of a symbol as it was sent.
+    double es_n0() const { return 1 / (noise_variance * mode.repeats); }
 };
 
 /*!
@@ -42,6 +45,9 @@ struct dvbs2_frame {
  *
  * What is decided is decided on the host. On CUDA the symbols of frames are corrected on
  * the GPU, which reads them from page-locked memory of the host, and lie there.
+ * The 990 symbols of a VL-SNR frame's headers are enough for a lock, at an Es/N0 of -10
+ * dB. Looking for them takes time without a lock, and makes the others wait for 900
+ * symbols, so it is an option.
  *
  * Symbols that are not finite or are larger than 1e15 count as zeros. Memory is bounded
  * if next() is called until it gives no more. One thread at a time.
@@ -51,9 +57,12 @@ class CUDAPHY_API dvbs2_frame_sync
 {
 public:
     struct parameters {
-        int gold_code = 0;    //!< of the physical layer scrambling, 0 to 262142
-        std::vector<int> pls; //!< codes of the frames that are put out; empty: all
+        int gold_code = 0; //!< of the physical layer scrambling, 0 to 262142
+        //! Of the frames that are put out, as dvb_mode has them; empty: all.
+        std::vector<int> pls;
         double most_frequency = 0.25; //!< of the carrier, cycles a symbol, at most 0.25
+        //! Look for VL-SNR frames too. Any of `pls` that is one implies it.
+        bool vl_snr = false;
         backend where = backend::cpu; //!< that corrects the symbols; automatic: cuda
         int device = 0;               //!< index of the GPU
     };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/frame_sync/frame_carrier.h"
+#include "kernels/dvb/frame_sync/vl_snr_straightener.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,6 +26,13 @@ std::shared_ptr<void> locked_memory(size_t bytes)
     throw std::bad_alloc();
 }
 
+bool looks_for_vl_snr(const dvbs2_frame_sync::parameters& p)
+{
+    return p.vl_snr || std::any_of(p.pls.begin(), p.pls.end(), [](int pls) {
+               return pls >= first_vl_snr;
+           });
+}
+
 class frame_sync_impl : public dvbs2_frame_sync
 {
 public:
@@ -35,11 +43,14 @@ public:
           d_symbols(on.where == backend::cuda ? locked_memory
                                               : symbol_buffer::ordinary_memory,
                     [this] { d_corrector->wait(); }),
-          d_headers(p.most_frequency), d_carrier(p.gold_code)
+          d_headers(p.most_frequency, looks_for_vl_snr(p)), d_carrier(p.gold_code),
+          d_host(queue::make(backend::cpu)),
+          d_host_corrector(carrier_corrector::make({ p.gold_code, most_length })),
+          d_straightener(p.gold_code)
     {
         d_passes.fill(p.pls.empty());
         for (const int pls : p.pls) {
-            if (pls < 0 || pls > 255 || !dvb_mode::of(pls)) {
+            if (pls < 0 || !dvb_mode::of(pls)) {
                 throw std::invalid_argument("dvbs2_frame_sync: pls has " +
                                             std::to_string(pls) +
                                             ", which is no PLS code of a frame");
@@ -149,7 +160,9 @@ public:
         d_segments.clear();
         for (size_t done = 0; done < out.size();) {
             auto& ready = d_frames.front();
-            done += ready.take(out.size() - done, from, done, d_segments);
+            done += ready.straight.empty()
+                        ? ready.take(out.size() - done, from, done, d_segments)
+                        : ready.copy(out.part(done, out.size() - done), work_queue);
             if (ready.is_written()) {
                 d_frames.pop_front();
                 --d_given;
@@ -185,9 +198,24 @@ private:
     struct ready_frame {
         dvbs2_frame frame;
         std::vector<carrier_segment> segments; //!< from the frame's first symbol
-        size_t written = 0;                    //!< of the segments
+        //! Symbols that the host has corrected already. There are no segments then.
+        std::vector<std::complex<float>> straight;
+        size_t written = 0; //!< of the segments, or of the straight symbols
 
-        bool is_written() const { return written == segments.size(); }
+        bool is_written() const
+        {
+            return written == (straight.empty() ? segments.size() : straight.size());
+        }
+
+        //! Copies up to out.size() straight symbols; how many.
+        size_t copy(view<std::complex<float>> out, queue& work_queue)
+        {
+            const size_t count = std::min(out.size(), straight.size() - written);
+            work_queue.copy_in(
+                out.data(), straight.data() + written, count * sizeof(straight[0]));
+            written += count;
+            return count;
+        }
 
         //! Moves up to `most` symbols to a list for symbols from `from` on and outputs
         //! from `out` on; how many.
@@ -322,9 +350,26 @@ private:
         ready.frame.mode = mode;
         ready.frame.first = header.at;
         ready.frame.frequency = d_frequency;
-        ready.frame.noise_variance = found.noise_variance;
+        ready.frame.noise_variance = found.noise_variance / mode.repeats;
         ready.segments = found.segments;
+        if (mode.bits_a_symbol == 1) {
+            straighten(ready);
+        }
         d_frames.push_back(std::move(ready));
+    }
+
+    //! BPSK is made on the host: its frames are long, rare and slow.
+    void straighten(ready_frame& ready)
+    {
+        const auto& mode = ready.frame.mode;
+        ready.straight.resize(static_cast<size_t>(mode.symbols() * mode.repeats));
+        d_host_corrector->run(d_symbols.at(ready.frame.first),
+                              ready.straight.data(),
+                              ready.segments.data(),
+                              ready.segments.size(),
+                              *d_host);
+        d_straightener.run(mode, ready.straight);
+        ready.segments.clear();
     }
 
     const std::unique_ptr<queue> d_queue; //!< of next()
@@ -334,7 +379,10 @@ private:
     symbol_buffer d_symbols;
     header_tracker d_headers;
     frame_carrier d_carrier;
-    std::array<bool, 256> d_passes;
+    const std::unique_ptr<queue> d_host;
+    const std::unique_ptr<carrier_corrector> d_host_corrector;
+    vl_snr_straightener d_straightener;
+    std::array<bool, mode_numbers> d_passes;
     std::deque<frame_header> d_chain; //!< of frames that were not put out yet
     size_t d_learnt = 0;              //!< of these, those that the frequency is known by
     std::deque<ready_frame> d_frames;

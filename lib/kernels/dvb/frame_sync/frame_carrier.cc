@@ -2,7 +2,6 @@
 #include "kernels/dvb/frame_sync/frame_carrier.h"
 #include "kernels/dvb/frame_sync/pl_scrambler.h"
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/constellation.h>
 
@@ -16,6 +15,7 @@ constexpr float most_amplitude_clip = 6; //!< of the mean: larger ones are click
 constexpr float most_energy_of_median = 64;
 constexpr int part_symbols = 9; //!< known symbols that are summed to search frequencies
 constexpr int data_part = 30;   //!< data symbols likewise
+constexpr int most_marked = 90; //!< known symbols whose phase is one mark
 
 std::vector<std::complex<float>> points_of(const dvb_mode& mode)
 {
@@ -60,32 +60,49 @@ const frame_carrier::mode_kind& frame_carrier::kind_of(int pls)
     return found->second;
 }
 
-const std::complex<float>* frame_carrier::header_conjugate(int pls)
+//! The header that begins at a place, of a VL-SNR frame both of them.
+frame_carrier::known_part frame_carrier::header_part(int pls, int at)
 {
     auto& header = d_headers[pls];
     if (header.empty()) {
         for (const auto symbol : pl_header(pls)) {
             header.push_back(std::conj(symbol));
         }
+        if (pls >= first_vl_snr) {
+            for (const auto symbol : vl_snr_header(pls - first_vl_snr)) {
+                header.push_back(std::conj(symbol));
+            }
+        }
     }
-    return header.data();
+    return { at, static_cast<int>(header.size()), header.data() };
 }
 
 std::vector<frame_carrier::known_part>
 frame_carrier::known_parts(const frame_header& frame, const frame_header* next)
 {
-    std::vector<known_part> parts{
-        { 0, pl_header_symbols, header_conjugate(frame.pls) }
-    };
+    std::vector<known_part> parts{ header_part(frame.pls, 0) };
     for (const auto& one : kind_of(frame.pls).layout.known) {
         parts.push_back({ one.at, one.count, d_pilots.data() + one.at });
     }
     if (next) {
-        parts.push_back({ static_cast<int>(next->at - frame.at),
-                          pl_header_symbols,
-                          header_conjugate(next->pls) });
+        parts.push_back(header_part(next->pls, static_cast<int>(next->at - frame.at)));
     }
     return parts;
+}
+
+//! Parts over which the carrier's phase is steady.
+std::vector<frame_carrier::known_part>
+frame_carrier::split(const std::vector<known_part>& parts)
+{
+    std::vector<known_part> out;
+    for (const auto& part : parts) {
+        for (int first = 0; first < part.count; first += most_marked) {
+            out.push_back({ part.at + first,
+                            std::min(most_marked, part.count - first),
+                            part.conjugate + first });
+        }
+    }
+    return out;
 }
 
 std::complex<float> frame_carrier::clipped(std::complex<float> symbol) const
@@ -116,24 +133,24 @@ const phase_table* frame_carrier::table_of(int pls)
     return found->second.quarters.empty() ? nullptr : &found->second;
 }
 
-//! The energy of a header, and |sum|^2 / symbols of its symbols, its values taken off.
 frame_carrier::header_energies
 frame_carrier::energies_of_header(const symbol_buffer& symbols, const frame_header& frame)
 {
     const auto* const in = symbols.at(frame.at);
-    std::array<float, pl_header_symbols> energies;
-    std::transform(in, in + pl_header_symbols, energies.begin(), [](const auto& one) {
-        return std::norm(one);
-    });
+    const int count = kind_of(frame.pls).mode.header_symbols();
+    std::vector<float> energies(static_cast<size_t>(count));
+    std::transform(
+        in, in + count, energies.begin(), [](const auto& one) { return std::norm(one); });
     auto ordered = energies;
-    const auto middle = ordered.begin() + pl_header_symbols / 2;
+    const auto middle = ordered.begin() + count / 2;
     std::nth_element(ordered.begin(), middle, ordered.end());
     double energy = 0;
     for (const float one : energies) {
         energy += one <= most_energy_of_median * *middle ? one : 0;
     }
-    energy /= pl_header_symbols;
-    return { energy, frame.score * energy };
+    energy /= count;
+    // |sum|^2 / symbols, the values taken off, is the score times the energy.
+    return { energy, (frame.score - 1) * energy / (count - 1) };
 }
 
 //! Amplitude and noise by a header whose phase is not known.
@@ -141,13 +158,12 @@ void frame_carrier::measure_header(const symbol_buffer& symbols,
                                    const frame_header& frame)
 {
     const auto header = energies_of_header(symbols, frame);
-    d_header_power += header.of_sum;
+    d_header_power += header.of_signal;
     d_header_energy += header.of_symbols;
     ++d_headers_measured;
     const double total = d_header_energy / d_headers_measured;
-    const double signal =
-        (d_header_power / d_headers_measured - total) / (pl_header_symbols - 1);
-    const double power = std::clamp(signal, 0.02 * total, 0.999 * total);
+    const double power =
+        std::clamp(d_header_power / d_headers_measured, 0.02 * total, 0.999 * total);
     d_amplitude = std::sqrt(power);
     d_noise = total - power;
 }
@@ -170,8 +186,9 @@ void frame_carrier::learn(const symbol_buffer& symbols,
     for (const auto& part : known_parts(frame, next)) {
         known_block block{ part.count, {} };
         for (int first = 0; first < part.count; first += part_symbols) {
-            partial_sum sum{ part.at + first + (part_symbols - 1) / 2.0, 0 };
-            for (int i = first; i < first + part_symbols; ++i) {
+            const int last = std::min(first + part_symbols, part.count);
+            partial_sum sum{ part.at + (first + last - 1) / 2.0, 0 };
+            for (int i = first; i < last; ++i) {
                 sum.sum +=
                     std::complex<double>(clipped(in[part.at + i]) * part.conjugate[i]) *
                     std::polar(1.0,
@@ -232,7 +249,7 @@ corrected_frame frame_carrier::follow(const symbol_buffer& symbols,
 {
     const auto& kind = kind_of(frame.pls);
     const auto* const in = symbols.at(frame.at);
-    const auto parts = known_parts(frame, next);
+    const auto parts = split(known_parts(frame, next));
     phase_marks marks;
     marks.frequency = d_tracker.frequency();
     marks.amplitude = d_amplitude;
@@ -293,7 +310,7 @@ void frame_carrier::check_frequency(const frame_header& frame, double frequency)
     d_misfits = d_tracker.fits() ? 0 : d_misfits + 1;
     // A few frames tell a great error; what noise makes of a header is at least this.
     constexpr int few = 4;
-    constexpr double symbols = pl_header_symbols;
+    const double symbols = mode.header_symbols();
     const double es_n0 = d_amplitude * d_amplitude / d_noise;
     const double least_spread = 6 / (4 * pi * pi * symbols * symbols * symbols * es_n0);
     const double deviations = d_checked == frames ? 4 : 6;
@@ -345,8 +362,7 @@ void frame_carrier::measure_parts(const symbol_buffer& symbols,
         }
     }
     const auto header = energies_of_header(symbols, frame);
-    d_followed.add(
-        number, real, (header.of_sum - header.of_symbols) / (pl_header_symbols - 1));
+    d_followed.add(number, real, header.of_signal);
     const double keep = std::exp(-number / memory);
     d_weight = keep * d_weight + number;
     d_real = keep * d_real + real;

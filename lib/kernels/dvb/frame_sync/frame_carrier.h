@@ -58,9 +58,9 @@ private:
         std::vector<std::complex<float>> points; //!< empty: phases tell nothing
     };
 
-    //! A mean over a header's symbols, and the same of their sum.
+    //! The mean energy of a header's symbols, and the signal's part of it.
     struct header_energies {
-        double of_symbols, of_sum;
+        double of_symbols, of_signal;
     };
     //! Sums over the last frames that were followed, older ones with less weight.
     struct followed_frames {
@@ -81,11 +81,12 @@ private:
     const mode_kind& kind_of(int pls);
     std::vector<known_part> known_parts(const frame_header& frame,
                                         const frame_header* next);
-    const std::complex<float>* header_conjugate(int pls);
+    known_part header_part(int pls, int at);
+    static std::vector<known_part> split(const std::vector<known_part>& parts);
     //! The table for data of this kind at the present noise; null if there is none.
     const phase_table* table_of(int pls);
-    static header_energies energies_of_header(const symbol_buffer& symbols,
-                                              const frame_header& frame);
+    header_energies energies_of_header(const symbol_buffer& symbols,
+                                       const frame_header& frame);
     bool is_astray() const;
     void measure_header(const symbol_buffer& symbols, const frame_header& frame);
     void check_frequency(const frame_header& frame, double frequency);

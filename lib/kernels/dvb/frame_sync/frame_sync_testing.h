@@ -3,6 +3,7 @@
 
 #include "kernels/dvb/frame_sync/frame_layout.h"
 #include "kernels/dvb/frame_sync/pl_scrambler.h"
+#include "kernels/dvb/pl_code.h"
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -43,18 +44,32 @@ public:
         const auto mode = kernels::dvb_mode::of(pls).value();
         sent_frame one{ pls, symbols.size(), {} };
         std::vector<complex> frame(static_cast<size_t>(mode.length()), qpsk[0]);
-        const kernels::frame_layout layout(mode);
-        for (const auto& data : layout.data) {
-            for (int i = 0; i < data.count; ++i) {
-                frame[data.at + i] = from[d_random() % from.size()];
-                one.data.push_back(frame[data.at + i]);
+        constexpr complex turns[] = { 1, { 0, 1 }, -1, { 0, -1 } };
+        std::vector<bool> half(frame.size()); // turns of scrambling alone
+        int number = 0;                       // of a data symbol
+        for (const auto& data : kernels::frame_layout(mode).data) {
+            for (int i = data.at; i < data.at + data.count; ++i, ++number) {
+                if (mode.bits_a_symbol != 1) {
+                    frame[i] = from[d_random() % from.size()];
+                    one.data.push_back(frame[i]);
+                    continue;
+                }
+                if (number % mode.repeats == 0) {
+                    one.data.push_back(d_random() % 2 ? -1.0f : 1.0f);
+                }
+                frame[i] = one.data.back() * kernels::pl_code::turned(number);
+                half[i] = true;
             }
         }
-        constexpr complex turns[] = { 1, { 0, 1 }, -1, { 0, -1 } };
         const auto header = kernels::pl_header(pls);
-        std::copy(header.begin(), header.end(), frame.begin());
         for (size_t i = header.size(); i < frame.size(); ++i) {
-            frame[i] *= turns[d_turns[i - header.size()]];
+            const int turn = d_turns[i - header.size()];
+            frame[i] *= half[i] ? (turn & 1 ? -1.0f : 1.0f) : turns[turn];
+        }
+        std::copy(header.begin(), header.end(), frame.begin());
+        if (mode.is_vl_snr()) {
+            const auto more = kernels::vl_snr_header(pls - kernels::first_vl_snr);
+            std::copy(more.begin(), more.end(), frame.begin() + header.size());
         }
         symbols.insert(symbols.end(), frame.begin(), frame.end());
         frames.push_back(std::move(one));

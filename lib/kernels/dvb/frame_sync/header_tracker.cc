@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/frame_sync/header_tracker.h"
 #include "kernels/common/parallel.h"
+#include "kernels/dvb/frame_sync/clean_symbols.h"
+#include "kernels/dvb/vl_snr_table.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -59,22 +61,14 @@ float tone_score(const std::complex<float>* symbols)
     return energy > 0 ? best / energy : 0;
 }
 
-//! Makes the symbols zeros that are far larger than most, and the median energy 1.
-void clean_up(std::vector<std::complex<float>>& symbols)
+//! The codes of known modes, and those of VL-SNR frames, lest they be taken for others.
+pl_codes searched_codes()
 {
-    constexpr float most = 64; // of the median energy
-    std::vector<float> energies;
-    for (size_t i = 0; i < symbols.size(); i += 4) {
-        energies.push_back(std::norm(symbols[i]));
+    auto codes = known_pl_codes();
+    for (const auto& set : vl_snr_sets) {
+        codes[static_cast<size_t>(set.pls)] = true;
     }
-    const auto middle =
-        energies.begin() + static_cast<std::ptrdiff_t>(energies.size() / 2);
-    std::nth_element(energies.begin(), middle, energies.end());
-    const float limit = *middle > 0 ? most * *middle : HUGE_VALF;
-    const float scale = *middle > 0 ? 1 / std::sqrt(*middle) : 1;
-    for (auto& one : symbols) {
-        one = std::norm(one) > limit ? std::complex<float>(0) : scale * one;
-    }
+    return codes;
 }
 
 //! pl_search::near() without clicks.
@@ -111,10 +105,16 @@ void normalise(const std::vector<std::complex<float>>& symbols, std::vector<floa
     }
 }
 
+//! The score of a header of 90 symbols that is as strong.
+float strength_of(const frame_header& header)
+{
+    return header.pls < first_vl_snr ? header.score : vl_snr_headers::score_of_90(header);
+}
+
 } // namespace
 
-header_tracker::header_tracker(double most_frequency)
-    : d_search(static_cast<float>(most_frequency), known_pl_codes()),
+header_tracker::header_tracker(double most_frequency, bool vl_snr)
+    : d_search(static_cast<float>(most_frequency), searched_codes()),
       d_most_frequency(most_frequency), d_length_of_pls(256)
 {
     std::map<int, pl_codes> codes;
@@ -129,12 +129,15 @@ header_tracker::header_tracker(double most_frequency)
         d_search_of_length.emplace(
             length, pl_search(static_cast<float>(most_frequency), allowed));
     }
+    if (vl_snr) {
+        d_vl_snr.emplace(most_frequency);
+    }
 }
 
 void header_tracker::restart(uint64_t at)
 {
     d_locked = d_holds = false;
-    d_floor = d_scanned = at;
+    d_floor = d_scanned = d_scanned_for_vl_snr = at;
     d_candidates.clear();
 }
 
@@ -170,7 +173,7 @@ void header_tracker::update(const symbol_buffer& symbols,
 {
     do {
         if (d_locked) {
-            follow(symbols, to);
+            follow(symbols, ended, to);
         }
     } while (!d_locked && search(symbols, ended, to));
     if (ended && !to.empty()) {
@@ -183,7 +186,7 @@ pl_found header_tracker::near_place(const symbol_buffer& symbols, uint64_t& at) 
 {
     const float least = std::max(least_known, least_part * d_score);
     auto best = look(d_search, symbols.at(at), d_frequency, least);
-    if (!d_sent[best.pls]) {
+    if (d_search_sent && !d_sent[best.pls]) {
         const auto known = look(*d_search_sent, symbols.at(at), d_frequency, least);
         best = known.score + least_lead >= best.score ? known : best;
     }
@@ -200,43 +203,72 @@ pl_found header_tracker::near_place(const symbol_buffer& symbols, uint64_t& at) 
             }
         }
     }
-    return best;
+    return is_known(best) ? best : pl_found();
 }
 
-void header_tracker::follow(const symbol_buffer& symbols, std::deque<frame_header>& to)
+//! The headers of a VL-SNR frame at a place or one symbol beside, if their symbols are
+//! there.
+std::optional<frame_header> header_tracker::vl_snr_at(const symbol_buffer& symbols,
+                                                      uint64_t at,
+                                                      double frequency) const
 {
-    while (symbols.end() >= d_next + pl_header_symbols + 1) {
-        uint64_t at = d_next;
-        const auto found = near_place(symbols, at);
-        if (found.score < least_known) { // none
+    return d_vl_snr && at > symbols.first() &&
+                   at + vl_snr_headers::symbols + 1 <= symbols.end()
+               ? d_vl_snr->at_place(symbols, at, frequency)
+               : std::nullopt;
+}
+
+//! With lock: the header where it must be, or one symbol beside.
+std::optional<frame_header> header_tracker::known_header(const symbol_buffer& symbols,
+                                                         uint64_t at) const
+{
+    auto found = vl_snr_at(symbols, at, d_frequency);
+    if (!found) {
+        const auto other = near_place(symbols, at);
+        if (other.score >= least_known) {
+            found = header_of(at, other);
+        }
+    }
+    return found;
+}
+
+void header_tracker::follow(const symbol_buffer& symbols,
+                            bool ended,
+                            std::deque<frame_header>& to)
+{
+    const uint64_t wanted =
+        (d_vl_snr && !ended ? vl_snr_headers::symbols : pl_header_symbols) + 1;
+    while (symbols.end() >= d_next + wanted) {
+        const auto found = known_header(symbols, d_next);
+        if (!found) {
             d_locked = false;
             d_holds = true;
             d_candidates.clear();
             // Symbols may have got lost within the last frame.
-            d_floor = d_scanned = d_last + pl_header_symbols;
+            d_floor = d_scanned = d_scanned_for_vl_snr = d_last + pl_header_symbols;
             if (!to.empty()) {
                 to.back().is_last = true;
             }
             return;
         }
         constexpr float part = 0.2f; // of the score's mean that the last header makes
-        d_score += part * (found.score - d_score);
+        d_score += part * (strength_of(*found) - d_score);
         d_weight = std::min(d_weight + 1, 1000);
         if (d_weight < 1000) {
-            d_frequency += (found.frequency - d_frequency) / d_weight;
+            d_frequency += (found->frequency - d_frequency) / d_weight;
         }
-        to.push_back(header_of(at, found));
+        to.push_back(*found);
         note(to.back());
-        d_last = at;
-        d_next = at + static_cast<uint64_t>(to.back().length);
+        d_last = found->at;
+        d_next = d_last + static_cast<uint64_t>(found->length);
     }
 }
 
 //! Remembers what frames the signal has.
 void header_tracker::note(const frame_header& header)
 {
-    if (!d_sent[header.pls]) {
-        d_seen.insert(header.length);
+    d_seen.insert(header.length);
+    if (header.pls < first_vl_snr && !d_sent[header.pls]) {
         d_sent[header.pls] = true;
         d_search_sent.emplace(static_cast<float>(d_most_frequency), d_sent);
     }
@@ -261,8 +293,35 @@ bool header_tracker::search(const symbol_buffer& symbols,
         scan(symbols, last);
         d_scanned = last;
     }
+    if (d_vl_snr && search_vl_snr(symbols, ended, to)) {
+        return true;
+    }
     if (ended || d_scanned > d_next + patience) {
         give_up();
+    }
+    return false;
+}
+
+//! Whether there is a lock by the headers of a VL-SNR frame now.
+bool header_tracker::search_vl_snr(const symbol_buffer& symbols,
+                                   bool ended,
+                                   std::deque<frame_header>& to)
+{
+    constexpr uint64_t more = vl_snr_headers::symbols - 1;
+    auto& scanned = d_scanned_for_vl_snr;
+    scanned = std::max(scanned, symbols.first());
+    while (symbols.end() > scanned + more) {
+        const uint64_t places =
+            std::min(symbols.end() - scanned - more, vl_snr_headers::window);
+        if (places < vl_snr_headers::window && !ended) {
+            break;
+        }
+        const auto found = d_vl_snr->scan(symbols, scanned, places);
+        scanned += places;
+        if (found) {
+            lock(symbols, *found, to);
+            return true;
+        }
     }
     return false;
 }
@@ -282,9 +341,13 @@ bool header_tracker::bridge(const symbol_buffer& symbols, std::deque<frame_heade
         if (!d_holds || at + pl_header_symbols > symbols.end()) {
             break;
         }
+        if (const auto vl_snr = vl_snr_at(symbols, at, d_frequency)) {
+            lock(symbols, *vl_snr, to);
+            return true;
+        }
         const float least = std::max(least_behind, least_part * d_score);
         const auto found = look(d_search, symbols.at(at), d_frequency, least);
-        if (found.score >= least) {
+        if (found.score >= least && is_known(found)) {
             lock(symbols, header_of(at, found), to);
             return true;
         }
@@ -316,7 +379,7 @@ void header_tracker::scan(const symbol_buffer& symbols, uint64_t last)
         }
     });
     for (size_t i = 0; i < count; ++i) {
-        if (found[i].score >= least_candidate) {
+        if (found[i].score >= least_candidate && is_known(found[i])) {
             d_candidates.push_back(header_of(d_scanned + order[i], found[i]));
         }
     }
@@ -345,7 +408,7 @@ bool header_tracker::try_candidates(const symbol_buffer& symbols,
     for (const auto& one : d_candidates) {
         switch (confirm(symbols, one, ended)) {
         case verdict::right:
-            lock(symbols, one, to);
+            lock(symbols, vl_snr_instead(symbols, one), to);
             return true;
         case verdict::waits:
             waiting.push_back(one);
@@ -356,6 +419,16 @@ bool header_tracker::try_candidates(const symbol_buffer& symbols,
     }
     d_candidates = std::move(waiting);
     return false;
+}
+
+//! The header of a VL-SNR frame, if that is what was taken for one of 90 symbols: at
+//! another frequency, its PLS code looks like others.
+frame_header header_tracker::vl_snr_instead(const symbol_buffer& symbols,
+                                            const frame_header& one) const
+{
+    const bool is_whole = d_vl_snr && one.at + vl_snr_headers::symbols <= symbols.end();
+    const auto found = is_whole ? d_vl_snr->scan(symbols, one.at, 1) : std::nullopt;
+    return found ? *found : one;
 }
 
 header_tracker::verdict header_tracker::confirm(const symbol_buffer& symbols,
@@ -378,11 +451,16 @@ header_tracker::verdict header_tracker::confirm(const symbol_buffer& symbols,
     float best = 0;
     for (const uint64_t place : { next - 1, next, next + 1 }) {
         const auto found = look(d_search, symbols.at(place), one.frequency, least_second);
-        best = std::max(best, found.score);
+        best = is_known(found) ? std::max(best, found.score) : best;
     }
-    return best >= least_second && best + one.score >= least_pair && !is_tone()
-               ? verdict::right
-               : verdict::wrong;
+    if (best >= least_second && best + one.score >= least_pair && !is_tone()) {
+        return verdict::right;
+    }
+    if (d_vl_snr && next + vl_snr_headers::symbols + 1 > symbols.end() && !ended) {
+        return verdict::waits;
+    }
+    return vl_snr_at(symbols, next, one.frequency) && !is_tone() ? verdict::right
+                                                                 : verdict::wrong;
 }
 
 void header_tracker::lock(const symbol_buffer& symbols,
@@ -414,7 +492,7 @@ void header_tracker::lock(const symbol_buffer& symbols,
     }
     d_locked = true;
     d_holds = false;
-    d_score = found.score;
+    d_score = strength_of(found);
     d_last = found.at;
     d_next = found.at + static_cast<uint64_t>(found.length);
     d_candidates.clear();
@@ -432,11 +510,16 @@ std::optional<frame_header> header_tracker::before(const symbol_buffer& symbols,
             continue;
         }
         const uint64_t at = known.at - symbols_before;
+        if (const auto vl_snr = vl_snr_at(symbols, at, known.frequency)) {
+            if (vl_snr->at + static_cast<uint64_t>(vl_snr->length) == known.at) {
+                return vl_snr;
+            }
+        }
         const auto found = look(search, symbols.at(at), known.frequency, least_before);
         if (d_holds && at == d_next) {
             return header_of(at, found);
         }
-        if (found.score >= std::max(least_before, least_part * known.score) &&
+        if (found.score >= std::max(least_before, least_part * strength_of(known)) &&
             (!best || found.score > best->score)) {
             best = header_of(at, found);
         }

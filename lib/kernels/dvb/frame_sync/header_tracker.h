@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/dvb/frame_sync/frame_header.h"
 #include "kernels/dvb/frame_sync/symbol_buffer.h"
+#include "kernels/dvb/frame_sync/vl_snr_headers.h"
 #include "kernels/dvb/pl_search.h"
 #include <deque>
 #include <map>
@@ -10,29 +12,20 @@
 
 namespace gr::cudaphy::kernels {
 
-//! A header that was found, or that must be there.
-struct frame_header {
-    uint64_t at = 0; //!< its first symbol
-    int pls = 0;
-    int length = 0;       //!< symbols of its frame
-    double frequency = 0; //!< by this header alone
-    float score = 0;
-    bool is_first = false; //!< nothing is known of what lies before it
-    bool is_last = false;  //!< what lies behind its frame is no header
-};
-
 /*!
  * \brief Finds the headers of frames that follow one another.
  *
  * Without lock, the likeliest places are looked at, and each is confirmed by the next
  * header. With lock, only the place of the next header is looked at, and one symbol on
  * either side. If it is not there, the search begins at that place. If frames lead from
- * there to the header that is found, the lock has not been lost.
+ * there to the header that is found, the lock has not been lost. The headers of a VL-SNR
+ * frame need no confirmation; they are looked for if that is asked for.
  */
 class header_tracker
 {
 public:
-    explicit header_tracker(double most_frequency);
+    //! \param vl_snr  whether there may be VL-SNR frames
+    header_tracker(double most_frequency, bool vl_snr);
 
     //! Appends headers that are found to those that were found before. `ended`: no more
     //! symbols come.
@@ -57,9 +50,19 @@ private:
     enum class verdict { waits, wrong, right };
 
     frame_header header_of(uint64_t at, const pl_found& found) const;
+    //! Whether the code names a mode.
+    bool is_known(const pl_found& found) const { return d_length_of_pls[found.pls] > 0; }
     pl_found near_place(const symbol_buffer& symbols, uint64_t& at) const;
     void note(const frame_header& header);
-    void follow(const symbol_buffer& symbols, std::deque<frame_header>& to);
+    std::optional<frame_header> known_header(const symbol_buffer& symbols,
+                                             uint64_t at) const;
+    std::optional<frame_header>
+    vl_snr_at(const symbol_buffer& symbols, uint64_t at, double frequency) const;
+    frame_header vl_snr_instead(const symbol_buffer& symbols,
+                                const frame_header& one) const;
+    bool
+    search_vl_snr(const symbol_buffer& symbols, bool ended, std::deque<frame_header>& to);
+    void follow(const symbol_buffer& symbols, bool ended, std::deque<frame_header>& to);
     bool search(const symbol_buffer& symbols, bool ended, std::deque<frame_header>& to);
     bool bridge(const symbol_buffer& symbols, std::deque<frame_header>& to);
     pl_found candidate(const std::complex<float>* symbols) const;
@@ -78,7 +81,8 @@ private:
     pl_search d_search;
     double d_most_frequency;
     std::map<int, pl_search> d_search_of_length; //!< for the codes of each length
-    std::vector<int> d_length_of_pls;            //!< 0: no such mode
+    std::optional<vl_snr_headers> d_vl_snr;
+    std::vector<int> d_length_of_pls; //!< 0: no such mode
 
     bool d_locked = false;
     bool d_holds = false;   //!< a header was missed, and the lock is not lost yet
@@ -86,8 +90,9 @@ private:
     uint64_t d_last = 0;    //!< the last header's place
     uint64_t d_floor = 0;   //!< no header begins before
     uint64_t d_scanned = 0; //!< places before have been looked at
-    std::set<int> d_seen;   //!< lengths of frames since the lock
-    pl_codes d_sent{};      //!< codes of these frames
+    uint64_t d_scanned_for_vl_snr = 0;
+    std::set<int> d_seen;                   //!< lengths of frames since the lock
+    pl_codes d_sent{};                      //!< codes of these frames
     std::optional<pl_search> d_search_sent; //!< for these codes
     float d_score = 0;                      //!< of the last headers, the mean
     double d_frequency = 0;

@@ -473,7 +473,7 @@ BOOST_AUTO_TEST_CASE(wrong_parameters_are_refused)
     how.gold_code = 262143;
     BOOST_CHECK_THROW(dvbs2_frame_sync::make(how), std::invalid_argument);
     how = {};
-    how.pls = { 256 };
+    how.pls = { 262 };
     BOOST_CHECK_THROW(dvbs2_frame_sync::make(how), std::invalid_argument);
     how = {};
     how.most_frequency = 0.3;

@@ -76,7 +76,7 @@ class qa_dvb_mode(unittest.TestCase):
         s2 = {(m.modulation, m.rate, m.frame) for m in modes if m.pls < 128}
         self.assertEqual(len(s2), 28 + 24)
         self.assertEqual(sum(m.pls >= 128 for m in modes), 2 * 55)
-        for reserved in (-1, 116, 47, 128, 131, 176, 250, 255, 256, 1000):
+        for reserved in (-1, 116, 47, 128, 131, 176, 250, 255, 262, 269, 1000):
             self.assertIsNone(cudaphy.dvb_mode.of(reserved))
         dummy = cudaphy.dvb_mode.of(0)
         self.assertTrue(dummy.dummy)
