@@ -49,6 +49,12 @@ public:
     const time_weights& in_time() const { return d_in_time; }
     const noise_covariance& noise() const { return d_noise; }
 
+    // For a receiver that takes these steps itself.
+    const estimation& how() const { return d_how; }
+    const std::vector<uint8_t>& own_sets() const { return d_own; }
+    const std::vector<uint8_t>& known_ports() const { return d_known; }
+    const std::vector<uint8_t>& silent_sets() const { return d_silence; }
+
     //! The channel at a symbol, for all layers, antennas and tones of the allocation:
     //! rows (layers, antennas).
     void at_symbol(int symbol, complex64 turn, planes& out) const;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/ldpc/nr5g/soft_buffer_access.h"
 #include "kernels/nr/require.h"
 #include <gnuradio/cudaphy/kernels/nr/harq.h>
 
@@ -96,20 +97,34 @@ void harq::check(int process,
 harq::process_blocks& harq::prepare(int process,
                                     bool new_data,
                                     const shared_channel& channel,
-                                    const std::vector<std::unique_ptr<decoder>>& decoders)
+                                    const std::vector<std::unique_ptr<decoder>>& decoders,
+                                    bool in_gpu)
 {
+    using access = nr5g::soft_buffer_access;
     process_blocks fresh;
     size_t i = 0;
     if (new_data || d_processes.at(process).empty()) {
         for (const auto& one : channel.codewords()) {
-            fresh.push_back({ one.payload,
-                              one.blocks.base_graph,
-                              one.limited_buffer,
-                              decoders[i++]->make_buffer() });
+            fresh.push_back(
+                { one.payload,
+                  one.blocks.base_graph,
+                  one.limited_buffer,
+                  in_gpu ? access::reserve(*decoders[i]) : decoders[i]->make_buffer() });
+            ++i;
         }
     }
     check(process, new_data, channel, bytes_of(fresh));
     if (!fresh.empty()) {
+        auto& held = d_processes[process];
+        for (i = 0; in_gpu && i < fresh.size() && i < held.size(); ++i) {
+            // The same memory serves, if it is of the same shape.
+            const auto &a = fresh[i], &b = held[i];
+            if (a.payload == b.payload && a.base_graph == b.base_graph &&
+                a.limited_buffer == b.limited_buffer &&
+                a.received.bytes() == b.received.bytes()) {
+                access::in_gpu(fresh[i].received) = access::in_gpu(held[i].received);
+            }
+        }
         d_processes[process] = std::move(fresh);
     }
     return d_processes[process];

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr/require.h"
 #include "kernels/nr_receiver/common_phase.h"
+#include "kernels/nr_receiver/gpu_receiver.h"
+#include "kernels/nr_receiver/joint_users.h"
 #include "kernels/nr_receiver/soft_bits.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/receiver.h>
+#include <gnuradio/cudaphy/kernels/page_locked.h>
+#include <set>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
@@ -36,83 +40,15 @@ estimation estimation_of(const receiver_parameters& p,
     return out;
 }
 
-bool share_blocks(const resource_map& a, const resource_map& b)
-{
-    std::vector<int> both;
-    std::set_intersection(a.blocks.begin(),
-                          a.blocks.end(),
-                          b.blocks.begin(),
-                          b.blocks.end(),
-                          std::back_inserter(both));
-    return !both.empty();
-}
-
-bool share_symbols(const shared_channel_parameters& a, const shared_channel_parameters& b)
-{
-    return a.first_symbol < b.first_symbol + b.symbols &&
-           b.first_symbol < a.first_symbol + a.symbols;
-}
-
-bool share_group(const resource_map& a, const resource_map& b)
-{
-    for (const auto& one : a.ports) {
-        for (const auto& other : b.ports) {
-            if (one.group == other.group) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-//! Both send the same sequence on the resource blocks that they share.
-bool same_sequence(const shared_channel& a, const shared_channel& b)
-{
-    const auto &p = a.parameters(), &q = b.parameters();
-    if (p.transform_precoding || q.transform_precoding) {
-        return p.transform_precoding == q.transform_precoding &&
-               a.map().blocks == b.map().blocks && p.dmrs.n_rs_id == q.dmrs.n_rs_id &&
-               p.dmrs.hopping == q.dmrs.hopping;
-    }
-    return p.dmrs.n_scid == q.dmrs.n_scid &&
-           p.dmrs.n_id[p.dmrs.n_scid] == q.dmrs.n_id[q.dmrs.n_scid] &&
-           p.grid_start - p.dmrs.reference_block == q.grid_start - q.dmrs.reference_block;
-}
-
-//! Two channels on the same resource blocks whose DM-RS tells them apart.
-bool separable(const shared_channel& a, const shared_channel& b)
-{
-    const auto &p = a.parameters(), &q = b.parameters();
-    if (p.dmrs.type != q.dmrs.type || a.map().dmrs_symbols != b.map().dmrs_symbols ||
-        p.dmrs.length != q.dmrs.length) {
-        return false;
-    }
-    for (const auto port : p.dmrs.ports) {
-        if (std::count(q.dmrs.ports.begin(), q.dmrs.ports.end(), port)) {
-            return false;
-        }
-    }
-    // A group of one must be free of the other's data.
-    for (const auto& port : a.map().ports) {
-        if (port.group >= b.map().groups()) {
-            return false;
-        }
-    }
-    for (const auto& port : b.map().ports) {
-        if (port.group >= a.map().groups()) {
-            return false;
-        }
-    }
-    return !share_group(a.map(), b.map()) || same_sequence(a, b);
-}
-
 } // namespace
 
 struct receiver::user {
+    //! \param decoders  where code blocks are decoded
     user(shared_channel::sptr of,
          int antennas,
          const receiver_parameters& p,
          backend where,
+         backend decoders_on,
          int device)
         : channel(std::move(of)),
           estimate(channel, antennas, estimation_of(p, channel->parameters()))
@@ -123,8 +59,8 @@ struct receiver::user {
             decoding.limited_buffer = codeword.limited_buffer;
             decoding.decoding.llr = ldpc_decoder::number::int8;
             decoding.decoding.max_iterations = p.max_iterations;
-            decoders.push_back(
-                std::make_unique<decoder>(codeword.blocks, decoding, where, device));
+            decoders.push_back(std::make_unique<decoder>(
+                codeword.blocks, decoding, decoders_on, device));
             bits.push_back(
                 std::make_unique<soft_bits>(channel, static_cast<int>(i), where, device));
             buffer_bytes += decoders.back()->make_buffer().bytes();
@@ -157,6 +93,13 @@ receiver::receiver(std::vector<shared_channel::sptr> channels,
             "delay_spread is in seconds, below 1e-4");
     require(!std::isnan(p.doppler) && p.doppler < 1e5, "doppler is in Hz, below 1e5");
     const auto& first = channels.front()->parameters();
+    // A receiver on a GPU needs decoders of the host for what it is in doubt of alone.
+    constexpr int most_on_gpu = 16; // antennas
+    const bool on_gpu =
+        d_queue->where() == backend::cuda && antennas <= most_on_gpu &&
+        std::none_of(channels.begin(), channels.end(), [](const auto& of) {
+            return of->parameters().transform_precoding;
+        });
     for (const auto& channel : channels) {
         const auto& other = channel->parameters();
         require(other.direction == first.direction &&
@@ -166,16 +109,19 @@ receiver::receiver(std::vector<shared_channel::sptr> channels,
                     other.grid_size == first.grid_size,
                 "channels that share a grid must have its link, numerology, prefix, "
                 "grid_start and grid_size");
-        d_users.push_back(std::make_unique<user>(
-            channel, antennas, p, d_queue->where(), d_queue->device()));
+        d_users.push_back(std::make_unique<user>(channel,
+                                                 antennas,
+                                                 p,
+                                                 d_queue->where(),
+                                                 on_gpu ? backend::cpu : d_queue->where(),
+                                                 d_queue->device()));
     }
     for (auto& one : d_users) {
         int layers = one->channel->parameters().layers;
         one->together.push_back(one.get());
         for (auto& other : d_users) {
             const auto &a = *one->channel, &b = *other->channel;
-            if (one == other || !share_blocks(a.map(), b.map()) ||
-                !share_symbols(a.parameters(), b.parameters()) || !separable(a, b)) {
+            if (one == other || !separated_jointly(a, b)) {
                 continue;
             }
             one->together.push_back(other.get());
@@ -195,13 +141,43 @@ receiver::receiver(std::vector<shared_channel::sptr> channels,
         one->separation = std::make_unique<layer_separation>(
             antennas, layers, d_queue->where(), d_queue->device());
     }
+    if (on_gpu) {
+        make_gpu_receiver();
+    }
+}
+
+void receiver::make_gpu_receiver()
+{
+#ifdef CUDAPHY_HAVE_CUDA
+    std::vector<gpu_user> users;
+    for (const auto& one : d_users) {
+        gpu_user of{ one->channel, &one->estimate, {}, {}, {} };
+        for (const auto* other : one->together) {
+            of.together.push_back(place_of(*other));
+        }
+        for (size_t i = 0; i < one->decoders.size(); ++i) {
+            of.bits.push_back(one->bits[i].get());
+            of.decoders.push_back(one->decoders[i].get());
+        }
+        users.push_back(std::move(of));
+    }
+    d_gpu = gpu_receiver::make(users, d_antennas, d_parameters, d_queue->device());
+#endif
+}
+
+int receiver::place_of(const user& of) const
+{
+    const auto found = std::find_if(
+        d_users.begin(), d_users.end(), [&](const auto& u) { return u.get() == &of; });
+    return static_cast<int>(found - d_users.begin());
 }
 
 receiver::~receiver() = default;
 
 void receiver::check(size_t grid,
                      int slot,
-                     const std::vector<reception_order>& orders) const
+                     const std::vector<reception_order>& orders,
+                     std::map<const harq*, size_t>& bytes) const
 {
     const auto& map = d_users.front()->channel->map();
     require(grid == size_t(d_antennas) * map.symbols * map.subcarriers,
@@ -213,7 +189,6 @@ void receiver::check(size_t grid,
             "slot is " + std::to_string(slot) + "; a frame has slots 0 to " +
                 std::to_string(slots - 1) + " (TS 38.211, 4.3.2)");
     require(orders.size() == d_users.size(), "give one order for each channel");
-    std::map<const harq*, size_t> bytes;
     for (size_t i = 0; i < orders.size(); ++i) {
         const auto& order = orders[i];
         const auto& of = *d_users[i]->channel;
@@ -301,8 +276,139 @@ std::vector<reception> receiver::run(view<const complex64> grid,
                                      int slot,
                                      const std::vector<reception_order>& orders)
 {
-    check(grid.size(), slot, orders);
+    return std::move(run_slots(grid, { slot }, { orders }).front());
+}
+
+std::vector<std::vector<reception>> receiver::run_slots(view<const complex64> grids,
+                                                        const std::vector<int>& slots,
+                                                        const orders_of_slots& orders)
+{
+    require(orders.size() == slots.size(), "give orders for each slot");
+    if (slots.empty()) {
+        require(grids.empty(), "give the number of each slot");
+        return {};
+    }
+    std::map<const harq*, size_t> bytes;
+    std::set<std::pair<const harq*, int>> processes;
+    bool at_once = d_gpu != nullptr;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        check(grids.size() / slots.size(), slots[i], orders[i], bytes);
+        for (const auto& order : orders[i]) {
+            // What one slot leaves, the next one combines with.
+            at_once =
+                at_once && (!order.combining ||
+                            processes.insert({ order.combining, order.process }).second);
+        }
+    }
+    const size_t size = grids.size() / slots.size();
+    require(grids.size() == size * slots.size(), "grids of the slots differ in size");
     const std::lock_guard<std::mutex> turn(d_turn);
+    if (at_once) {
+        return run_on_gpu(grids, slots, orders);
+    }
+    std::vector<std::vector<reception>> out;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        const auto grid = grids.part(i * size, size);
+        out.push_back(
+            d_gpu ? std::move(run_on_gpu(grid, { slots[i] }, { orders[i] }).front())
+                  : run_one(grid, slots[i], orders[i]));
+    }
+    return out;
+}
+
+namespace {
+
+//! Bytes of bits, the first one highest.
+std::vector<uint8_t> packed(const std::vector<uint8_t>& bits)
+{
+    std::vector<uint8_t> out((bits.size() + 7) / 8);
+    for (size_t i = 0; i < bits.size(); ++i) {
+        out[i / 8] |= static_cast<uint8_t>(bits[i] << (7 - i % 8));
+    }
+    return out;
+}
+
+const char* reason_of(const reception& got, bool usable, bool present)
+{
+    const bool ok = std::all_of(got.codewords.begin(),
+                                got.codewords.end(),
+                                [](const auto& block) { return block.ok; });
+    return ok ? "" : !usable ? "not_finite" : present ? "crc" : "no_dmrs";
+}
+
+} // namespace
+
+std::vector<std::vector<reception>> receiver::run_on_gpu(view<const complex64> grids,
+                                                         const std::vector<int>& slots,
+                                                         const orders_of_slots& orders)
+{
+    // All processes are held until the end: in one order, so that no two threads wait for
+    // each other.
+    std::set<harq*> used;
+    for (const auto& of_slot : orders) {
+        for (const auto& order : of_slot) {
+            if (order.combining) {
+                used.insert(order.combining);
+            }
+        }
+    }
+    std::vector<std::unique_lock<std::mutex>> turns;
+    for (auto* const one : used) {
+        turns.emplace_back(one->d_turn);
+    }
+    std::vector<std::vector<std::vector<gpu_order>>> given(slots.size());
+    for (size_t at = 0; at < slots.size(); ++at) {
+        for (size_t u = 0; u < d_users.size(); ++u) {
+            const auto& order = orders[at][u];
+            auto& one = *d_users[u];
+            harq::process_blocks* held = nullptr;
+            if (order.combining) {
+                held = &order.combining->prepare(
+                    order.process, order.new_data, *one.channel, one.decoders, true);
+            }
+            std::vector<gpu_order> words;
+            for (size_t i = 0; i < one.decoders.size(); ++i) {
+                words.push_back({ order.redundancy_versions[i],
+                                  held ? &(*held)[i].received : nullptr });
+            }
+            given[at].push_back(std::move(words));
+        }
+    }
+    std::vector<std::vector<reception>> out;
+    const auto found = d_gpu->run(grids, slots, given, out);
+    for (size_t at = 0; at < slots.size(); ++at) {
+        for (size_t u = 0; u < d_users.size(); ++u) {
+            auto& got = out[at][u];
+            const auto& channel = *d_users[u]->channel;
+            const auto& p = channel.parameters();
+            got.timing_offset /= spacing_of(p);
+            got.delay_spread /= spacing_of(p);
+            got.doppler /= symbol_of(p);
+            const bool usable = found[at][u] > 0;
+            if (usable) {
+                got.frequency_offset = d_users[u]->estimate.layout().positions() > 1
+                                           ? got.frequency_offset / symbol_of(p)
+                                           : NAN;
+                got.colored_noise =
+                    got.colored_noise && d_parameters.noise != noise_model::white;
+            }
+            got.reason = reason_of(got, usable, found[at][u] > 1);
+        }
+    }
+    return out;
+}
+
+std::vector<reception> receiver::run_one(view<const complex64> given,
+                                         int slot,
+                                         const std::vector<reception_order>& orders)
+{
+    std::vector<complex64> on_host;
+    if (d_queue->where() == backend::cuda && gpu_of_pointer(given.data()) >= 0) {
+        on_host.resize(given.size());
+        d_queue->copy_out(on_host.data(), given.data(), given.size() * sizeof(complex64));
+        d_queue->synchronize();
+    }
+    const auto grid = on_host.empty() ? given : view<const complex64>(on_host);
     std::vector<estimated_channel> channels;
     for (auto& one : d_users) {
         one->estimate.run(grid, slot);
@@ -321,12 +427,7 @@ std::vector<reception> receiver::run(view<const complex64> grid,
         if (usable) {
             std::vector<estimated_channel> together;
             for (const auto* other : one.together) {
-                const size_t at =
-                    std::find_if(d_users.begin(),
-                                 d_users.end(),
-                                 [&](const auto& u) { return u.get() == other; }) -
-                    d_users.begin();
-                together.push_back(channels[at]);
+                together.push_back(channels[place_of(*other)]);
             }
             got.colored_noise =
                 d_parameters.noise != noise_model::white && one.estimate.noise().colored;
@@ -336,13 +437,11 @@ std::vector<reception> receiver::run(view<const complex64> grid,
             }
         }
         one.decode(orders[i], usable, got);
-        const bool ok = std::all_of(got.codewords.begin(),
-                                    got.codewords.end(),
-                                    [](const auto& block) { return block.ok; });
-        got.reason = ok                       ? ""
-                     : !usable                ? "not_finite"
-                     : one.estimate.present() ? "crc"
-                                              : "no_dmrs";
+        got.reason = reason_of(got, usable, one.estimate.present());
+        for (auto& block : got.codewords) {
+            block.payload =
+                d_parameters.packed ? packed(block.payload) : std::move(block.payload);
+        }
     }
     return out;
 }

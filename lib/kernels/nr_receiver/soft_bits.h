@@ -23,6 +23,10 @@ public:
     //! Takes the codeword's layers, the first ones of those separated.
     void run(const layer_separation& from, queue& queue);
 
+    // For a receiver that takes these steps itself.
+    soft_demapper& demapper() { return *d_demapper; }
+    const std::vector<int8_t>& signs() const { return d_signs; }
+
 private:
     void undo_transform();
     void find_sinr(const std::vector<float>& noise);

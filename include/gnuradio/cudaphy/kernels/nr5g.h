@@ -110,6 +110,8 @@ public:
 
     //! Places of the whole soft buffer: N_cb without the fillers.
     int soft_bits() const { return d_soft_bits; }
+    //! The place of the first bit that is sent: of k_0.
+    int start() const { return d_start; }
     //! Places from the first to the last one that `coded` bits of this redundancy version
     //! reach: soft_bits() where they wrap around.
     int reach(int coded) const;

@@ -82,17 +82,28 @@ public:
     class soft_buffer
     {
     public:
-        //! Of host memory.
-        size_t bytes() const
+        //! Of memory, on the host or a GPU.
+        size_t bytes() const { return d_bytes; }
+
+        //! \cond
+        //! What is received in a GPU's memory.
+        class in_gpu
         {
-            return d_soft.size() * sizeof(float) + d_soft_int8.size() + d_bits.size() +
-                   d_passed.size() * sizeof(int);
-        }
+        public:
+            virtual ~in_gpu() = default;
+            //! (C, soft bits of one block), (C, K'), (C)
+            virtual void
+            fetch(view<int8_t> soft, view<uint8_t> bits, view<int> passed) = 0;
+        };
+        //! \endcond
 
     private:
         friend class transport_block_decoder;
-        int d_reach = 0;           // soft bits received, from the first on
-        std::vector<float> d_soft; // (C, bits of one block), one of the two
+        friend struct soft_buffer_access;
+        size_t d_bytes = 0;
+        std::shared_ptr<in_gpu> d_in_gpu; // null: what follows
+        int d_reach = 0;                  // soft bits received, from the first on
+        std::vector<float> d_soft;        // (C, bits of one block), one of the two
         std::vector<int8_t> d_soft_int8;
         std::vector<uint8_t> d_bits; // (C, K')
         std::vector<int> d_passed;   // (C)
@@ -131,6 +142,13 @@ public:
                    soft_buffer& buffer);
 
 private:
+    friend struct soft_buffer_access;
+    size_t bytes_of_buffer() const;
+    //! The buffer's values in the host's memory.
+    void settle(soft_buffer& buffer) const;
+    outcome decode_int8(view<uint8_t> payload, soft_buffer& buffer);
+    template <typename T>
+    outcome decode_held(view<uint8_t> payload, soft_buffer& buffer);
     template <typename T>
     outcome decode_any(view<const T> llr,
                        const transmission& how,

@@ -106,17 +106,37 @@ void transport_block_decoder::clear()
     d_own = std::move(empty);
 }
 
+size_t transport_block_decoder::bytes_of_buffer() const
+{
+    const bool floats = d_parameters.decoding.llr == number::float32;
+    return size_t(d_segmentation.blocks) *
+           (size_t(d_soft_bits) * (floats ? sizeof(float) : 1) +
+            d_segmentation.block_bits + sizeof(int));
+}
+
+void transport_block_decoder::settle(soft_buffer& buffer) const
+{
+    const size_t size = size_t(d_segmentation.blocks) * d_soft_bits;
+    if (d_parameters.decoding.llr == number::float32) {
+        buffer.d_soft.resize(size);
+    } else {
+        buffer.d_soft_int8.resize(size);
+    }
+    buffer.d_bits.resize(size_t(d_segmentation.blocks) * d_segmentation.block_bits);
+    buffer.d_passed.resize(d_segmentation.blocks);
+    if (buffer.d_in_gpu) {
+        if (buffer.d_reach > 0) {
+            buffer.d_in_gpu->fetch(buffer.d_soft_int8, buffer.d_bits, buffer.d_passed);
+        }
+        buffer.d_in_gpu.reset();
+    }
+}
+
 transport_block_decoder::soft_buffer transport_block_decoder::make_buffer() const
 {
     soft_buffer out;
-    const size_t size = size_t(d_segmentation.blocks) * d_soft_bits;
-    if (d_parameters.decoding.llr == number::float32) {
-        out.d_soft.resize(size);
-    } else {
-        out.d_soft_int8.resize(size);
-    }
-    out.d_bits.resize(size_t(d_segmentation.blocks) * d_segmentation.block_bits);
-    out.d_passed.resize(d_segmentation.blocks);
+    out.d_bytes = bytes_of_buffer();
+    settle(out);
     return out;
 }
 
@@ -172,13 +192,29 @@ transport_block_decoder::decode_any(view<const T> llr,
                                     soft_buffer& buffer)
 {
     const std::lock_guard<std::mutex> turn(d_turn);
-    auto& block_passed = buffer.d_passed;
-    require(soft_of<T>(buffer).size() == size_t(d_segmentation.blocks) * d_soft_bits,
+    require(buffer.bytes() == bytes_of_buffer(),
             "the soft buffer is of another transport block");
     require(payload.size() == size_t(d_segmentation.payload),
             "payload has " + std::to_string(payload.size()) +
                 " bits, the transport block " + std::to_string(d_segmentation.payload));
+    settle(buffer);
     add(llr, how, buffer);
+    return decode_held<T>(payload, buffer);
+}
+
+transport_block_decoder::outcome
+transport_block_decoder::decode_int8(view<uint8_t> payload, soft_buffer& buffer)
+{
+    const std::lock_guard<std::mutex> turn(d_turn);
+    settle(buffer);
+    return decode_held<int8_t>(payload, buffer);
+}
+
+template <typename T>
+transport_block_decoder::outcome
+transport_block_decoder::decode_held(view<uint8_t> payload, soft_buffer& buffer)
+{
+    auto& block_passed = buffer.d_passed;
     outcome out{ false, {}, std::vector<int>(d_segmentation.blocks) };
     std::vector<int> open;
     for (int i = 0; i < d_segmentation.blocks; ++i) {

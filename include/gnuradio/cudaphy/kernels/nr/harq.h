@@ -13,8 +13,8 @@ namespace gr::cudaphy::kernels::nr {
  *
  * A process begins to hold memory with its first transmission: a byte for each bit of the
  * circular buffers, and one for each information bit. It keeps it until release(), or
- * until new data needs another size. Threads may share one: their calls follow each
- * other.
+ * until new data needs another size. The memory is the host's, or that of the receiver's
+ * GPU. Threads may share one: their calls follow each other.
  */
 class CUDAPHY_API harq
 {
@@ -47,6 +47,7 @@ private:
      * The blocks of a process, of which the buffers are empty if there is new data, or if
      * the process holds nothing: then its first transmission was missed.
      * \param decoders  of the channel's codewords
+     * \param in_gpu  the values lie in a GPU's memory, which takes them as they come
      * \throws std::invalid_argument for an unknown process, if the transport block has
      * another size than in the transmissions before and new_data is false, and if more
      * than max_bytes were held
@@ -54,7 +55,8 @@ private:
     process_blocks& prepare(int process,
                             bool new_data,
                             const shared_channel&,
-                            const std::vector<std::unique_ptr<decoder>>& decoders);
+                            const std::vector<std::unique_ptr<decoder>>& decoders,
+                            bool in_gpu = false);
     void require_process(int process) const;
     size_t bytes_of(const process_blocks&) const;
 

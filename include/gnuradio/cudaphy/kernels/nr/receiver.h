@@ -3,8 +3,11 @@
 
 #include <gnuradio/cudaphy/kernels/channel_estimator.h>
 #include <gnuradio/cudaphy/kernels/nr/harq.h>
+#include <map>
 
 namespace gr::cudaphy::kernels::nr {
+
+class gpu_receiver;
 
 //! What noise the layers are separated in.
 enum class noise_model {
@@ -21,6 +24,7 @@ struct receiver_parameters {
     //! Undo the frequency offset that DM-RS of two positions or more tells.
     bool track_frequency = true;
     int max_iterations = 20; //!< of the LDPC decoder, 1 to 1000
+    bool packed = false;     //!< payloads have eight bits a byte, the first one highest
 };
 
 //! What a receiver must know of one channel's transmission in a slot.
@@ -34,10 +38,11 @@ struct reception_order {
 //! What was received of one channel in a slot.
 struct reception {
     struct block {
-        std::vector<uint8_t> payload; //!< bits, hard decisions where a CRC fails
-        bool ok = false;              //!< the transport block's CRC holds
-        std::vector<int> block_ok;    //!< each code block's CRC holds
-        std::vector<int> iterations;  //!< of each code block's decoder
+        //! Bits, or bytes if packed; hard decisions where a CRC fails.
+        std::vector<uint8_t> payload;
+        bool ok = false;             //!< the transport block's CRC holds
+        std::vector<int> block_ok;   //!< each code block's CRC holds
+        std::vector<int> iterations; //!< of each code block's decoder
         //! Of the separated layers, dB: that of the white noise whose capacity equals the
         //! mean over the codeword's symbols.
         double sinr_db = 0;
@@ -78,8 +83,9 @@ struct reception {
  * 9. Rate recovery, LDPC, CRCs (nr5g_transport_block.h), combining with what a HARQ
  *    process holds.
  *
- * Steps 1 to 6 and descrambling run on the calling thread, the others on `where`. Threads
- * may share one: their calls follow each other.
+ * On a GPU all steps run there, and no values come back in between; of channels with
+ * transform precoding steps 1 to 6, 8 and CRCs run on the calling thread, as they do
+ * elsewhere. Threads may share one: their calls follow each other.
  */
 class CUDAPHY_API receiver
 {
@@ -109,14 +115,40 @@ public:
     std::vector<reception>
     run(view<const complex64> grid, int slot, const std::vector<reception_order>& orders);
 
+    /*!
+     * Receives several slots, on a GPU all at once.
+     * \param grids   (slots, antennas, symbols, subcarriers), on the host or in the
+     * memory of the receiver's GPU, if what writes them there has ended \param slots the
+     * number of each in its frame \param orders  of each slot, one of each channel
+     * \returns of each slot, one of each channel
+     * \throws std::invalid_argument as run() does
+     */
+    std::vector<std::vector<reception>>
+    run_slots(view<const complex64> grids,
+              const std::vector<int>& slots,
+              const std::vector<std::vector<reception_order>>& orders);
+
 private:
     struct user;
-    void check(size_t grid, int slot, const std::vector<reception_order>& orders) const;
+    using orders_of_slots = std::vector<std::vector<reception_order>>;
+    void check(size_t grid,
+               int slot,
+               const std::vector<reception_order>& orders,
+               std::map<const harq*, size_t>& bytes) const;
+    std::vector<reception> run_one(view<const complex64> grid,
+                                   int slot,
+                                   const std::vector<reception_order>& orders);
+    std::vector<std::vector<reception>> run_on_gpu(view<const complex64> grids,
+                                                   const std::vector<int>& slots,
+                                                   const orders_of_slots& orders);
+    void make_gpu_receiver();
+    int place_of(const user&) const;
 
     int d_antennas;
     receiver_parameters d_parameters;
     std::vector<std::unique_ptr<user>> d_users;
     std::unique_ptr<queue> d_queue;
+    std::unique_ptr<gpu_receiver> d_gpu; // null: the steps up to the equalizer run here
     std::mutex d_turn;
 };
 
