@@ -3,11 +3,12 @@
 """How many symbols a second DVB-S2 Receiver takes: samples from a file that lies in memory, over and over, to
 transport packets that a Null Sink drops.
 
-gr-dtv makes the samples, two a symbol, with a carrier offset of 0.03 symbol rates, in a folder in memory. Each time
-the file begins anew the receiver sees a jump of time and phase, and loses some frames. --carriers receivers run in
-one flowgraph, each with its own file source."""
+gr-dtv makes the samples, two a symbol, with a carrier offset of 0.03 symbol rates, in a folder in memory. The file has
+whole frames and whole turns of the carrier, so that it repeats as one signal: only the data of some ten symbols break.
+--carriers receivers run in one flowgraph, each with its own file source."""
 
 import argparse
+import fractions
 import math
 import os
 import sys
@@ -18,7 +19,26 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import dvbs2_receiver
 import dvbs2_to_ts
+import numpy as np
 from gnuradio import analog, blocks, cudaphy, gr
+
+
+OFFSET = fractions.Fraction(3, 200)  # cycles a sample
+SAMPLES_A_SYMBOL = 2
+
+
+def cut_to_whole_turns(path, how, pilots):
+    """Leaves as many frames as there are at most, over which the carrier turns whole cycles."""
+    symbols = {"normal": 64800, "short": 16200}[how.frame] // how.bits
+    blocks_between = (symbols - 1) // (16 * 90) if pilots else 0  # of 36 pilots
+    frame = SAMPLES_A_SYMBOL * (symbols + 90 + 36 * blocks_between)
+    period = frame * (OFFSET * frame).denominator
+    begin = 1000  # behind the filter's start
+    samples = np.fromfile(path, np.complex64)[begin:]
+    whole = len(samples) // period * period
+    if whole == 0:
+        raise SystemExit(f"--packets: {period // frame} frames are needed")
+    samples[:whole].tofile(path)
 
 
 def make_samples(path, how, esn0, packets, pilots):
@@ -32,12 +52,15 @@ def make_samples(path, how, esn0, packets, pilots):
         blocks.vector_source_b(list(stream)),
         dvbs2_to_ts.framer(how, 0.2, pilots),
         dvbs2_to_ts.pulses(0.2),
-        blocks.rotator_cc(2 * math.pi * 0.015),
+        blocks.rotator_cc(2 * math.pi * float(OFFSET)),
         (noisy, 0),
     )
     top.connect(noise, (noisy, 1))
-    top.connect(noisy, blocks.file_sink(gr.sizeof_gr_complex, str(path)))
+    sink = blocks.file_sink(gr.sizeof_gr_complex, str(path))
+    top.connect(noisy, sink)
     top.run()
+    sink.close()
+    cut_to_whole_turns(path, how, pilots)
 
 
 def measure(path, arguments, carriers):

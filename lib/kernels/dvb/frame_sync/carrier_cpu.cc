@@ -134,7 +134,7 @@ public:
              size_t count,
              queue&) const override
     {
-        constexpr size_t grain = 16;
+        constexpr size_t grain = 64; // a frame or two: workers take longer to wake
         for_each_part(count, grain, [&](size_t first, size_t last) {
             for (size_t s = first; s < last; ++s) {
                 HWY_DYNAMIC_DISPATCH(correct_segment)
