@@ -9,10 +9,10 @@ namespace {
 // shared memory, where a thread takes 2 x 2 products over all antennas: of the Gram
 // matrix's lower triangle, and of H^H y. The inverse of order Nt then serves all vectors.
 //
-// Bounds of 64 x 16, 14 vectors a matrix: 18 KB move, and 33,000 complex products (Gram
-// 8,700, H^H y 14,300, inverse and its products 5,600, the tiles' other half not counted)
-// are 0.26 Mflop. An H200's 4.0 TB/s would allow 222 M matrices/s, its 67 TFLOPS 255 M.
-// Split TF32 would lift the second alone, and so plain FFMA does.
+// Bounds of 64 x 16, 14 vectors a matrix: 18.1 KB move, and 28,700 complex products (Gram
+// 8,700, H^H y 14,300, the inverse and its products 5,600) are 0.23 Mflop. An H200's 4.2
+// TB/s would allow 233 M matrices/s, its 67 TFLOPS 292 M. Split TF32 would lift the
+// second alone, and so plain FFMA does.
 __global__ void __launch_bounds__(most_threads) equalize_by_gram(const gram_job job)
 {
     extern __shared__ float4 shared[];
