@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using tag = hn::ScalableTag<float>;
+using tag = hn::CappedTag<float, most_lanes>;
 using vec = hn::Vec<tag>;
 
 struct number {
