@@ -59,6 +59,13 @@ bool is_inverted(int number, int row)
 
 } // namespace
 
+//! A few known symbols, their values and the centre's frequency taken off.
+struct vl_snr_search::piece_sum {
+    int part;
+    double middle;
+    complex sum;
+};
+
 vl_snr_search::vl_snr_search(double most_frequency) : d_most_frequency(most_frequency)
 {
     if (!(most_frequency >= 0 && most_frequency <= 0.5)) {
@@ -76,6 +83,10 @@ vl_snr_search::vl_snr_search(double most_frequency) : d_most_frequency(most_freq
     }
     for (const auto& row : vl_snr_modes) {
         d_numbers.push_back(row.number);
+    }
+    const std::vector<std::complex<float>> nothing(all);
+    for (const auto& one : pieces_of(nothing.data(), 0)) {
+        d_coarse_steps.push_back(std::polar(1.0, -2 * pi * coarse * one.middle));
     }
 }
 
@@ -146,13 +157,6 @@ double vl_snr_search::rough_frequency(const std::complex<float>* symbols) const
     return frequency;
 }
 
-//! A few known symbols, their values and the centre's frequency taken off.
-struct vl_snr_search::piece_sum {
-    int part;
-    double middle;
-    complex sum;
-};
-
 vl_snr_found vl_snr_search::at(const std::complex<float>* symbols, float least) const
 {
     const double rough = rough_frequency(symbols);
@@ -213,7 +217,7 @@ vl_snr_found vl_snr_search::near(const std::complex<float>* symbols,
     if (!(energy > 0)) {
         return found;
     }
-    const auto pieces = pieces_of(symbols, centre);
+    auto pieces = pieces_of(symbols, centre);
     // What a fine step turns the middle of each part by.
     std::array<complex, parts> sums, fine_steps, first_steps;
     std::array<double, parts> first_middle, last_middle;
@@ -232,11 +236,16 @@ vl_snr_found vl_snr_search::near(const std::complex<float>* symbols,
     double frequency = centre, best = -1;
     const int steps =
         static_cast<int>(std::ceil(std::max(most_difference - coarse / 2, 0.0) / coarse));
+    for (size_t i = 0; i < pieces.size(); ++i) { // to the first coarse frequency
+        for (int step = 0; step < steps; ++step) {
+            pieces[i].sum = times(pieces[i].sum, std::conj(d_coarse_steps[i]));
+        }
+    }
     for (int step = -steps; step <= steps; ++step) {
         sums.fill(0);
-        for (const auto& one : pieces) {
-            sums[one.part] +=
-                times(one.sum, std::polar(1.0, -2 * pi * coarse * step * one.middle));
+        for (size_t i = 0; i < pieces.size(); ++i) {
+            sums[pieces[i].part] += pieces[i].sum;
+            pieces[i].sum = times(pieces[i].sum, d_coarse_steps[i]);
         }
         for (int part = 0; part < parts; ++part) {
             sums[part] = times(sums[part], first_steps[part]);

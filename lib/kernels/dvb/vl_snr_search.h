@@ -67,6 +67,8 @@ private:
     //! whose rows are all upright.
     std::vector<std::complex<float>> d_pl_headers[2], d_upright;
     std::vector<int> d_numbers; //!< of VL-SNR headers
+    //! What a step of the coarse frequencies turns each piece by.
+    std::vector<std::complex<double>> d_coarse_steps;
 };
 
 } // namespace gr::cudaphy::kernels
