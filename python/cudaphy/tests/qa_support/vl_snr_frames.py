@@ -68,9 +68,7 @@ def baseband_frames(number, stream):
         getattr(dtv, rate),
     )
     top, sink = gr.top_block(), blocks.vector_sink_b()
-    top.connect(
-        blocks.vector_source_b(stream.ravel().tolist()), *_baseband(fec), sink
-    )
+    top.connect(blocks.vector_source_b(stream.ravel().tolist()), *_baseband(fec), sink)
     top.run()
     k = cudaphy.bch_code.dvbs2x(mode_of(number).frame, mode_of(number).rate).k
     bits = np.array(sink.data(), np.uint8)
