@@ -21,8 +21,7 @@ using benchmarks::bench_case, benchmarks::cases, benchmarks::received_words;
 
 namespace {
 
-//! How words are decoded: int8 LLRs, floats by default (which is int8 arithmetic), or
-//! floats in float32.
+//! "floats" are decoded in int8, the default.
 enum class form { int8, floats, float32 };
 const std::vector<form> all_forms{ form::int8, form::floats, form::float32 };
 const char* name_of(form how)
