@@ -180,7 +180,7 @@ private:
 
 const char* or_dash(const char* text) { return text ? text : "-"; }
 
-//! For a combination that a backend does not offer, the line says why.
+//! Where a backend does not offer it, the line says why.
 template <typename Measure>
 void line(const bench_case& what, form how, const Measure& measure)
 {
@@ -243,7 +243,7 @@ void throughputs(queue& q,
 {
     std::printf("\n%s, %s%s\n%-28s %-7s %5s %6s %10s %9s %8s %9s %8s %6s %8s  %s\n",
                 name_of(q.where()).c_str(),
-                early ? "stopping early where about a word in a hundred fails"
+                early ? "stopping early where a word in a hundred fails"
                       : "all iterations",
                 cores,
                 "code",
@@ -389,7 +389,7 @@ void mixtures(queue& q)
 }
 
 #ifdef CUDAPHY_HAVE_CUDA
-//! Page-locked host memory to page-locked host memory, three batches under way.
+//! Page-locked host memory to the same, three batches under way.
 void host_to_host(int device)
 {
     std::printf("\ncuda, host to host, page-locked memory, three batches under way, all "
@@ -530,9 +530,9 @@ int main(int argc, char** argv)
     }
     std::printf(
         "Layered normalised min-sum. bound: the greater of %g (int8) or %g\n"
-        "(float32) instructions an edge and iteration at the machine's rate, where\n"
-        "it is known, and of the LLRs in, packed bits and two numbers a word out, at\n"
-        "the bandwidth of a copy. BLER is counted in the timed words.\n",
+        "(float32) instructions an edge and iteration at the machine's rate, if\n"
+        "it is known, and of the LLRs in, packed bits and two numbers a word out at a\n"
+        "copy's bandwidth. BLER is of the timed words.\n",
         instructions_an_edge(form::int8),
         instructions_an_edge(form::float32));
     benchmarks::print_peers();

@@ -73,7 +73,7 @@ def ldpc_decode(
     schedule: "layered" or "flooding".
     arithmetic: "float32", "int8" (layered normalised min-sum only), or "auto": int8 if the algorithm
     and the schedule allow it (on CUDA, if the code fits), otherwise float32. int8 is 5 to 30 times as fast
-    and loses at most 0.02 dB (on CUDA 0.07 at six low rates of DVB). llr_steps: steps of int8 arithmetic in a unit of LLR, for LLRs of floating
+    and loses at most 0.02 dB (docs/notebook/ldpc_int8_loss.md). llr_steps: steps of int8 arithmetic in a unit of LLR, for LLRs of floating
     point, above 0 to 64; 0: each word's own, which fit LLRs in any unit (docs/conventions.md).
     llr_scale: a factor of llr, above 0 to 1e6, for LLRs in other units than natural logarithms: 1/12
     for int8 of 12 steps a unit. Sum-product and the offset need it, normalised min-sum does not.

@@ -62,9 +62,9 @@ namespace gr::cudaphy::kernels {
  *   values, messages and L to ±63 steps, round to ⌊|r| + 1/4⌋, and store a message as its
  *   change of L.
  * - If `scale` is 0 and the code says default_damps(), a message whose sign is not that
- *   of the stored one is damped. On CUDA its factor is less by a share of 3
- *   max_iterations / 400, at most 1/2. Elsewhere it becomes (3 |r| + 1) / 4, or with 50
- *   iterations and more (|r| + 1) / 2, rounded down.
+ *   of the stored one is damped. On CUDA its factor is halved, or, for rates below 0.45,
+ *   less by a share of 3 max_iterations / 400, at most 1/2. Elsewhere it becomes (|r| +
+ *   1) / 2, rounded down, or, if that share is less than 3/8, (3 |r| + 1) / 4.
  * - Shortened bits are set to the greatest L before every iteration.
  * - At least one iteration runs. Decoding stops after an iteration if the word is
  * decoded. Without `stop_crc` each telling check must also have been even right after its

@@ -69,6 +69,20 @@ void require_size(const char* name, size_t given, size_t batch, size_t per_word)
 
 } // namespace
 
+int ldpc_decoding::halvings(const ldpc_code& code, int t, int iterations)
+{
+    if (!code.default_scale_closes()) {
+        return 0;
+    }
+    if (iterations < 50 && has_low_rate(code)) {
+        return 250 * t / (iterations * (iterations + 50));
+    }
+    if (iterations < 50 && code.default_scale() < .7f) {
+        return 5 * t / (2 * iterations);
+    }
+    return t / (has_low_rate(code) || code.default_scale() < .7f ? 20 : 15);
+}
+
 std::vector<float> ldpc_decoding::scales_of(const ldpc_code& code,
                                             const ldpc_decoder::parameters& wanted)
 {
@@ -81,8 +95,7 @@ std::vector<float> ldpc_decoding::scales_of(const ldpc_code& code,
         const double last = std::min(1.0, own + 1.6 * weight / wanted.max_iterations);
         for (int t = 0; t < wanted.max_iterations; ++t) {
             const double rising = last - (last - first) * std::exp2(-t / 3.0);
-            const int closer =
-                code.default_scale_closes() ? halvings(t, wanted.max_iterations) : 0;
+            const int closer = halvings(code, t, wanted.max_iterations);
             out[t] = static_cast<float>(1 - std::ldexp(1 - rising, -closer));
         }
     }

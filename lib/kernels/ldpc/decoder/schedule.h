@@ -52,12 +52,8 @@ struct ldpc_decoding {
     //! Greatest magnitude of received LLRs and of messages; see ldpc_decoder.cc.
     static constexpr float clamp = 1e4f;
     //! How often the factor's distance from 1 has been halved in iteration t of
-    //! `iterations`, if the code chooses it: every 20 iterations, or more often if they
-    //! are fewer than 50.
-    static int halvings(int t, int iterations)
-    {
-        return iterations < 50 ? 250 * t / (iterations * (iterations + 50)) : t / 20;
-    }
+    //! `iterations`; docs/conventions.md.
+    static int halvings(const ldpc_code&, int t, int iterations);
 
     bool flooding() const
     {
@@ -81,9 +77,14 @@ struct ldpc_decoding {
         return parameters.scale == 0 && code->default_damps() &&
                parameters.rule == ldpc_decoder::check_rule::normalized_min_sum;
     }
-    //! The share of such a message that is taken off. More would cost the first
-    //! iterations too much where there are few.
-    float damping() const { return std::min(.5f, 3.f * parameters.max_iterations / 400); }
+    //! The share of such a message that is taken off. At a low rate more would delay
+    //! words too much where iterations are few.
+    float damping() const
+    {
+        return has_low_rate(*code) ? std::min(.5f, 3.f * parameters.max_iterations / 400)
+                                   : .5f;
+    }
+    static bool has_low_rate(const ldpc_code& code) { return code.rate() < .45; }
 
     //! The value of `scales` for these parameters.
     static std::vector<float> scales_of(const ldpc_code&,
