@@ -42,8 +42,14 @@ def compiled(path, folder):
     return getattr(module, made[0].stem)
 
 
+def counter_of(top):
+    """A Frame Error Counter, or a receiver that counts."""
+    return getattr(top, "counter", getattr(top, "receiver", None))
+
+
 def counted(top):
-    return top.counter.frames() if hasattr(top, "counter") else top.channel.steps()
+    counter = counter_of(top)
+    return counter.frames() if counter else top.channel.steps()
 
 
 def run(top, turn):
@@ -81,7 +87,8 @@ def main():
         os.chdir(folder)
         top = made()
         run(top, turn)
-    wrong = top.counter.frame_errors() if hasattr(top, "counter") else 0
+    counter = counter_of(top)
+    wrong = counter.frame_errors() if counter else 0
     print(f"{counted(top)} frames or time steps, {wrong} wrong")
     good = counted(top) >= FRAMES and wrong <= counted(top) // 4
     # Qt takes the interpreter down with it where it tidies up in another order than Python.

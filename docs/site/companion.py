@@ -13,6 +13,8 @@ GRC = Path(__file__).resolve().parents[2] / "grc"
 EXAMPLES = {
     "code": ("variable_cudaphy_ldpc_code", {}),
     "bch": ("variable_cudaphy_bch_code", {}),
+    "pusch": ("variable_cudaphy_nr_shared_channel", {}),
+    "pdsch": ("variable_cudaphy_nr_shared_channel", {"link": '"pdsch"'}),
     "room": ("variable_cudaphy_fdtd_scene", {}),
 }
 VALUES = {
@@ -25,6 +27,10 @@ VALUES = {
     "variable_cudaphy_ldpc_decoder_def": {"code": "code"},
     "cudaphy_bch_encoder": {"code": "bch"},
     "cudaphy_bch_decoder": {"code": "bch"},
+    "cudaphy_nr_pdsch_receiver": {"channels": "pdsch"},
+    "cudaphy_nr_pdsch_transmitter": {"channel": "pdsch"},
+    "cudaphy_nr_pusch_receiver": {"channels": "pusch"},
+    "cudaphy_nr_pusch_transmitter": {"channel": "pusch"},
     "cudaphy_fdtd_channel": {"simulation": "room"},
     "cudaphy_sigmf_source": {"file": "recording.sigmf-meta"},
     "cudaphy_sigmf_sink": {"file": "recording"},

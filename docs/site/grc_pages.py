@@ -50,6 +50,12 @@ DESIGN = {
     "cudaphy_mimo_equalizer": "estimator_and_equalizer",
     "cudaphy_mimo_receiver": "mimo_receiver",
     "cudaphy_mvdr_weights": "symmetric_inverse",
+    "cudaphy_nr_ofdm_demodulator": "nr_shared_channels",
+    "cudaphy_nr_ofdm_modulator": "nr_shared_channels",
+    "cudaphy_nr_pdsch_receiver": "nr_receivers",
+    "cudaphy_nr_pdsch_transmitter": "nr_shared_channels",
+    "cudaphy_nr_pusch_receiver": "nr_receivers",
+    "cudaphy_nr_pusch_transmitter": "nr_shared_channels",
     "cudaphy_soft_demapper": "soft_demapper",
     "cudaphy_sparse_matvec": "fdtd_and_sparse",
     "cudaphy_symbol_sync": "symbol_sync",
@@ -60,6 +66,7 @@ DESIGN = {
     "variable_cudaphy_ldpc_code": "ldpc_codes",
     "variable_cudaphy_ldpc_decoder_def": "ldpc_decoder",
     "variable_cudaphy_ldpc_encoder_def": "ldpc_codes",
+    "variable_cudaphy_nr_shared_channel": "nr_shared_channels",
 }
 TAG_ROW = re.compile(r"^\| (`.*) \| (.*) \| (.*) \| (.*) \|$", re.MULTILINE)
 

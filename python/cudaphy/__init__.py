@@ -4,7 +4,8 @@
 A block for flowgraphs has a noun's name: matrix_inverse, triangular_matrix_inverse,
 symmetric_matrix_inverse, sparse_matvec, mimo_channel_estimator, mimo_equalizer, soft_demapper,
 mimo_receiver, ldpc_encoder, ldpc_decoder, bch_encoder, bch_decoder, bb_deframer, symbol_sync,
-dvbs2_frame_sync, dvbs2_receiver, fdtd_channel, mimo_fixed_channel, array_covariance, mvdr_weights.
+dvbs2_frame_sync, dvbs2_receiver, nr_ofdm_modulator, nr_ofdm_demodulator, nr_pusch_transmitter,
+nr_pusch_receiver, nr_pdsch_transmitter, nr_pdsch_receiver, fdtd_channel, mimo_fixed_channel, array_covariance, mvdr_weights.
 A function that works on arrays, of numpy or on a GPU, has a verb's: invert, invert_triangular, solve_triangular,
 invert_symmetric, update_inverse, multiply_sparse, estimate_channel, equalize, demap,
 receive_slots, ldpc_encode, ldpc_decode, bch_encode, bch_decode, sync_symbols, nr_pusch_transmit,

@@ -5,7 +5,7 @@ The cpp_templates of the blocks call these functions with a parameter as a templ
 its value. GNU Radio copies the text, which is Python. Here a text stays as it is, with the names of variables in it, if
 C++ reads it alike; else the value takes its place, as it is when Companion writes the program.
 
-The variables LDPC Code, BCH Code and FDTD Scene are two members in C++: the variable itself is a text, because
+The variables LDPC Code, BCH Code, FDTD Scene and NR Shared Channel are two members in C++: the variable itself is a text, because
 Companion can declare nothing else, and the object has the variable's name with _object behind it.
 """
 
@@ -20,6 +20,7 @@ _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}  # that Python and C++ 
 _SIGNS = {ast.UAdd: "+", ast.USub: "-"}
 _KINDS = {"soft", "hard", "current"}  # of a source
 _AXES = "xyz"
+_OBJECTS = ("ldpc_code", "bch_code", "fdtd_scene", "nr_shared_channel")
 
 
 class _differs(Exception):
@@ -101,18 +102,27 @@ def complexes(values):
 
 def _object(given, name):
     block = _block(given)
-    kinds = ("variable_cudaphy_ldpc_code", "variable_cudaphy_bch_code")
+    kinds = {f"variable_cudaphy_{kind}" for kind in _OBJECTS}
     for one in block.parent_flowgraph.iter_enabled_blocks():
-        if one.name == name and one.key in (*kinds, "variable_cudaphy_fdtd_scene"):
+        if one.name == name and one.key in kinds:
             return f"this->{name}_object"
     raise ValueError(
-        f'{block.name}: "{name}" is no ID of a block LDPC Code, BCH Code or FDTD Scene; C++ takes these alone'
+        f'{block.name}: "{name}" is no ID of a block LDPC Code, BCH Code, FDTD Scene or NR Shared Channel; '
+        "C++ takes these alone"
     )
 
 
 def code(given):
     """The object of the variable that a parameter names. Raises ValueError if it names none."""
     return _object(given, str(given).strip())
+
+
+def objects(given):
+    """The objects of the variables that a parameter names, one or a list, in braces."""
+    tree = ast.parse(str(given).strip(), mode="eval").body
+    several = isinstance(tree, (ast.List, ast.Tuple))
+    names = [ast.unparse(one) for one in (tree.elts if several else [tree])]
+    return _braces(_object(given, name) for name in names)
 
 
 def codes(given):

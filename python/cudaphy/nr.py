@@ -222,6 +222,7 @@ class nr_shared_channel:
         given["ptrs"] = bool(ptrs)
         symbols_per_slot = 12 if extended_prefix else 14
         given["reserved"] = _mask(reserved, (symbols_per_slot, 12 * given["grid_size"]))
+        self._given = given
         self._channel = _native._nr_channel(given)
         self._senders = {}
 
@@ -235,6 +236,11 @@ class nr_shared_channel:
     def link(self):
         """ "pusch" or "pdsch"."""
         return self._channel.link()
+
+    @property
+    def numerology(self):
+        """mu: subcarriers are 15 · 2^mu kHz apart (TS 38.211, 4.2)."""
+        return self._given["numerology"]
 
     @property
     def layers(self):

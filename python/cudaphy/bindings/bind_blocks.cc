@@ -17,6 +17,7 @@ void bind_blocks(py::module& m)
     bind_ldpc_pdu(m);
     bind_linalg_blocks(m);
     bind_mimo_blocks(m);
+    bind_nr_blocks(m);
     bind_nr_ofdm_blocks(m);
     bind_ofdm(m);
     bind_packets(m);

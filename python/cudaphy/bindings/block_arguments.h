@@ -47,6 +47,7 @@ void bind_ldpc_fec(pybind11::module& m);
 void bind_ldpc_pdu(pybind11::module& m);
 void bind_linalg_blocks(pybind11::module& m);
 void bind_mimo_blocks(pybind11::module& m);
+void bind_nr_blocks(pybind11::module& m);
 void bind_nr_ofdm_blocks(pybind11::module& m);
 void bind_ofdm(pybind11::module& m);
 void bind_packets(pybind11::module& m);

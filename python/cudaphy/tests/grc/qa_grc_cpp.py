@@ -60,6 +60,17 @@ OBJECTS = {
         "bch",
         {"family": "primitive", "m": "8", "t": "three", "shortened": "5"},
     ),
+    "grant": ("nr_channel", {"layers": "three - 1", "dmrs_ports": "[0, 2]", "mcs": "9"}),
+    "downlink": (
+        "nr_channel",
+        {
+            "link": '"pdsch"',
+            "prbs": "(3, 9)",
+            "ptrs": "True",
+            "mcs_table": '"qam256"',
+            "reserved": "[[1] * 10 + [0] * 614] + [[0] * 624] * 13",
+        },
+    ),
     "outer": ("bch", {"family": "dvbt2", "frame": '"short"', "dvbt2_rate": '"3/5"'}),
     "room": (
         "scene",
@@ -80,6 +91,7 @@ KINDS = {
     "ldpc": "variable_cudaphy_ldpc_code",
     "bch": "variable_cudaphy_bch_code",
     "scene": "variable_cudaphy_fdtd_scene",
+    "nr_channel": "variable_cudaphy_nr_shared_channel",
 }
 OBJECTS["line"][1].update(boxes="[]", sources='[((30,), "ez")]', probes='[((40,), "ez")]')
 # Blocks with parameters that differ from the defaults in all that changes the output.
@@ -147,6 +159,13 @@ BLOCKS = [
             "window": "4",
         },
     ),
+    ("nr_pdsch_receiver", {"channels": "[downlink]", "slots": "[[1, 2]]"}),
+    (
+        "nr_pdsch_transmitter",
+        {"channel": "downlink", "precoding": "[[1], [1j]]", "user": "three"},
+    ),
+    ("nr_pusch_receiver", {"channels": "grant", "antennas": "2", "packed": "False"}),
+    ("nr_pusch_transmitter", {"channel": "grant", "slot": "three"}),
     ("packet_resync", {"type": "float", "packet_length": "100", "stamp": "True"}),
     ("soft_demapper", {"constellation": '"qam16"', "noise_variance": "variance"}),
     (

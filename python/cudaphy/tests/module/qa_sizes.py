@@ -23,6 +23,7 @@ REFUSALS = (ValueError, MemoryError, TypeError, OverflowError, RuntimeError)
 BEYOND = (2**31 - 1, 2**31, 2**62, 2**63 - 1, -(2**31))
 WIFI = cudaphy.ldpc_code("wifi", n=648, rate="1/2")
 DVB = cudaphy.ldpc_code("dvbs2", frame="normal", rate="1/2")
+PUSCH = cudaphy.nr_shared_channel("pusch", grid_size=6)
 MOST_FRAMES = 1 << 24
 
 
@@ -177,6 +178,20 @@ CASES = {
             middle=(0, 2048),
             window=(0, 288),
         ),
+    ),
+    "nr_pusch_receiver": (
+        on_cpu(cudaphy.nr_pusch_receiver, PUSCH),
+        dict(
+            antennas=(1, 16),
+            slot=(0, 19),
+            max_iterations=(1, 1000),
+            processes=(1, 32),
+            harq_bytes=(0, 1 << 40),
+        ),
+    ),
+    "nr_pusch_transmitter": (
+        on_cpu(cudaphy.nr_pusch_transmitter, PUSCH),
+        dict(user=(0, 1 << 20), slot=(0, 19)),
     ),
     "ofdm_synchronizer": (
         front_end,

@@ -384,6 +384,34 @@ def _table():
             tags=packet_tags(n * [14]),
             keys=(KEY, "slot", "frame"),
         ),
+        **{
+            f"nr_{link}_transmitter": _block(
+                functools.partial(
+                    getattr(cudaphy, f"nr_{link}_transmitter"),
+                    cudaphy.nr_shared_channel(link, grid_size=6),
+                ),
+                lambda: [],
+                lambda: [complexes],
+                frames=0,
+                takes=("backend",),
+            )
+            for link in ("pusch", "pdsch")
+        },
+        **{
+            f"nr_{link}_receiver": _block(
+                functools.partial(
+                    getattr(cudaphy, f"nr_{link}_receiver"),
+                    cudaphy.nr_shared_channel(link, grid_size=1),
+                    length_tag_key="",
+                ),
+                lambda: [gaussian((8 * 168,))],
+                lambda: [],
+                frames=8,
+                takes=("backend",),
+                keys=("slot", "frame", "nr_schedule", "rx_time"),
+            )
+            for link in ("pusch", "pdsch")
+        },
         "ofdm_synchronizer": _block(
             _synchronizer,
             lambda: _transmitted(n),
