@@ -89,9 +89,6 @@ class link(gr.top_block):
         subcarriers = channel.grid_shape[2]
         transmitter = cudaphy.nr_pusch_transmitter(channel, **where)
         modulator = cudaphy.nr_ofdm_modulator(subcarriers, NUMEROLOGY)
-        rate = modulator.sample_rate()
-        slot_samples = int(rate * 1e-3 / 2**NUMEROLOGY)
-        air = cudaphy.mimo_multipath_channel(1, 2, slot_samples, 4, 2.0, given.seed)
         demodulator = cudaphy.nr_ofdm_demodulator(subcarriers, NUMEROLOGY, antennas=2)
         self.receiver = cudaphy.nr_pusch_receiver(
             channel, 2, processes=given.processes, **where
@@ -104,14 +101,14 @@ class link(gr.top_block):
             given.seed,
             lambda: transmitter.to_basic_block()._post(pmt.intern("system"), done),
         )
-        self.connect(transmitter, modulator, air)
+        self.connect(transmitter, modulator)
         noise = np.sqrt(10 ** (-snr_db / 10))
         for antenna in range(2):
             noisy = blocks.add_cc()
             source = analog.noise_source_c(
                 analog.GR_GAUSSIAN, noise, given.seed + 1 + antenna
             )
-            self.connect((air, antenna), (noisy, 0))
+            self.connect(modulator, (noisy, 0))
             self.connect(source, (noisy, 1))
             self.connect(noisy, (demodulator, antenna))
             self.connect((demodulator, antenna), (self.receiver, antenna))
