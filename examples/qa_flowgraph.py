@@ -31,8 +31,10 @@ os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join(
 
 def compiled(path, folder):
     done = subprocess.run(["grcc", "-o", folder, path], capture_output=True, text=True)
-    made = list(Path(folder).glob("*.py"))
-    if done.returncode or len(made) != 1:
+    # Blocks in Python that the flowgraph embeds have files whose names are longer.
+    made = sorted(Path(folder).glob("*.py"), key=lambda one: len(one.name))
+    sys.path.insert(0, folder)
+    if done.returncode or not made:
         sys.exit(
             f"grcc {path}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
         )
