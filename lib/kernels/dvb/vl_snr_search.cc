@@ -23,9 +23,10 @@ constexpr int piece = 4;
 // Parts of the headers that are summed up at coarse frequencies: the start of frame, the
 // PLS code of both sets, the edges, and the rows.
 constexpr int parts = 5 + rows;
-// At half of the coarse spacing, a PLS code loses 0.9 dB, a row 0.7 dB.
-constexpr double coarse = 1.0 / 128, fine = 1.0 / 2048;
-constexpr int most_fine = 8;      //!< steps on either side of a coarse frequency
+// At half of the coarse spacing, a PLS code or a row loses 0.2 dB. Half a cycle a row
+// away, where a header looks like another one, it loses 4 dB.
+constexpr double coarse = 1.0 / 256, fine = 1.0 / 2048;
+constexpr int most_fine = 4;      //!< steps on either side of a coarse frequency
 constexpr float most_gain = 1.3f; //!< of a score between two fine frequencies
 
 constexpr double rough_error = 0.02; //!< five deviations at -10 dB
