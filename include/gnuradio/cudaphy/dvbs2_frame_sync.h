@@ -53,12 +53,12 @@ public:
      * \param length_tag_key  names the tag with a packet's length
      * \param most_frequency  of the carrier that is searched, in cycles a symbol, up to
      *                        0.25
-     * \param vl_snr   look for VL-SNR frames of S2X too; any of `pls` that is one, 256 and
-     * more, implies it
-     * \param backend  that corrects the frames' symbols: "auto", "cuda", "cpu" or
-     * "reference"; "auto" is the GPU if a block behind takes the symbols there, else the
-     * CPU
-     * \param device   index of the GPU
+     * \param vl_snr          look for VL-SNR frames of S2X too; any of `pls` that is one,
+     *                        256 and more, implies it
+     * \param backend         that corrects the frames' symbols: "auto", "cuda", "cpu" or
+     *                        "reference"; "auto" is the GPU if a block behind takes the
+     *                        symbols there, else the CPU
+     * \param device          index of the GPU
      * \throws std::invalid_argument if a parameter is out of range, or the key is empty;
      * backend_unavailable
      */

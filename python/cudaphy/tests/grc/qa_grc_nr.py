@@ -76,7 +76,7 @@ def receiver_cases(link, other):
             {"channels": CHANNELS[other]},
             {"channels": f"[{CHANNELS[link]}, {OTHER_GRID[link]}]"},
             {**good, "antennas": "0"},
-            {**good, "antennas": "65"},
+            {**good, "antennas": "129"},
             {**good, "slots": "[[20]]"},
             {**good, "slots": "[[1], [2]]"},
             {**good, "slot": "20"},

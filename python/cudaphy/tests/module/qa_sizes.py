@@ -81,7 +81,7 @@ CASES = {
     "mimo_equalizer": (
         on_cpu(cudaphy.mimo_equalizer),
         dict(
-            receive_antennas=(2, 16),
+            receive_antennas=(2, 128),
             layers=(1, 16),
             symbols=(2, 65536),
             tones=(4, 65536),
@@ -91,7 +91,7 @@ CASES = {
     "mimo_channel_estimator": (
         estimator,
         dict(
-            receive_antennas=(2, 16),
+            receive_antennas=(2, 128),
             layers=(1, 16),
             tones=(4, 65536),
             pilot_symbols=(16, 65536),
@@ -101,7 +101,7 @@ CASES = {
     "mimo_receiver": (
         receiver,
         dict(
-            receive_antennas=(2, 16),
+            receive_antennas=(2, 128),
             layers=(1, 16),
             tones=(64, 65536),
             symbols=(32, 1024),
@@ -182,7 +182,7 @@ CASES = {
     "nr_pusch_receiver": (
         on_cpu(cudaphy.nr_pusch_receiver, PUSCH),
         dict(
-            antennas=(1, 16),
+            antennas=(1, 128),
             slot=(0, 19),
             max_iterations=(1, 1000),
             processes=(1, 32),
