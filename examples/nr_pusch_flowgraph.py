@@ -3,8 +3,8 @@
 """PUSCH of 5G NR in a flowgraph of blocks, from transport blocks to transport blocks, with all that a receiver
 must find out by itself.
 
-Random bytes -> NR PUSCH Transmitter, 2 layers -> NR OFDM Modulator -> paths between all antennas, carrier
-offset and noise at each antenna -> NR OFDM Demodulator -> NR PUSCH Receiver. A row of the
+Random bytes -> NR PUSCH Transmitter, 2 layers -> NR OFDM Modulator -> MIMO Multipath Channel, a new one each
+slot -> carrier offset and noise at each antenna -> NR OFDM Demodulator -> NR PUSCH Receiver. A row of the
 table tells of one SNR (at one antenna): how many transport blocks are lost, and what the receiver measured.
 Every received block is compared with the one that was sent in its slot."""
 
@@ -12,7 +12,7 @@ import numpy as np
 import pmt
 
 import link_tools
-from gnuradio import analog, blocks, cudaphy, filter, gr, pdu
+from gnuradio import analog, blocks, cudaphy, gr, pdu
 
 NUMEROLOGY = 1  # 30 kHz
 LAYERS = 2
@@ -66,10 +66,17 @@ class link(gr.top_block):
         )
         modulator = cudaphy.nr_ofdm_modulator(subcarriers, NUMEROLOGY, ports=LAYERS)
         rate = modulator.sample_rate()
-        chance = np.random.default_rng(given.seed)
-        delays = np.arange(max(1, round(4 * given.delay_spread * rate)))
-        powers = np.exp(-delays / max(given.delay_spread * rate, 1e-3))
-        amplitudes = np.sqrt(powers / powers.sum() / 2)
+        slot_samples = int(rate * 1e-3 / 2**NUMEROLOGY)
+        taps = max(1, round(4 * given.delay_spread * rate))
+        # GNU Radio does not keep a block in Python: self does.
+        air = self.air = cudaphy.mimo_multipath_channel(
+            LAYERS,
+            given.antennas,
+            slot_samples,
+            taps,
+            max(given.delay_spread * rate, 1e-3),
+            given.seed,
+        )
         demodulator = cudaphy.nr_ofdm_demodulator(
             subcarriers, NUMEROLOGY, antennas=given.antennas
         )
@@ -83,7 +90,7 @@ class link(gr.top_block):
         self.sent = collector(10 * 2**NUMEROLOGY)
         self.msg_connect(to_pdu, "pdus", self.sent, "sent")
         for port in range(LAYERS):
-            self.connect((transmitter, port), (modulator, port))
+            self.connect((transmitter, port), (modulator, port), (air, port))
         # Samples of all antennas have unit energy in resource elements, but DM-RS.
         noise = np.sqrt(10 ** (-snr_db / 10))
         for antenna in range(given.antennas):
@@ -91,13 +98,8 @@ class link(gr.top_block):
             source = analog.noise_source_c(
                 analog.GR_GAUSSIAN, noise, given.seed + 1 + antenna
             )
-            noisy, received = blocks.add_cc(), blocks.add_cc()
-            for port in range(LAYERS):
-                parts = chance.standard_normal((2, delays.size)) * amplitudes
-                taps = (parts[0] + 1j * parts[1]).tolist()
-                paths = filter.fir_filter_ccc(1, taps)
-                self.connect((modulator, port), paths, (received, port))
-            self.connect(received, turned, (noisy, 0))
+            noisy = blocks.add_cc()
+            self.connect((air, antenna), turned, (noisy, 0))
             self.connect(source, (noisy, 1))
             self.connect(noisy, (demodulator, antenna))
             self.connect((demodulator, antenna), (self.receiver, antenna))
