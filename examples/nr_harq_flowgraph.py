@@ -13,11 +13,13 @@ import pmt
 
 import link_tools
 from gnuradio import analog, blocks, cudaphy, gr
+from gnuradio.cudaphy.blocks.block_guard import guarded
 
 NUMEROLOGY = 1
 VERSIONS = (0, 2, 3, 1)  # redundancy versions of a block's transmissions
 
 
+@guarded
 class scheduler(gr.basic_block):
     """New blocks, retransmissions, and what became of them. Messages in: ok, fail; out: pdus."""
 

@@ -13,12 +13,14 @@ import pmt
 
 import link_tools
 from gnuradio import analog, blocks, cudaphy, gr, pdu
+from gnuradio.cudaphy.blocks.block_guard import guarded
 
 NUMEROLOGY = 1  # 30 kHz
 LAYERS = 2
 KEY = "packet_len"
 
 
+@guarded
 class collector(gr.basic_block):
     """Keeps sent and received transport blocks: {slot's number: bytes}, and what the receiver measured."""
 

@@ -123,8 +123,11 @@ BOOST_AUTO_TEST_CASE(only_codes_that_need_it_come_closer_to_1)
                               ldpc_code::dvbt2("short", "3/5"),
                               hamming() }) {
         BOOST_TEST(code->default_scale_closes(), code->name());
-        // Three times in 60 iterations its distance from 1 is halved.
-        BOOST_TEST(1 - scales(code).back() < (1 - code->default_scale()) / 7.9f,
+        // Its distance from 1 is halved three times in 60 iterations; twice if the rate
+        // is low or the factor is small (docs/conventions.md).
+        const bool slow = code->rate() < 0.45 || code->default_scale() < 0.7f;
+        const float least = slow ? 3.9f : 7.9f;
+        BOOST_TEST(1 - scales(code).back() < (1 - code->default_scale()) / least,
                    code->name());
     }
 }

@@ -298,7 +298,7 @@ class qa_nr_receive(unittest.TestCase):
             (ValueError, (channel, good[:, :13]), {}),
             (ValueError, (channel, good[:, :, :47]), {}),
             (ValueError, (channel, np.zeros((0, 14, 48))), {}),
-            (ValueError, (channel, np.zeros((17, 14, 48))), {}),
+            (ValueError, (channel, np.zeros((129, 14, 48))), {}),
             (ValueError, (channel, good, 20), {}),
             (ValueError, (channel, good, -1), {}),
             (ValueError, (channel, good, 0, 4), {}),
