@@ -422,6 +422,8 @@ void nr_receiver_block::publish(const nr_order& order, const reception& got)
     add(common, "new_data", pmt::from_bool(order.new_data));
     if (order.process) {
         add(common, "process", pmt::from_long(*order.process));
+    } else { // of a refused order
+        common = pmt::dict_delete(common, pmt::mp("process"));
     }
     if (d_rx_time) {
         add(common, "rx_time", d_rx_time);

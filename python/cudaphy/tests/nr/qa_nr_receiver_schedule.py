@@ -92,6 +92,7 @@ class qa_nr_receiver_schedule(NrBlockCase):
         with captured_log() as log:
             block, ok, fail = self.received(grids, of, tags, harq_bytes=a_process - 1)
         self.assertEqual((len(ok), block.harq_bytes()), (6, 0))
+        self.assertFalse(any("process" in told for told, _ in ok))
         self.assertEqual(block.refused_schedules(), 6)
         self.assertIn("max_bytes", log.text)
 
