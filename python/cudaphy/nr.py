@@ -226,6 +226,10 @@ class nr_shared_channel:
         self._channel = _native._nr_channel(given)
         self._senders = {}
 
+    def __repr__(self):
+        bits = " + ".join(str(one) for one in self.tbs)
+        return f"{self.link.upper()}, {self.layers} layer{'s' * (self.layers > 1)}, {bits} bits"
+
     def _sender(self, *where):
         """The transmitter of a backend and device; its encoders are made once."""
         if where not in self._senders:

@@ -59,6 +59,8 @@ class qa_nr_shared_channel(unittest.TestCase):
             channel = cudaphy.nr_shared_channel(
                 "pdsch", layers=layers, dmrs_length=2, mcs=(3, 7), n_id=77, grid_size=20
             )
+            bits = f"{channel.tbs[0]} + {channel.tbs[1]} bits"
+            self.assertEqual(repr(channel), f"PDSCH, {layers} layers, {bits}")
             blocks = [random_bits(channel.tbs[i], i) for i in range(2)]
             grid = cudaphy.nr_pdsch_transmit(channel, blocks, 5, (0, 2), backend=BACKEND)
             data, split = data_of(channel, grid), layers // 2
