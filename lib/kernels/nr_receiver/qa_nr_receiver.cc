@@ -6,6 +6,8 @@
 #include "kernels/nr_receiver/noise_covariance.h"
 #include "kernels/nr_receiver/time_weights.h"
 #include <cmath>
+#include <gnuradio/cudaphy/kernels/nr/receiver.h>
+#include <gnuradio/cudaphy/kernels/nr/transmitter.h>
 #include <random>
 
 using namespace gr::cudaphy;
@@ -169,4 +171,141 @@ BOOST_AUTO_TEST_CASE(a_frequency_offset_is_found_from_uneven_positions)
     BOOST_REQUIRE_EQUAL(lines.weights[0], complex64(1));
     BOOST_REQUIRE_CLOSE(lines.weights[3 * 4].real(), 2 / 3.0f, 1e-3f);
     BOOST_REQUIRE_EQUAL(lines.weights[13 * 4 + 3], complex64(1));
+}
+
+namespace {
+
+//! Slots of one user at two antennas, each with bits of its own.
+struct sent_slots {
+    shared_channel::sptr channel;
+    std::vector<std::vector<uint8_t>> payloads;
+    std::vector<complex64> grids;
+    size_t a_slot = 0;
+
+    sent_slots(const std::vector<int>& slots, float noise)
+    {
+        shared_channel_parameters p;
+        p.grid_size = p.bwp_size = 24;
+        for (int i = 0; i < 24; ++i) {
+            p.resource_blocks.push_back(i);
+        }
+        p.layers = 2;
+        p.dmrs.ports = { 0, 1 };
+        p.dmrs.additional_position = 1;
+        p.mcs[0] = 10;
+        channel = shared_channel::make(p);
+        transmitter sender(channel, testing::tested_backend());
+        a_slot = 2 * size_t(channel->map().symbols) * channel->map().subcarriers;
+        gaussian draw;
+        std::mt19937 random(5);
+        for (const int slot : slots) {
+            std::vector<uint8_t> payload(channel->codewords().front().payload);
+            for (auto& bit : payload) {
+                bit = random() >> 31;
+            }
+            std::vector<complex64> grid(a_slot);
+            sender.run({ payload }, slot, { 0 }, grid);
+            for (auto& sample : grid) {
+                sample += draw() * std::sqrt(noise);
+            }
+            payloads.push_back(payload);
+            grids.insert(grids.end(), grid.begin(), grid.end());
+        }
+    }
+    view<const complex64> grid(size_t i) const
+    {
+        return view<const complex64>(grids).part(i * a_slot, a_slot);
+    }
+};
+
+void require_equal(const reception& a, const reception& b)
+{
+    const auto &x = a.codewords.front(), &y = b.codewords.front();
+    BOOST_REQUIRE(x.payload == y.payload && x.ok == y.ok && x.block_ok == y.block_ok &&
+                  x.iterations == y.iterations);
+    BOOST_REQUIRE_EQUAL(x.sinr_db, y.sinr_db);
+    BOOST_REQUIRE_EQUAL(a.timing_offset, b.timing_offset);
+    BOOST_REQUIRE_EQUAL(a.frequency_offset, b.frequency_offset);
+    BOOST_REQUIRE_EQUAL(a.noise_variance, b.noise_variance);
+    BOOST_REQUIRE_EQUAL(a.reason, b.reason);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(slots_of_a_batch_are_received_as_each_alone)
+{
+    const std::vector<int> slots{ 3, 0, 19, 7 };
+    sent_slots sent(slots, 1e-3f);
+    // The third slot's DM-RS is not finite, which harms no other.
+    const auto& map = sent.channel->map();
+    sent.grids[2 * sent.a_slot + map.dmrs_symbols.front() * map.subcarriers + 8] = NAN;
+    receiver all({ sent.channel }, 2, {}, testing::tested_backend());
+    receiver each({ sent.channel }, 2, {}, testing::tested_backend());
+    const std::vector<reception_order> order{ { { 0 } } };
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        const auto got = all.run_slots(
+            sent.grids, slots, std::vector<std::vector<reception_order>>(4, order));
+        BOOST_REQUIRE_EQUAL(got.size(), 4);
+        for (size_t i = 0; i < 4; ++i) {
+            const auto& one = got[i].front();
+            BOOST_REQUIRE_EQUAL(one.reason, i == 2 ? "not_finite" : "");
+            if (i == 2) {
+                continue;
+            }
+            BOOST_REQUIRE(one.codewords.front().payload == sent.payloads[i]);
+            require_equal(each.run(sent.grid(i), slots[i], order).front(), one);
+        }
+    }
+    BOOST_REQUIRE(all.run_slots({}, {}, {}).empty());
+    BOOST_REQUIRE_THROW(all.run_slots(sent.grids, slots, { order }),
+                        std::invalid_argument);
+    BOOST_REQUIRE_THROW(all.run_slots(view<const complex64>(sent.grids).part(0, 100),
+                                      { 0, 1 },
+                                      { order, order }),
+                        std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(packed_payloads_have_the_same_bits)
+{
+    sent_slots sent({ 4 }, 1e-3f);
+    receiver_parameters p;
+    p.packed = true;
+    receiver with({ sent.channel }, 2, p, testing::tested_backend());
+    const auto got = with.run(sent.grid(0), 4, { { { 0 } } });
+    const auto& bytes = got.front().codewords.front().payload;
+    BOOST_REQUIRE_EQUAL(bytes.size() * 8, sent.payloads[0].size());
+    for (size_t i = 0; i < sent.payloads[0].size(); ++i) {
+        BOOST_REQUIRE_EQUAL(bytes[i / 8] >> (7 - i % 8) & 1, int(sent.payloads[0][i]));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(slots_of_a_batch_combine_in_one_process)
+{
+    // Noise hides each transmission; together they are decoded.
+    std::vector<complex64> grids;
+    sent_slots sent({ 2 }, 0);
+    gaussian draw;
+    for (int i = 0; i < 4; ++i) {
+        for (const auto sample : sent.grids) {
+            grids.push_back(sample + draw() * std::sqrt(1.0f));
+        }
+    }
+    harq alone(2), together(2);
+    receiver with({ sent.channel }, 2, {}, testing::tested_backend());
+    const auto order = [](harq& to, bool first) {
+        return std::vector<reception_order>{ { { 0 }, &to, 1, first } };
+    };
+    const auto got = with.run_slots(grids,
+                                    { 2, 2, 2, 2 },
+                                    { order(together, true),
+                                      order(together, false),
+                                      order(together, false),
+                                      order(together, false) });
+    for (size_t i = 0; i < 4; ++i) {
+        const auto grid = view<const complex64>(grids).part(i * sent.a_slot, sent.a_slot);
+        require_equal(with.run(grid, 2, order(alone, i == 0)).front(), got[i].front());
+    }
+    BOOST_REQUIRE(!got[0].front().codewords.front().ok);
+    BOOST_REQUIRE(got[3].front().codewords.front().ok);
+    BOOST_REQUIRE_EQUAL(together.bytes(), alone.bytes());
 }
