@@ -44,9 +44,7 @@ public:
                                               : symbol_buffer::ordinary_memory,
                     [this] { d_corrector->wait(); }),
           d_headers(p.most_frequency, looks_for_vl_snr(p)), d_carrier(p.gold_code),
-          d_host(queue::make(backend::cpu)),
-          d_host_corrector(carrier_corrector::make({ p.gold_code, most_length })),
-          d_straightener(p.gold_code)
+          d_gold_code(p.gold_code)
     {
         d_passes.fill(p.pls.empty());
         for (const int pls : p.pls) {
@@ -351,25 +349,16 @@ private:
         ready.frame.first = header.at;
         ready.frame.frequency = d_frequency;
         ready.frame.noise_variance = found.noise_variance / mode.repeats;
-        ready.segments = found.segments;
-        if (mode.bits_a_symbol == 1) {
-            straighten(ready);
+        if (mode.bits_a_symbol == 1) { // other VL-SNR frames are scrambled as usual
+            if (!d_straightener) {
+                d_straightener = std::make_unique<vl_snr_straightener>(d_gold_code);
+            }
+            ready.straight =
+                d_straightener->run(mode, d_symbols.at(header.at), found.segments);
+        } else {
+            ready.segments = found.segments;
         }
         d_frames.push_back(std::move(ready));
-    }
-
-    //! BPSK is made on the host: its frames are long, rare and slow.
-    void straighten(ready_frame& ready)
-    {
-        const auto& mode = ready.frame.mode;
-        ready.straight.resize(static_cast<size_t>(mode.symbols() * mode.repeats));
-        d_host_corrector->run(d_symbols.at(ready.frame.first),
-                              ready.straight.data(),
-                              ready.segments.data(),
-                              ready.segments.size(),
-                              *d_host);
-        d_straightener.run(mode, ready.straight);
-        ready.segments.clear();
     }
 
     const std::unique_ptr<queue> d_queue; //!< of next()
@@ -379,9 +368,8 @@ private:
     symbol_buffer d_symbols;
     header_tracker d_headers;
     frame_carrier d_carrier;
-    const std::unique_ptr<queue> d_host;
-    const std::unique_ptr<carrier_corrector> d_host_corrector;
-    vl_snr_straightener d_straightener;
+    const int d_gold_code;
+    std::unique_ptr<vl_snr_straightener> d_straightener; //!< once there is BPSK
     std::array<bool, mode_numbers> d_passes;
     std::deque<frame_header> d_chain; //!< of frames that were not put out yet
     size_t d_learnt = 0;              //!< of these, those that the frequency is known by

@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE dvbs2_frame_sync
 #include "kernels/common/testing.h"
 #include "kernels/dvb/frame_sync/frame_sync_testing.h"
+#include "kernels/dvb/frame_sync/receive_testing.h"
 #include <algorithm>
 #include <gnuradio/cudaphy/kernels/constellation.h>
 #include <gnuradio/cudaphy/kernels/dvbs2_frame_sync.h>
@@ -12,6 +13,7 @@ using namespace gr::cudaphy::kernels;
 using testing::generator;
 using testing::pl_channel;
 using testing::pl_transmitter;
+using testing::received;
 using testing::sent_frame;
 using symbols_t = std::vector<complex64>;
 
@@ -41,12 +43,6 @@ pl_transmitter sent(const std::vector<int>& codes, int count, size_t others = 30
     return sender;
 }
 
-struct received {
-    std::vector<dvbs2_frame> frames;
-    dvbs2_frame_sync::counts counts;
-    bool was_locked = false;
-};
-
 dvbs2_frame_sync::parameters on_tested_backend()
 {
     dvbs2_frame_sync::parameters how;
@@ -58,33 +54,7 @@ received receive(const symbols_t& symbols,
                  const dvbs2_frame_sync::parameters& how = on_tested_backend(),
                  const std::vector<size_t>& gaps = {})
 {
-    const auto sync = dvbs2_frame_sync::make(how);
-    received out;
-    dvbs2_frame frame;
-    const auto collect = [&] {
-        while (sync->next(frame)) {
-            out.frames.push_back(std::move(frame));
-        }
-    };
-    for (size_t first = 0; first < symbols.size();) {
-        size_t last = std::min(symbols.size(), first + 1 + generator()() % 20000);
-        for (const size_t gap : gaps) {
-            if (gap == first) {
-                sync->gap();
-            }
-            last = gap > first ? std::min(last, gap) : last;
-        }
-        sync->take(symbols.data() + first, last - first);
-        BOOST_REQUIRE(sync->oldest() <= last);
-        collect();
-        first = last;
-        out.was_locked |= sync->is_locked();
-    }
-    sync->finish();
-    collect();
-    out.counts = sync->so_far();
-    BOOST_TEST(out.counts.frames == out.frames.size());
-    return out;
+    return testing::receive_frames(symbols, how, gaps);
 }
 
 //! E|error|^2 of a frame's symbols, the best real factor taken off.

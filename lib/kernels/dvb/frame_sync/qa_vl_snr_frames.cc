@@ -2,6 +2,7 @@
 #define BOOST_TEST_MODULE vl_snr_frames
 #include "kernels/common/testing.h"
 #include "kernels/dvb/frame_sync/frame_sync_testing.h"
+#include "kernels/dvb/frame_sync/receive_testing.h"
 #include <algorithm>
 #include <gnuradio/cudaphy/kernels/dvbs2_frame_sync.h>
 #include <limits>
@@ -10,6 +11,7 @@ using namespace gr::cudaphy::kernels;
 using gr::cudaphy::testing::generator;
 using gr::cudaphy::testing::pl_channel;
 using gr::cudaphy::testing::pl_transmitter;
+using gr::cudaphy::testing::received;
 using gr::cudaphy::testing::sent_frame;
 using symbols_t = std::vector<std::complex<float>>;
 
@@ -27,31 +29,9 @@ constexpr int dummy = first_vl_snr + 12, qpsk_1_2_short = 19, apsk16_3_4 = 77;
 
 unsigned seed() { return static_cast<unsigned>(generator()()); }
 
-struct received {
-    std::vector<dvbs2_frame> frames;
-    dvbs2_frame_sync::counts counts;
-};
-
-received receive(const symbols_t& symbols, dvbs2_frame_sync::parameters how = {})
+received receive(const symbols_t& symbols, const dvbs2_frame_sync::parameters& how = {})
 {
-    const auto sync = dvbs2_frame_sync::make(how);
-    received out;
-    dvbs2_frame frame;
-    const auto collect = [&] {
-        while (sync->next(frame)) {
-            out.frames.push_back(std::move(frame));
-        }
-    };
-    for (size_t first = 0; first < symbols.size();) {
-        const size_t last = std::min(symbols.size(), first + 1 + generator()() % 20000);
-        sync->take(symbols.data() + first, last - first);
-        collect();
-        first = last;
-    }
-    sync->finish();
-    collect();
-    out.counts = sync->so_far();
-    return out;
+    return gr::cudaphy::testing::receive_frames(symbols, how);
 }
 
 dvbs2_frame_sync::parameters looking()

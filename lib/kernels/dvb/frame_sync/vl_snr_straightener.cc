@@ -12,16 +12,20 @@ constexpr size_t most_places = 33282; //!< symbols of the longest frame
 } // namespace
 
 vl_snr_straightener::vl_snr_straightener(int gold_code)
-    : d_turns(pl_scrambling(gold_code, most_places))
+    : d_queue(queue::make(backend::cpu)),
+      d_corrector(carrier_corrector::make({ gold_code, most_places })),
+      d_turns(pl_scrambling(gold_code, most_places))
 {
 }
 
-void vl_snr_straightener::run(const dvb_mode& mode,
-                              std::vector<std::complex<float>>& symbols)
+std::vector<std::complex<float>>
+vl_snr_straightener::run(const dvb_mode& mode,
+                         const std::complex<float>* in,
+                         const std::vector<carrier_segment>& segments)
 {
-    if (mode.bits_a_symbol != 1) {
-        return; // QPSK is scrambled like all other frames
-    }
+    std::vector<std::complex<float>> symbols(
+        static_cast<size_t>(mode.symbols() * mode.repeats));
+    d_corrector->run(in, symbols.data(), segments.data(), segments.size(), *d_queue);
     auto& factors = d_factors[mode.pl_code()];
     if (factors.empty()) {
         constexpr std::complex<float> back[] = { 1, { 0, -1 }, -1, { 0, 1 } };
@@ -44,6 +48,7 @@ void vl_snr_straightener::run(const dvb_mode& mode,
         symbols[i] = gain * sum;
     }
     symbols.resize(symbols.size() / repeats);
+    return symbols;
 }
 
 } // namespace gr::cudaphy::kernels

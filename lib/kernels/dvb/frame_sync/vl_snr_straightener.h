@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/dvb/frame_sync/carrier.h"
 #include <complex>
 #include <cstdint>
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
@@ -10,8 +11,8 @@
 namespace gr::cudaphy::kernels {
 
 /*!
- * \brief Makes BPSK of the data symbols of VL-SNR frames, and adds up those that are the
- * same.
+ * \brief Takes the carrier off frames of pi/2-BPSK, makes BPSK of their data symbols, and
+ * adds up those that are the same. On the host: these frames are long, rare and slow.
  *
  * Scrambling turns pi/2-BPSK by half turns only, by the lower bit of pl_scrambling(); the
  * quarter turns of all other symbols have been taken off when they come. (EN 302 307-2,
@@ -22,11 +23,17 @@ class vl_snr_straightener
 public:
     explicit vl_snr_straightener(int gold_code);
 
-    //! symbols: symbols() * repeats data symbols of a frame of this mode; symbols() then.
-    void run(const dvb_mode& mode, std::vector<std::complex<float>>& symbols);
+    //! The symbols() of a frame of such a mode.
+    //! \param in        the frame's first symbol
+    //! \param segments  of its symbols() * repeats data symbols
+    std::vector<std::complex<float>> run(const dvb_mode& mode,
+                                         const std::complex<float>* in,
+                                         const std::vector<carrier_segment>& segments);
 
 private:
-    std::vector<uint8_t> d_turns;
+    const std::unique_ptr<queue> d_queue;
+    const std::unique_ptr<carrier_corrector> d_corrector;
+    const std::vector<uint8_t> d_turns;
     std::map<int, std::vector<std::complex<float>>> d_factors; //!< by dvb_mode::pl_code()
 };
 

@@ -73,11 +73,10 @@ void equalize_items(const equalizer_job& job, size_t first, size_t last)
         for (size_t l = 0; l < lanes; ++l) {
             // Lanes beyond the last item repeat it, and write nothing.
             const size_t item = first + std::min(l, count - 1);
-            matrix[l] = item % job.cut.matrices;
-            const size_t begin = item / job.cut.matrices * job.cut.chunk;
-            const size_t group = matrix[l] / tones;
-            vector[l] = (group * job.shape.symbols + begin) * tones + matrix[l] % tones;
-            left[l] = std::min(job.cut.chunk, job.shape.symbols - begin);
+            const auto place = job.cut.place_of(item, job.shape);
+            matrix[l] = place.matrix;
+            vector[l] = place.vector;
+            left[l] = place.vectors;
             scatter_to_lane(job.given.h.data() + matrix[l] * (nr * nt), nr * nt, l, h);
         }
         const real n0 = variance_of(job, size, matrix, whitener);

@@ -164,9 +164,7 @@ private:
                             reinterpret_cast<const float2*>(given.h.data()),
                             given.n0.data(),
                             reinterpret_cast<const float2*>(given.covariance.data()),
-                            shape.variances == 1                  ? size_t{ 0 }
-                            : shape.variances == shape.matrices() ? size_t{ 1 }
-                                                                  : size_t(shape.tones),
+                            shape.matrices_a_variance(),
                             reinterpret_cast<float2*>(given.x.data()),
                             given.noise.data(),
                             given.status.data(),

@@ -273,11 +273,10 @@ void equalize_by_gram(const equalizer_job& job,
         for (size_t l = 0; l < lanes; ++l) {
             // Lanes beyond the last item repeat it, and write nothing.
             const size_t item = first + std::min(l, count - 1);
-            matrix[l] = item % job.cut.matrices;
-            const size_t begin = item / job.cut.matrices * job.cut.chunk;
-            const size_t group = matrix[l] / tones;
-            vector[l] = (group * job.shape.symbols + begin) * tones + matrix[l] % tones;
-            left[l] = std::min(job.cut.chunk, job.shape.symbols - begin);
+            const auto place = job.cut.place_of(item, job.shape);
+            matrix[l] = place.matrix;
+            vector[l] = place.vector;
+            left[l] = place.vectors;
             h_places[l] = int64_t(matrix[l]) * nr * nt;
             const size_t variance = job.shape.variance_of(matrix[l]);
             n0[l] = coloured ? factors.variance[variance] : job.given.n0[variance];

@@ -172,9 +172,7 @@ private:
         if (cut.items == 0) {
             return;
         }
-        const size_t step = shape.variances == 1                  ? 0
-                            : shape.variances == shape.matrices() ? 1
-                                                                  : size_t(shape.tones);
+        const size_t step = shape.matrices_a_variance();
         gram_job job{ reinterpret_cast<const float2*>(given.y.data()),
                       reinterpret_cast<const float2*>(given.h.data()),
                       given.n0.data(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/common/kernel_entry.h"
+#include <algorithm>
 #include <gnuradio/cudaphy/kernels/equalizer.h>
 #include <limits>
 
@@ -89,6 +90,11 @@ struct equalizer_shape {
     {
         return variances == matrices() ? matrix : variances == 1 ? 0 : matrix / tones;
     }
+    //! Matrices in a row that one variance serves; 0: one serves all.
+    size_t matrices_a_variance() const
+    {
+        return variances == 1 ? 0 : variances == matrices() ? 1 : size_t(tones);
+    }
 };
 
 //! \throws std::invalid_argument if the sizes do not fit each other.
@@ -105,6 +111,19 @@ struct equalizer_items {
     size_t matrices;
     size_t chunk; //!< vectors an item, except the last item of a matrix
     size_t items; //!< matrices * chunks; item i has matrix i % matrices
+
+    struct place {
+        size_t matrix;
+        size_t vector;  //!< its first; the next one is `tones` further
+        size_t vectors; //!< how many
+    };
+    place place_of(size_t item, const equalizer_shape& shape) const
+    {
+        const size_t matrix = item % matrices, begin = item / matrices * chunk;
+        const auto tones = size_t(shape.tones);
+        const size_t first = (matrix / tones * shape.symbols + begin) * tones;
+        return { matrix, first + matrix % tones, std::min(chunk, shape.symbols - begin) };
+    }
 };
 
 //! The base of the backends: one equalize() for both public run()s.

@@ -312,19 +312,7 @@ BOOST_AUTO_TEST_CASE(zero_forcing_erases_what_has_no_full_rank)
         for (const int n : { 2, 3, 4, 8, 16 }) {
             const parameters p{ n, n, zf };
             auto b = random_batch(p, 100, 1.0f);
-            for (size_t m = 0; m < 100; ++m) {
-                auto* h = &b.h[m * n * n];
-                const auto factor = gaussian<complex64>(1)[0];
-                for (int r = 0; r < n; ++r) {
-                    if (m % 4 == 0) { // the whole channel
-                        std::fill_n(h + r * n, n, complex64(0));
-                    } else if (m % 4 == 1) { // the last layer a multiple of the first
-                        h[r * n + n - 1] = factor * h[r * n];
-                    } else if (m % 4 == 2) { // one layer missing
-                        h[r * n + 1] = 0;
-                    }
-                }
-            }
+            lower_ranks(n, n, b.h);
             scale(b.h, size);
             const auto out = run(p, b);
             for (size_t m = 0; m < 100; ++m) {

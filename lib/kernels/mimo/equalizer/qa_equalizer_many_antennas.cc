@@ -341,19 +341,7 @@ BOOST_AUTO_TEST_CASE(zero_forcing_erases_what_has_no_full_rank)
         for (const auto& [nr, n] : { std::pair{ 18, 2 }, { 64, 9 }, { 127, 16 } }) {
             const parameters p{ nr, n, zf };
             auto b = random_batch(p, 40, 1.0f);
-            for (size_t m = 0; m < 40; ++m) {
-                auto* h = &b.h[m * nr * n];
-                const auto factor = gaussian<complex64>(1)[0];
-                for (int r = 0; r < nr; ++r) {
-                    if (m % 4 == 0) { // the whole channel
-                        std::fill_n(h + r * n, n, complex64(0));
-                    } else if (m % 4 == 1) { // the last layer a multiple of the first
-                        h[r * n + n - 1] = factor * h[r * n];
-                    } else if (m % 4 == 2) { // one layer missing
-                        h[r * n + 1] = 0;
-                    }
-                }
-            }
+            lower_ranks(nr, n, b.h);
             for (auto& h : b.h) {
                 h *= size;
             }
