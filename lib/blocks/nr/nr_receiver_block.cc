@@ -33,6 +33,7 @@ kernels::nr::receiver_parameters parameters_of(const nr_receiver_options& o)
     p.doppler = o.doppler;
     p.track_frequency = o.track_frequency;
     p.max_iterations = o.max_iterations;
+    p.packed = o.packed;
     return p;
 }
 
@@ -41,19 +42,6 @@ first_of(const nr_shared_channel_receiver::channel_list& channels)
 {
     require(!channels.empty() && channels.front(), "no channel is given");
     return channels.front()->parameters();
-}
-
-//! The payload's bytes, the first bit highest, or its bits.
-pmt::pmt_t vector_of(const std::vector<uint8_t>& bits, bool packed)
-{
-    if (!packed) {
-        return pmt::init_u8vector(bits.size(), bits);
-    }
-    std::vector<uint8_t> bytes((bits.size() + 7) / 8);
-    for (size_t i = 0; i < bits.size(); ++i) {
-        bytes[i / 8] = static_cast<uint8_t>(bytes[i / 8] | bits[i] << (7 - i % 8));
-    }
-    return pmt::init_u8vector(bytes.size(), bytes);
 }
 
 } // namespace
@@ -460,8 +448,9 @@ void nr_receiver_block::publish(const nr_order& order, const reception& got)
         if (!one.ok) {
             add(metadata, "reason", pmt::intern(got.reason));
         }
-        message_port_pub(one.ok ? ok_port : fail_port,
-                         pmt::cons(metadata, vector_of(one.payload, d_options.packed)));
+        message_port_pub(
+            one.ok ? ok_port : fail_port,
+            pmt::cons(metadata, pmt::init_u8vector(one.payload.size(), one.payload)));
     }
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/nr_receiver/common_phase.h"
 #include "kernels/nr_receiver/gpu_receiver.h"
 #include "kernels/nr_receiver/joint_users.h"
+#include "kernels/nr_receiver/packed_bits.h"
 #include "kernels/nr_receiver/soft_bits.h"
 #include <algorithm>
 #include <cmath>
@@ -318,16 +319,6 @@ std::vector<std::vector<reception>> receiver::run_slots(view<const complex64> gr
 
 namespace {
 
-//! Bytes of bits, the first one highest.
-std::vector<uint8_t> packed(const std::vector<uint8_t>& bits)
-{
-    std::vector<uint8_t> out((bits.size() + 7) / 8);
-    for (size_t i = 0; i < bits.size(); ++i) {
-        out[i / 8] |= static_cast<uint8_t>(bits[i] << (7 - i % 8));
-    }
-    return out;
-}
-
 const char* reason_of(const reception& got, bool usable, bool present)
 {
     const bool ok = std::all_of(got.codewords.begin(),
@@ -439,8 +430,8 @@ std::vector<reception> receiver::run_one(view<const complex64> given,
         one.decode(orders[i], usable, got);
         got.reason = reason_of(got, usable, one.estimate.present());
         for (auto& block : got.codewords) {
-            block.payload =
-                d_parameters.packed ? packed(block.payload) : std::move(block.payload);
+            block.payload = d_parameters.packed ? packed_bits(block.payload)
+                                                : std::move(block.payload);
         }
     }
     return out;

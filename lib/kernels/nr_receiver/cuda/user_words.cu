@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // A user's codewords: decoders, orders, and what is reported of them.
 #include "kernels/nr_receiver/cuda/user.cuh"
+#include "kernels/nr_receiver/packed_bits.h"
 #include <algorithm>
 #include <cmath>
 
@@ -331,14 +332,7 @@ void user_cuda::settle(
     for (int i = 0; i < job.blocks; ++i) {
         block.iterations[i] = got.iterations[i] ? got.iterations[i] : block.iterations[i];
     }
-    if (d_packed) {
-        std::fill(block.payload.begin(), block.payload.end(), 0);
-        for (size_t i = 0; i < payload.size(); ++i) {
-            block.payload[i / 8] |= static_cast<uint8_t>(payload[i] << (7 - i % 8));
-        }
-    } else {
-        block.payload = std::move(payload);
-    }
+    block.payload = d_packed ? packed_bits(payload) : std::move(payload);
 }
 
 } // namespace gr::cudaphy::kernels::nr

@@ -118,8 +118,9 @@ public:
     /*!
      * Receives several slots, on a GPU all at once.
      * \param grids   (slots, antennas, symbols, subcarriers), on the host or in the
-     * memory of the receiver's GPU, if what writes them there has ended \param slots the
-     * number of each in its frame \param orders  of each slot, one of each channel
+     *                memory of the receiver's GPU, if what writes them there has ended
+     * \param slots   the number of each in its frame
+     * \param orders  of each slot, one of each channel
      * \returns of each slot, one of each channel
      * \throws std::invalid_argument as run() does
      */
