@@ -5,7 +5,7 @@
 #include "kernels/bch/correct.cuh"
 #include "kernels/bch/galois_field.h"
 #include "kernels/bch/makers.h"
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include "kernels/common/run_checks.h"
 #include <algorithm>
 

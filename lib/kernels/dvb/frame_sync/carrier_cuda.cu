@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // Each thread has some symbols of a segment. It reads them from the host's memory over
 // the bus, which takes as long as a copy would, and saves the copy's place on the device.
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include "kernels/dvb/frame_sync/carrier.h"
 #include "kernels/dvb/frame_sync/pl_scrambler.h"
 #include <algorithm>

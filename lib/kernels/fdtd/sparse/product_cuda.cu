@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include "kernels/fdtd/sparse/kernels.cuh"
 #include "kernels/fdtd/sparse/product_makers.h"
 #include <algorithm>

@@ -12,7 +12,7 @@
 //
 // Columns are stored by slot, so that neighbouring threads read neighbouring entries, and
 // in a quasi-cyclic code neighbouring L. Messages of sum-product are stored the same way.
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include "kernels/ldpc/decoder/block.cuh"
 #include "kernels/ldpc/decoder/makers.h"
 #include <algorithm>

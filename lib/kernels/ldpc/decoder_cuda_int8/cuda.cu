@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_program.cuh"
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include "kernels/ldpc/decoder/makers.h"
 #include "kernels/ldpc/decoder_cuda_int8/kernel.h"
 #include "kernels/ldpc/decoder_cuda_int8/source.h"

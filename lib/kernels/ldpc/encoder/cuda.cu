@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include "kernels/ldpc/encoder/encoding_plan.h"
 #include "kernels/ldpc/encoder/makers.h"
 #include <algorithm>

@@ -8,7 +8,7 @@
 #define CUDAPHY_INVERSE_INVERT_INL_H
 #endif
 
-#include "kernels/common/thread_memory.h"
+#include "kernels/common/memory/thread_memory.h"
 #include "kernels/linalg/inverse/cpu.h"
 #include "kernels/linalg/inverse/lanes-inl.h"
 #include <algorithm>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/highway_targets.h"
+#include "kernels/common/memory/thread_memory.h"
 #include "kernels/common/parallel.h"
-#include "kernels/common/thread_memory.h"
 #include "kernels/linalg/triangular/panels.h"
 
 #undef HWY_TARGET_INCLUDE

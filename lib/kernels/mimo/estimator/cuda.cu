@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include "kernels/mimo/cuda_lane.cuh"
 #include "kernels/mimo/estimator/makers.h"
 #include "kernels/mimo/tuning.cuh"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include <cstring>
 #include <gnuradio/cudaphy/kernels/page_locked.h>
 #include <memory>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/common/device_memory.cuh"
+#include "kernels/common/memory/device_memory.cuh"
 #include "kernels/ldpc/nr5g/soft_buffer_access.h"
 
 namespace gr::cudaphy::kernels::nr {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/symmetric/cpu/inverse_cpu.h"
-#include "kernels/common/thread_memory.h"
+#include "kernels/common/memory/thread_memory.h"
 
 namespace gr::cudaphy::kernels {
 namespace {

@@ -8,7 +8,7 @@
 #define CUDAPHY_SYMMETRIC_TRIANGLE_INL_H
 #endif
 
-#include "kernels/common/thread_memory.h"
+#include "kernels/common/memory/thread_memory.h"
 #include "kernels/symmetric/cpu/leaf-inl.h"
 #include "kernels/symmetric/cpu_product/dense_product-inl.h"
 #include <vector>

@@ -9,7 +9,7 @@
 #define CUDAPHY_DENSE_PRODUCT_INL_H
 #endif
 
-#include "kernels/common/thread_memory.h"
+#include "kernels/common/memory/thread_memory.h"
 #include "kernels/symmetric/cpu_product/dense_packing-inl.h"
 #include "kernels/symmetric/cpu_product/split_product-inl.h"
 #include <hwy/cache_control.h>

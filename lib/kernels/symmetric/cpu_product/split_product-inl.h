@@ -8,7 +8,7 @@
 #define CUDAPHY_SPLIT_PRODUCT_INL_H
 #endif
 
-#include "kernels/common/thread_memory.h"
+#include "kernels/common/memory/thread_memory.h"
 #include "kernels/symmetric/cpu_product/dense_packing-inl.h"
 #include "kernels/symmetric/cpu_product/matrix_units.h"
 #include <hwy/cache_control.h>

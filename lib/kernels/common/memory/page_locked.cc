@@ -3,7 +3,7 @@
 #include <cstring>
 #include <gnuradio/cudaphy/kernels/page_locked.h>
 #ifdef CUDAPHY_HAVE_CUDA
-#include "kernels/common/page_locked_cuda.h"
+#include "kernels/common/memory/page_locked_cuda.h"
 #endif
 
 namespace gr::cudaphy {

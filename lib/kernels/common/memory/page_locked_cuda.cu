@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_check.cuh"
-#include "kernels/common/page_locked_cuda.h"
+#include "kernels/common/memory/page_locked_cuda.h"
 
 namespace gr::cudaphy {
 namespace {

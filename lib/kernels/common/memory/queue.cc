@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/dispatch.h"
-#include "kernels/common/queue_makers.h"
+#include "kernels/common/memory/queue_makers.h"
 #include <cstring>
 #include <gnuradio/cudaphy/kernels/queue.h>
 #include <new>
