@@ -5,9 +5,9 @@
 #include <cstdint>
 
 // How the fast backends choose a pivot and divide by it, so that CPU and CUDA give the
-// same bits whether rows are moved or not. cuda/warp_panels.cuh, cuda/warp_two_stages.cuh
-// and cuda/definite_thread_per_matrix.cuh round otherwise, and take the same pivots as
-// far as that allows.
+// same bits whether rows are moved or not. cuda/warp/warp_panels.cuh,
+// cuda/warp/warp_two_stages.cuh and cuda/definite_thread_per_matrix.cuh round otherwise,
+// and take the same pivots as far as that allows.
 //
 // An element's size is |re| + |im|, as in LAPACK's i?amax. A size needs no square, so
 // that no range is lost. An element's key is an integer: the size's bits as a float, or

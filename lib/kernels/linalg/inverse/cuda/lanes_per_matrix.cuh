@@ -3,7 +3,7 @@
 
 #include "kernels/linalg/inverse/cuda/finish.cuh"
 #include "kernels/linalg/inverse/cuda/steps.cuh"
-#include "kernels/linalg/inverse/cuda/warp_tile.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_tile.cuh"
 #include <limits>
 
 // L lanes of a warp invert a matrix. A lane has C columns with all rows, in registers

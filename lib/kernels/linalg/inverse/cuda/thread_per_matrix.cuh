@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/steps.cuh"
-#include "kernels/linalg/inverse/cuda/warp_tile.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_tile.cuh"
 
 // A thread inverts a matrix. The matrix is in the thread's registers (8 x 8 complex: 128
 // registers) and all loops are unrolled. A swap is therefore a pass of selects, threads

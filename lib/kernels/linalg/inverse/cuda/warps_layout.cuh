@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/predicated.cuh"
-#include "kernels/linalg/inverse/cuda/warp_keys.cuh"
-#include "kernels/linalg/inverse/cuda/warp_layout.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_keys.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_layout.cuh"
 
 // Which elements of a matrix each lane holds in warps_per_matrix.cuh.
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/launch.cuh"
-#include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_per_matrix.cuh"
 
 namespace gr::cudaphy::kernels {
 

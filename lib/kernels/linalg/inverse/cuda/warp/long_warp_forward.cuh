@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/linalg/inverse/cuda/warp_keys.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_keys.cuh"
 
 // What a warp's kernel does once with a matrix of an order above 32 and full pivoting.
 

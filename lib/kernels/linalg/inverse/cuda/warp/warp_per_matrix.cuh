@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/linalg/inverse/cuda/long_warp_forward.cuh"
 #include "kernels/linalg/inverse/cuda/search_in_row.cuh"
-#include "kernels/linalg/inverse/cuda/warp_keys.cuh"
-#include "kernels/linalg/inverse/cuda/warp_layout.cuh"
+#include "kernels/linalg/inverse/cuda/warp/long_warp_forward.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_keys.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_layout.cuh"
 
 // A warp inverts a matrix, of order up to 64 if its registers hold it. Lanes form a grid
 // of 4 x 8. Row i is in the

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/predicated.cuh"
-#include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
-#include "kernels/linalg/inverse/cuda/warp_two_stages_join.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_per_matrix.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_two_stages_join.cuh"
 
 // complex64 with full pivoting: a warp inverts a matrix of order 25 to 32 in two stages.
 // Gauss-Jordan steps until 16 rows and columns are left, which come to the front, turn

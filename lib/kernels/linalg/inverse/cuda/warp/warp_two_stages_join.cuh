@@ -3,7 +3,7 @@
 
 #include "kernels/linalg/inverse/cuda/steps.cuh"
 #include "kernels/linalg/inverse/cuda/tf32.cuh"
-#include "kernels/linalg/inverse/cuda/warp_layout.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_layout.cuh"
 
 // The second stage of warp_two_stages.cuh: tensor cores compute A's inverse from its
 // blocks. Also what lanes exchange.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/linalg/inverse/cuda/launch.cuh"
-#include "kernels/linalg/inverse/cuda/warp_panels.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_panels.cuh"
 
 namespace gr::cudaphy::kernels {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/tf32.cuh"
-#include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_per_matrix.cuh"
 
 // A warp inverts a matrix of complex64 by panels of 8 columns, so that tensor cores do
 // most of the work. A panel is eliminated alone, with a row in the registers of each

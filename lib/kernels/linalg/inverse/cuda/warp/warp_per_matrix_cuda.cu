@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/linalg/inverse/cuda/launch.cuh"
 #include "kernels/linalg/inverse/cuda/small_batch.cuh"
-#include "kernels/linalg/inverse/cuda/warp_per_matrix.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_per_matrix.cuh"
 
 namespace gr::cudaphy::kernels {
 
