@@ -6,6 +6,9 @@ White noise, any of the 1008 cells, any time, and frequency offsets up to a subc
 python/cudaphy/tests/qa_support/nr_cell_signal.py."""
 
 import argparse
+import functools
+import multiprocessing
+import os
 import sys
 from pathlib import Path
 
@@ -67,14 +70,25 @@ def trial(snr_db, seed, with_sib1):
     )
 
 
-def false_alarms(searches, seconds=20e-3, rate=7.68e6):
+def false_alarms(seed, seconds=20e-3, rate=7.68e6):
     """Cells that are found in white noise."""
-    found = 0
-    for seed in range(searches):
-        chance = np.random.default_rng(seed + 10**6)
-        noise = chance.standard_normal((int(seconds * rate), 2)) @ [1, 1j]
-        found += len(cudaphy.nr_cell_search(noise, rate, subcarrier_spacing=SCS))
-    return found
+    chance = np.random.default_rng(seed + 10**6)
+    noise = chance.standard_normal((int(seconds * rate), 2)) @ [1, 1j]
+    return len(cudaphy.nr_cell_search(noise, rate, subcarrier_spacing=SCS))
+
+
+def begin_worker(cores):
+    """A process keeps to a core, so that a search takes one thread."""
+    os.sched_setaffinity(0, {cores.get()})
+
+
+def processes(count):
+    """A pool of processes, each on a core of its own while there are enough."""
+    allowed = sorted(os.sched_getaffinity(0))
+    cores = multiprocessing.Queue()
+    for i in range(count):
+        cores.put(allowed[i % len(allowed)])
+    return multiprocessing.Pool(count, begin_worker, (cores,))
 
 
 def main():
@@ -83,18 +97,22 @@ def main():
     parser.add_argument("--trials", type=link_tools.count, default=1000)
     parser.add_argument("--noise", type=int, default=1000, help="searches of 20 ms noise")
     parser.add_argument("--no-sib1", action="store_true")
+    parser.add_argument("--processes", type=link_tools.count, default=os.cpu_count())
     how = parser.parse_args()
+    with processes(how.processes) as pool:
+        measure(how, pool)
+    return True
+
+
+def measure(how, pool):
     levels = how.snr if isinstance(how.snr, list) else link_tools.number_list(how.snr)
     print(
         "SNR/dB  found   MIB     SIB1    wrong  frequency  time (rms: subcarriers, 1/256 symbols)"
     )
     for snr_db in levels:
-        rows = np.array(
-            [
-                trial(snr_db, int(1000 * (snr_db + 50)) * 10**5 + i, not how.no_sib1)
-                for i in range(how.trials)
-            ]
-        )
+        first = int(1000 * (snr_db + 50)) * 10**5
+        one = functools.partial(trial, snr_db, with_sib1=not how.no_sib1)
+        rows = np.array(pool.map(one, range(first, first + how.trials), 10))
         found, mib, sib1 = rows[:, :3].mean(0)
         errors = rows[rows[:, 1] > 0, 4:] if mib else np.full((1, 2), np.nan)
         frequency, time = np.sqrt((errors**2).mean(0))
@@ -104,8 +122,8 @@ def main():
             flush=True,
         )
     if how.noise > 0:
-        print(f"noise: {false_alarms(how.noise)} cells in {how.noise} searches of 20 ms")
-    return True
+        found = sum(pool.map(false_alarms, range(how.noise), 10))
+        print(f"noise: {found} cells in {how.noise} searches of 20 ms")
 
 
 if __name__ == "__main__":

@@ -1,177 +1,122 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Block error rates of PUSCH with estimated channels: this project's receiver beside Sionna's, on equal grids.
+"""Block error rates of PUSCH with estimated channels: this project's receiver beside Sionna's, on equal slots.
 
-    compare_pusch_receivers.py ours FOLDER [--slots N] [--only TEXT]
-    compare_pusch_receivers.py sionna FOLDER [--slots N] [--only TEXT]  # needs sionna-no-rt
+Needs sionna-no-rt and this module's wheel in one environment. Sionna sends the slots (PUSCHTransmitter), has them
+go over TDL channels (3GPP TR 38.901, section 7.7.2, antennas independent), and receives them: PUSCHReceiver with
+least squares, linear interpolation, LMMSE, 20 iterations, and the noise variance known. Processes beside it receive the
+same slots by nr_pusch_receive, with MMSE estimates and with least squares, which know channel and numbering alone.
 
-`ours` sends slots over TDL channels (3GPP TR 38.901, section 7.7.2, antennas independent), receives them, and
-keeps the received grids in FOLDER. `sionna` receives the same grids by PUSCHReceiver: least squares, linear
-interpolation, LMMSE, 20 iterations, the noise variance known. Both write a line for each scenario: the
-block error rate at each SNR, and the SNR of BLER 0.1; `sionna` also those of ours on the slots that it receives.
+    compare_pusch_receivers.py [--slots N] [--device cuda:0] [--only TEXT] [--json FILE]
+
+--also timed: Sionna's receiver once more, the channel's mean delay taken out of its slots before.
+--also lmmse: Sionna's PUSCHLMMSEChannelEstimator, told the channel's true covariances over frequency and time.
+
+A line tells of a scenario and a receiver: SNR:block error rate, and the SNR of BLER 0.1 with an interval of 95 %
+(bootstrap over slots). Gains are over Sionna's receiver, intervals of differences on equal slots.
 """
 
 import argparse
 import itertools
 import json
+import multiprocessing
+import os
+import shutil
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 
-# Normalised delays and powers, dB: TR 38.901, tables 7.7.2-1 and 7.7.2-3.
-PROFILES = {
-    "TDL-A": (
-        "0 .3819 .4025 .5868 .4610 .5375 .6708 .5750 .7618 1.5375 1.8978 2.2242 2.1718 2.4942 2.5119 3.0582 "
-        "4.0810 4.4579 4.5695 4.7966 5.0066 5.3043 9.6586",
-        "-13.4 0 -2.2 -4 -6 -8.2 -9.9 -10.5 -7.5 -15.9 -6.6 -16.7 -12.4 -15.2 -10.8 -11.3 -12.7 -16.2 -18.3 "
-        "-18.9 -16.6 -19.9 -29.7",
-    ),
-    "TDL-C": (
-        "0 .2099 .2219 .2329 .2176 .6366 .6448 .6560 .6584 .7935 .8213 .9336 1.2285 1.3083 2.1704 2.7105 4.2589 "
-        "4.6003 5.4902 5.6077 6.3065 6.6374 7.0427 8.6523",
-        "-4.4 -1.2 -3.5 -5.2 -2.5 0 -2.2 -3.9 -7.4 -7.1 -10.7 -11.1 -5.1 -6.8 -8.7 -13.2 -13.9 -13.9 -15.8 "
-        "-17.1 -16 -15.7 -21.6 -22.8",
-    ),
-}
 CARRIER = 3.5e9  # Hz
 SPACING = 30e3
-SYMBOL = 0.5e-3 / 14
 PRBS = 24
+SLOT = 3
 MCS = {"qam16": 13, "qam64": 20}  # rates 0.48 and 0.55, table 5.1.3.1-1
-# Least SNR (dB) of a scenario's six, 1.5 dB apart, by profile, antennas and modulation.
-STARTS = {
-    ("TDL-A", 2, "qam16"): 9,
-    ("TDL-A", 2, "qam64"): 16,
-    ("TDL-A", 4, "qam16"): 7.5,
-    ("TDL-A", 4, "qam64"): 15,
-    ("TDL-C", 2, "qam16"): 7.5,
-    ("TDL-C", 2, "qam64"): 14,
-    ("TDL-C", 4, "qam16"): 7,
-    ("TDL-C", 4, "qam64"): 13.5,
+PROFILES = (("A", 30e-9), ("C", 300e-9))
+WAYS = {"mmse": {}, "ls": {"estimator": "ls"}}
+# Lowest SNR (dB) of this module's points, 1 dB apart, by profile, antennas and modulation.
+LOWEST = {
+    ("A", 2, "qam16"): 10,
+    ("A", 2, "qam64"): 17,
+    ("A", 4, "qam16"): 7,
+    ("A", 4, "qam64"): 15,
+    ("C", 2, "qam16"): 8,
+    ("C", 2, "qam64"): 14,
+    ("C", 4, "qam16"): 6,
+    ("C", 4, "qam64"): 14,
 }
-STEP = 1.5
+POINTS = 7
+FURTHEST = 10  # dB above the lowest, where the search for Sionna's BLER 0.1 ends
 
 
 def scenarios():
     for (profile, spread), antennas, modulation, speed in itertools.product(
-        (("TDL-A", 30e-9), ("TDL-C", 300e-9)), (2, 4), MCS, (3, 30)
+        PROFILES, (2, 4), MCS, (3, 30)
     ):
-        name = f"{profile} {spread * 1e9:.0f} ns {antennas}x{antennas} {modulation} {speed} km/h"
+        name = f"TDL-{profile} {spread * 1e9:.0f} ns {antennas}x{antennas} {modulation} {speed} km/h"
         yield name, profile, spread, antennas, modulation, speed
 
 
-def channel_of(chance, profile, spread, antennas, speed, subcarriers, symbols=14):
-    """(antennas, layers, symbols, subcarriers): Rayleigh taps of 24 waves from all around (Clarke's model)."""
-    delays, powers = (np.array(text.split(), float) for text in PROFILES[profile])
-    powers = 10 ** (powers / 10)
-    powers /= powers.sum()
-    doppler = speed / 3.6 * CARRIER / 299792458.0
-    shape = antennas, antennas, delays.size, 24
-    angles = chance.uniform(0, 2 * np.pi, shape)
-    phases = chance.uniform(0, 2 * np.pi, shape)
-    times = SYMBOL * np.arange(symbols)
-    waves = np.exp(
-        1j * (2 * np.pi * doppler * np.cos(angles)[..., None] * times + phases[..., None])
+# --- this module's receiver, in processes of their own
+
+
+def begin_worker(numbers, backend):
+    """Each process on a core of its own: a slot then takes one thread."""
+    global BACKEND
+    BACKEND = backend
+    os.sched_setaffinity(0, {numbers.get()})
+
+
+def receive(folder, antennas, modulation, snrs, first, last):
+    """Wrong blocks: way -> (SNRs, slots) bool."""
+    try:
+        import cudaphy
+    except ImportError:
+        from gnuradio import cudaphy
+
+    channel = cudaphy.nr_shared_channel(
+        "pusch",
+        grid_size=PRBS,
+        layers=antennas,
+        mcs=MCS[modulation],
+        dmrs_additional_position=1,
+        n_id=1,
+        dmrs_n_id=1,
     )
-    taps = waves.sum(3) / np.sqrt(24) * np.sqrt(powers)[:, None]
-    tones = SPACING * (np.arange(subcarriers) - subcarriers / 2)
-    turns = np.exp(-2j * np.pi * tones[None] * (delays * spread)[:, None])
-    return np.einsum("abdt,dk->abtk", taps, turns)
-
-
-def arguments(antennas, modulation):
-    return {
-        "grid_size": PRBS,
-        "layers": antennas,
-        "mcs": MCS[modulation],
-        "dmrs_additional_position": 1,
-        "n_id": 1,
-        "dmrs_n_id": 1,
-    }
-
-
-def at_tenth(snrs, rates):
-    """SNR of BLER 0.1, the logarithm interpolated; nan if the rates do not reach it."""
-    for i in range(len(snrs) - 1):
-        high, low = rates[i], rates[i + 1]
-        if high >= 0.1 > low:
-            low = max(low, 1e-3)
-            part = (np.log(high) - np.log(0.1)) / (np.log(high) - np.log(low))
-            return snrs[i] + part * (snrs[i + 1] - snrs[i])
-    return float("nan")
-
-
-def report(name, who, snrs, errors, slots):
-    rates = [count / slots for count in errors]
-    print(
-        f"{name:36} {who:8}",
-        *(f"{snr:5.1f}:{rate:6.3f}" for snr, rate in zip(snrs, rates)),
-        f"  BLER 0.1 at {at_tenth(snrs, rates):6.2f} dB",
-        flush=True,
+    clean, noise, bits = (
+        np.load(f"{folder}/{name}.npy", mmap_mode="r")[first:last]
+        for name in ("clean", "noise", "bits")
     )
+    wrong = {way: np.zeros((len(snrs), last - first), bool) for way in WAYS}
+    for i, snr in enumerate(snrs):
+        grids = clean + noise * np.float32(10 ** (-snr / 20))
+        for way, how in WAYS.items():
+            for slot, grid in enumerate(grids):
+                got = cudaphy.nr_pusch_receive(
+                    channel, grid, SLOT, backend=BACKEND, **how
+                )
+                wrong[way][i, slot] = (
+                    not got.ok[0] or (got.payload[0] != bits[slot]).any()
+                )
+    return first, wrong
 
 
-def ours(folder, slots, only, keep):
-    from gnuradio import cudaphy
-
-    for number, scenario in enumerate(scenarios()):
-        name, profile, spread, antennas, modulation, speed = scenario
-        if only not in name:
-            continue
-        chance = np.random.default_rng(number)
-        channel = cudaphy.nr_shared_channel("pusch", **arguments(antennas, modulation))
-        snrs = STARTS[profile, antennas, modulation] + STEP * np.arange(6)
-        kept = [np.empty((slots, antennas, 14, 12 * PRBS), np.complex64) for _ in snrs]
-        ways = {"mmse": {}, "ls": {"estimator": "ls"}}
-        errors = {way: np.zeros((len(snrs), slots), bool) for way in ways}
-        payloads = chance.integers(0, 2, (slots, channel.tbs[0]), np.uint8)
-        for slot in range(slots):
-            sent = cudaphy.nr_pusch_transmit(channel, payloads[slot], 3)
-            h = channel_of(chance, profile, spread, antennas, speed, 12 * PRBS)
-            clean = np.einsum("abtk,btk->atk", h, sent)
-            parts = chance.normal(size=(2, *clean.shape))
-            noise = (parts[0] + 1j * parts[1]) * np.sqrt(0.5)
-            for i, snr in enumerate(snrs):
-                kept[i][slot] = clean + noise * 10 ** (-snr / 20)
-                for way, how in ways.items():
-                    got = cudaphy.nr_pusch_receive(channel, kept[i][slot], 3, **how)
-                    wrong = not got.ok[0] or (got.payload[0] != payloads[slot]).any()
-                    errors[way][i, slot] = wrong
-        for way, counts in errors.items():
-            report(name, way, snrs, counts.sum(1), slots)
-        if keep:
-            described = {
-                "name": name,
-                "antennas": antennas,
-                "modulation": modulation,
-                "snrs": list(snrs),
-            }
-            np.savez(
-                folder / f"scenario{number:02}.npz",
-                text=np.frombuffer(json.dumps(described).encode(), np.uint8),
-                payloads=np.packbits(payloads, axis=1),
-                grids=np.stack(kept),
-                **errors,
-            )
+# --- Sionna
 
 
-def by_sionna(folder, slots, only, batch=20):
-    import torch
-    from sionna.phy.nr import PUSCHConfig, PUSCHReceiver, PUSCHTransmitter
+class link:
+    """Sionna's transmitter, channel and receivers of a scenario."""
 
-    torch.set_num_threads(2)
-    for path in sorted(folder.glob("scenario*.npz")):
-        with np.load(path) as file:
-            described = json.loads(file["text"].tobytes())
-            grids, packed = file["grids"], file["payloads"]
-            ours_of = {way: file[way] for way in ("mmse", "ls")}
-        if only not in described["name"]:
-            continue
-        antennas = described["antennas"]
+    def __init__(self, scenario, device, also):
+        from sionna.phy.channel import OFDMChannel
+        from sionna.phy.channel.tr38901 import TDL
+        from sionna.phy.nr import PUSCHConfig, PUSCHReceiver, PUSCHTransmitter
+
+        _, profile, spread, antennas, modulation, speed = scenario
         config = PUSCHConfig()
-        config.carrier.subcarrier_spacing = 30
-        config.carrier.n_size_grid, config.carrier.slot_number = PRBS, 3
+        config.carrier.subcarrier_spacing = SPACING / 1e3
+        config.carrier.n_size_grid, config.carrier.slot_number = PRBS, SLOT
         config.num_layers = config.num_antenna_ports = antennas
         config.precoding = "non-codebook"
         config.n_rnti = 1
@@ -179,57 +124,275 @@ def by_sionna(folder, slots, only, batch=20):
         config.dmrs.num_cdm_groups_without_data = 2
         config.dmrs.additional_position = 1
         config.dmrs.n_id = [1, 1]
-        config.tb.mcs_index, config.tb.n_id = MCS[described["modulation"]], 1
-        sender = PUSCHTransmitter(config, device="cpu")
-        receiver = PUSCHReceiver(sender, device="cpu")
-        payloads = np.unpackbits(packed, axis=1)[:, : config.tb_size]
-        start, snrs = time.time(), described["snrs"]
-        count = min(slots, grids.shape[1])
-        rates = {}
-
-        def measure(i):
-            wrong = 0
-            for first in range(0, count, batch):
-                part = torch.tensor(grids[i, first : min(first + batch, count)])[:, None]
-                with torch.no_grad():
-                    got = receiver(part, torch.tensor(10 ** (-snrs[i] / 10)))
-                bits = got.numpy().reshape(part.shape[0], -1)
-                sent = payloads[first : first + part.shape[0]]
-                wrong += int((bits != sent).any(1).sum())
-            rates[i] = wrong
-
-        # Only what lies around BLER 0.1, because a slot takes long.
-        good = ours_of["ls"][:, :count].mean(1) < 0.1
-        i = int(good.argmax()) if good.any() else len(snrs) - 1
-        while 0 <= i < len(snrs) and i not in rates:
-            measure(i)
-            i += 1 if rates[i] >= 0.1 * count else -1
-        found = sorted(rates)
-        report(
-            described["name"],
-            "sionna",
-            [snrs[i] for i in found],
-            [rates[i] for i in found],
-            count,
+        config.tb.mcs_index, config.tb.n_id = MCS[modulation], 1
+        self.device = device
+        self.sender = PUSCHTransmitter(config, device=device)
+        model = TDL(
+            profile,
+            spread,
+            CARRIER,
+            min_speed=speed / 3.6,
+            num_rx_ant=antennas,
+            num_tx_ant=antennas,
+            device=device,
         )
-        for way, wrong in ours_of.items():
-            report(described["name"], way, snrs, wrong[:, :count].sum(1), count)
-        print(f"# {time.time() - start:.0f} s", flush=True)
+        self._channel = OFDMChannel(model, self.sender.resource_grid, device=device)
+        self.receivers = {"sionna": PUSCHReceiver(self.sender, device=device)}
+        self._turn = None
+        if "timed" in also:
+            self.receivers["timed"] = self.receivers["sionna"]
+            mean = float((model.delays * model.mean_powers).sum().cpu())
+            tones = SPACING * (np.arange(12 * PRBS) - 6 * PRBS)
+            self._turn = np.exp(2j * np.pi * tones * mean).astype(np.complex64)
+        if "lmmse" in also:
+            self.receivers["lmmse"] = self._with_statistics(scenario)
+
+    def _with_statistics(self, scenario):
+        from sionna.phy.nr import PUSCHLMMSEChannelEstimator, PUSCHReceiver
+        from sionna.phy.ofdm import tdl_freq_cov_mat, tdl_time_cov_mat
+
+        _, profile, spread, _, _, speed = scenario
+        grid = self.sender.resource_grid
+        where = {"device": self.device}
+        estimator = PUSCHLMMSEChannelEstimator(
+            grid,
+            1,  # symbols of a DM-RS position
+            1,  # additional positions
+            2,  # CDM groups without data
+            tdl_time_cov_mat(
+                profile, speed / 3.6, CARRIER, grid.ofdm_symbol_duration, 14, **where
+            ),
+            tdl_freq_cov_mat(profile, SPACING, 12 * PRBS, spread, **where),
+            order="f-t",
+            **where,
+        )
+        return PUSCHReceiver(self.sender, channel_estimator=estimator, **where)
+
+    def send(self, count, seed):
+        """Received slots without noise, their noise of variance 1, and the bits."""
+        import torch
+        from sionna.phy import config
+
+        config.seed = seed
+        with torch.no_grad():
+            sent, bits = self.sender(count)
+            clean = self._channel(sent)
+            parts = torch.randn(
+                (*clean.shape, 2),
+                device=clean.device,
+                generator=config.torch_rng(self.device),
+            )
+        noise = torch.view_as_complex(parts) * np.float32(np.sqrt(0.5))
+        return clean, noise, bits
+
+    def wrong(self, who, slots, snr):
+        """Whether the receiver has each slot wrong at an SNR: bool (slots,)."""
+        import torch
+
+        clean, noise, bits = slots
+        with torch.no_grad():
+            grids = clean + noise * float(np.float32(10 ** (-snr / 20)))
+            if who == "timed":
+                grids = grids * torch.tensor(self._turn, device=grids.device)
+            variance = torch.tensor(10 ** (-snr / 10), device=grids.device)
+            got = self.receivers[who](grids, variance)
+            return (got != bits).flatten(1).any(1).cpu().numpy()
+
+
+# --- figures
+
+
+def at_tenth(snrs, rates, slots):
+    """SNR of BLER 0.1, the logarithm interpolated; nan if the rates do not reach it."""
+    for i in range(len(snrs) - 1):
+        high, low = rates[i], rates[i + 1]
+        if high >= 0.1 > low:
+            low = max(low, 0.5 / slots)
+            part = (np.log(high) - np.log(0.1)) / (np.log(high) - np.log(low))
+            return snrs[i] + part * (snrs[i + 1] - snrs[i])
+    return float("nan")
+
+
+class outcome:
+    """Wrong blocks of a scenario, by receiver and SNR, all of the same slots."""
+
+    def __init__(self):
+        self.wrong = {}  # receiver -> SNR -> list of bool arrays
+
+    def add(self, who, snr, wrong):
+        self.wrong.setdefault(who, {}).setdefault(snr, []).append(wrong)
+
+    def table(self, who):
+        """SNRs, and wrong blocks (SNRs, slots): of the SNRs at which every slot was received."""
+        rows = {snr: np.concatenate(parts) for snr, parts in self.wrong[who].items()}
+        slots = max(map(len, rows.values()))
+        snrs = sorted(snr for snr, row in rows.items() if len(row) == slots)
+        return snrs, np.stack([rows[snr] for snr in snrs])
+
+    def report(self, name, chance, samples=1000):
+        tables = {who: self.table(who) for who in self.wrong}
+        slots = min(wrong.shape[1] for _, wrong in tables.values())
+        drawn = chance.multinomial(slots, np.full(slots, 1 / slots), samples) / slots
+        places, kept = {}, {}
+        for who, (snrs, wrong) in tables.items():
+            rates = wrong[:, :slots].mean(1)
+            spread = [at_tenth(snrs, one, slots) for one in drawn @ wrong[:, :slots].T]
+            places[who] = at_tenth(snrs, rates, slots), np.array(spread)
+            kept[who] = {
+                "snrs": snrs,
+                "rates": rates.tolist(),
+                "snr": places[who][0],
+                "interval": interval(places[who][1]),
+                "gain": places["sionna"][0] - places[who][0],
+                "gain_interval": interval(places["sionna"][1] - places[who][1]),
+            }
+            one = kept[who]
+            print(
+                f"{name:32} {who:6} {slots} slots",
+                *(f"{snr}:{rate:.3f}" for snr, rate in zip(snrs, rates)),
+                " BLER 0.1 at {:.2f} dB ({:.2f} to {:.2f}),".format(
+                    one["snr"], *one["interval"]
+                ),
+                "gain {:.2f} dB ({:.2f} to {:.2f})".format(
+                    one["gain"], *one["gain_interval"]
+                ),
+                flush=True,
+            )
+        return {"slots": slots, **kept}
+
+
+def interval(values):
+    """That of 95 %; infinite where samples do not reach BLER 0.1, nan where too many have no value."""
+    if np.isnan(values).mean() > 0.5:
+        return [float("nan")] * 2
+    ordered = np.sort(np.where(np.isnan(values), np.inf, values))
+    return [float(ordered[int(part * (ordered.size - 1))]) for part in (0.025, 0.975)]
+
+
+# --- the measurement
+
+
+class measurement:
+    def __init__(self, given, pool):
+        self._given, self._pool = given, pool
+        self._waiting = []  # (outcome, SNRs, folder, results)
+        self._points = {}  # scenario's name, receiver -> SNRs
+        self._links = {}
+        self.outcomes = {}
+
+    def batch(self, number, scenario, round):
+        name, profile, _, antennas, modulation, _ = scenario
+        if name not in self._links:
+            self._links[name] = link(scenario, self._given.device, self._given.also)
+            self.outcomes[name] = outcome()
+        through, out = self._links[name], self.outcomes[name]
+        count = min(self._given.batch, self._given.slots - round * self._given.batch)
+        slots = through.send(count, 1000 * round + number)
+        lowest = LOWEST[profile, antennas, modulation]
+        self._submit(out, slots, antennas, modulation, range(lowest, lowest + POINTS))
+        start = time.time()
+        for who in through.receivers:
+            key = name, who
+            known = {}
+            if key not in self._points:
+                self._points[key], known = self._search(through, who, slots, lowest)
+            for snr in self._points[key]:
+                if snr not in known:
+                    known[snr] = through.wrong(who, slots, snr)
+                out.add(who, snr, known[snr])
+        print(f"# {name}, round {round}: {time.time() - start:.2f} s", flush=True)
+
+    def _search(self, through, who, slots, lowest):
+        """Three SNRs around BLER 0.1, as these slots tell; and what is wrong at the SNRs tried."""
+        wrong, snr = {}, lowest + 3
+        while lowest - 2 <= snr <= lowest + FURTHEST and snr not in wrong:
+            wrong[snr] = through.wrong(who, slots, snr)
+            rate = wrong[snr].mean()
+            snr += -1 if rate < 0.1 else 2 if rate > 0.4 else 1
+        nearest = min(
+            wrong, key=lambda one: abs(np.log(max(wrong[one].mean(), 1e-3) / 0.1))
+        )
+        return (nearest - 1, nearest, nearest + 1), wrong
+
+    def _submit(self, out, slots, antennas, modulation, snrs):
+        self.gather(self._given.processes)
+        folder = tempfile.mkdtemp(dir=self._given.folder)
+        clean, noise, bits = (part.cpu().numpy() for part in slots)
+        count, shape = clean.shape[0], (clean.shape[0], antennas, 14, 12 * PRBS)
+        np.save(f"{folder}/clean.npy", clean.reshape(shape))
+        np.save(f"{folder}/noise.npy", noise.reshape(shape))
+        np.save(f"{folder}/bits.npy", bits.reshape(count, -1).astype(np.uint8))
+        pieces = np.linspace(0, count, min(count, 8) + 1, dtype=int)
+        results = [
+            self._pool.apply_async(
+                receive, (folder, antennas, modulation, snrs, first, last)
+            )
+            for first, last in zip(pieces[:-1], pieces[1:])
+        ]
+        self._waiting.append((out, snrs, folder, results))
+
+    def gather(self, left=0):
+        """Waits until at most so many batches wait."""
+        while len(self._waiting) > left:
+            out, snrs, folder, results = self._waiting.pop(0)
+            parts = [one.get()[1] for one in results]
+            shutil.rmtree(folder)
+            for way in WAYS:
+                whole = np.concatenate([part[way] for part in parts], axis=1)
+                for snr, row in zip(snrs, whole):
+                    out.add(way, snr, row)
+
+    def report(self):
+        chance = np.random.default_rng(1)
+        kept = {
+            name: out.report(name, chance)
+            for name, out in self.outcomes.items()
+            if out.wrong
+        }
+        if self._given.json:
+            self._given.json.write_text(json.dumps(kept, indent=1))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("who", choices=("ours", "sionna"))
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--slots", type=int, default=200)
+    parser.add_argument("--slots", type=int, default=2000, help="of each scenario")
+    parser.add_argument(
+        "--batch", type=int, default=250, help="slots that Sionna takes at once"
+    )
     parser.add_argument("--only", default="", help="scenarios whose name has this text")
-    parser.add_argument("--no-grids", action="store_true", help="keeps no grids")
+    parser.add_argument("--also", nargs="*", choices=("timed", "lmmse"), default=())
+    parser.add_argument("--device", default="cpu", help="Sionna's: cpu, cuda:0")
+    parser.add_argument("--backend", default="cpu", help="this module's")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument(
+        "--seconds", type=float, default=1e9, help="no batch starts after these"
+    )
+    parser.add_argument(
+        "--folder", default="/dev/shm", help="for slots between processes"
+    )
+    parser.add_argument("--json", type=Path, help="keeps the figures")
     given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    if given.who == "ours":
-        ours(given.folder, given.slots, given.only, not given.no_grids)
-    else:
-        by_sionna(given.folder, given.slots, given.only)
+    start = time.time()
+    # Made before PyTorch begins: its threads and CUDA do not survive a fork.
+    numbers = multiprocessing.Queue()
+    for number in itertools.islice(
+        itertools.cycle(sorted(os.sched_getaffinity(0))), given.processes
+    ):
+        numbers.put(number)
+    with multiprocessing.Pool(
+        given.processes, begin_worker, (numbers, given.backend)
+    ) as pool:
+        run = measurement(given, pool)
+        try:
+            for round in range(-(-given.slots // given.batch)):
+                for number, scenario in enumerate(scenarios()):
+                    late = time.time() - start > given.seconds
+                    if given.only in scenario[0] and not late:
+                        run.batch(number, scenario, round)
+        finally:
+            run.gather()
+            run.report()
+    print(f"# {time.time() - start:.0f} s")
 
 
 if __name__ == "__main__":
