@@ -22,6 +22,8 @@ _PLACES = {  # where shared_channel_parameters has another name than nr_shared_c
     "ptrs_offset": "ptrs.element_offset",
     "ptrs_port": "ptrs.port",
     "ptrs_amplitude": "ptrs.amplitude",
+    "ptrs_groups": "ptrs.groups",
+    "ptrs_samples": "ptrs.samples",
 }
 _ENUMS = {"hopping": "dmrs.hopping = sequence_hopping", "mcs_table": "table = mcs_table"}
 _DIRECTIONS = {"pusch": "uplink", "pdsch": "downlink"}

@@ -96,7 +96,9 @@ class nr_shared_channel:
     sequence starts, on PDSCH of CORESET 0 that CORESET's first block. dmrs_amplitude: over the data's; None:
     that of TS 38.214, sqrt(cdm_groups_without_data).
     ptrs: whether there is PT-RS; its time density L (1, 2, 4), frequency density K (2, 4), offset (0 to 3),
-    port (None: the lowest of dmrs_ports) and amplitude (None: sqrt(layers)).
+    port (None: the lowest of dmrs_ports) and amplitude (None: sqrt(layers)). With transform precoding PT-RS
+    has ptrs_groups (2, 4, 8) of ptrs_samples (2, 4) in a symbol instead of frequency density, offset and port;
+    its amplitude is that of the outermost points.
     layers: 1 to 4, on PDSCH to 8. transform_precoding, antenna_ports (None: no codebook; 1, 2, 4) and tpmi:
     on PUSCH.
     n_id: of scrambling, 0 to 1023. rnti: 0 to 65535.
@@ -141,6 +143,8 @@ class nr_shared_channel:
         ptrs_offset=0,
         ptrs_port=None,
         ptrs_amplitude=None,
+        ptrs_groups=2,
+        ptrs_samples=2,
         layers=1,
         transform_precoding=False,
         antenna_ports=None,
@@ -178,6 +182,8 @@ class nr_shared_channel:
             "ptrs_frequency_density": ptrs_frequency_density,
             "ptrs_offset": ptrs_offset,
             "ptrs_port": -1 if ptrs_port is None else ptrs_port,
+            "ptrs_groups": ptrs_groups,
+            "ptrs_samples": ptrs_samples,
             "layers": layers,
             "antenna_ports": 0 if antenna_ports is None else antenna_ports,
             "tpmi": tpmi,
@@ -303,8 +309,15 @@ class nr_shared_channel:
 
     @property
     def ptrs_elements(self):
-        """symbol · subcarriers + subcarrier of each element with PT-RS, uint32."""
+        """symbol · subcarriers + subcarrier of each element with PT-RS, uint32; none with transform precoding."""
         return self._channel.ptrs()
+
+    def precoded_ptrs(self, slot):
+        """PT-RS before transform precoding, in a slot of a frame (TS 38.211, 6.4.1.2.1.2 and 6.4.1.2.2.2).
+
+        Returns symbols, int32 (s,); places m in each, int32 (p,); and values, complex64 (p,), of all symbols.
+        """
+        return self._channel.precoded_ptrs(_integer(slot, "slot"))
 
     @property
     def dmrs_symbols(self):

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr/ptrs.h"
+#include "kernels/nr/precoded_ptrs.h"
 #include <algorithm>
 #include <cmath>
 
@@ -57,8 +58,19 @@ void place_ptrs(const shared_channel_parameters& p, resource_map& map)
     map.ptrs_layer =
         static_cast<int>(std::find(ports.begin(), ports.end(), port) - ports.begin());
     map.ptrs_amplitude =
-        t.amplitude > 0 ? t.amplitude : std::sqrt(static_cast<float>(p.layers));
+        t.amplitude > 0 ? t.amplitude
+        : p.transform_precoding
+            ? precoded_ptrs_amplitude(find_mcs(p.table, p.mcs[0], p.pi2_bpsk).order)
+            : std::sqrt(static_cast<float>(p.layers));
     if (!t.on) {
+        return;
+    }
+    if (p.transform_precoding) {
+        map.precoded_ptrs_symbols = ptrs_symbols(p, map.dmrs_symbols);
+        if (!map.precoded_ptrs_symbols.empty()) {
+            map.precoded_ptrs_places = precoded_ptrs_places(
+                t.groups, t.samples, 12 * static_cast<int>(map.blocks.size()));
+        }
         return;
     }
     const int blocks = static_cast<int>(map.blocks.size());

@@ -5,7 +5,7 @@
 
 namespace gr::cudaphy::kernels::nr {
 
-//! Symbols of the slot with PT-RS (TS 38.211, sections 6.4.1.2.2.1 and 7.4.1.2.2).
+//! Symbols of the slot with PT-RS (TS 38.211, sections 6.4.1.2.2 and 7.4.1.2.2).
 std::vector<int> ptrs_symbols(const shared_channel_parameters&,
                               const std::vector<int>& dmrs_symbols);
 

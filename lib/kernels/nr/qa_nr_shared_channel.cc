@@ -110,11 +110,24 @@ BOOST_AUTO_TEST_CASE(what_the_standard_forbids_is_refused_with_its_clause)
         p.table = mcs_table::transform_qam64;
         p.resource_blocks.resize(7);
     });
-    refused("not supported", up, [](auto& p) {
+    const auto spread = [](auto& p, int blocks) {
         p.transform_precoding = true;
         p.table = mcs_table::transform_qam64;
-        p.resource_blocks.resize(8);
+        p.resource_blocks.resize(blocks);
         p.ptrs.on = true;
+    };
+    refused("6.4.1.2.2.2-1", up, [&](auto& p) {
+        spread(p, 8);
+        p.ptrs.groups = 8; // of two samples
+    });
+    refused("do not fit 2 resource blocks", up, [&](auto& p) {
+        spread(p, 2);
+        p.ptrs.groups = 8;
+        p.ptrs.samples = 4;
+    });
+    refused("6.4.1.2.2.2", up, [&](auto& p) {
+        spread(p, 8);
+        p.ptrs.time_density = 4;
     });
     refused("6.3.1.5", down, [](auto& p) { p.antenna_ports = 2; });
     refused("6.3.1.5-1", up, [](auto& p) {

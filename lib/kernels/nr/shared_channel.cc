@@ -28,7 +28,8 @@ shared_channel::shared_channel(const shared_channel_parameters& p)
         one.layers = p.layers_of(i);
         one.coding = find_mcs(p.table, p.mcs[i], p.pi2_bpsk);
         one.payload = transport_block_size(elements, one.coding, one.layers);
-        one.coded = static_cast<int>(d_map.data.size()) * one.coding.order * one.layers;
+        one.coded =
+            static_cast<int>(d_map.modulation_symbols()) * one.coding.order * one.layers;
         one.blocks =
             nr5g::segment(one.payload, nr5g::base_graph(one.payload, one.coding.rate()));
         // 38.212, 5.4.2.1: R_LBRM = 2/3.

@@ -154,8 +154,14 @@ void check_ptrs(const parameters& p)
     if (!t.on) {
         return;
     }
-    require(!p.transform_precoding,
-            "PT-RS with transform precoding (TS 38.211, 6.4.1.2.2.2) is not supported");
+    require(
+        one_of(t.samples, { 2, 4 }) &&
+            (one_of(t.groups, { 2, 4 }) || (t.groups == 8 && t.samples == 4)),
+        "ptrs_samples is 2 or 4, ptrs_groups 2 or 4, or 8 of four samples (TS 38.211, "
+        "table 6.4.1.2.2.2-1)");
+    require(!p.transform_precoding || t.time_density <= 2,
+            "ptrs_time_density is 1 or 2 with transform precoding (TS 38.211, "
+            "6.4.1.2.2.2)");
     require(one_of(t.time_density, { 1, 2, 4 }) && one_of(t.frequency_density, { 2, 4 }),
             "ptrs_time_density is 1, 2 or 4, ptrs_frequency_density 2 or 4 (TS 38.214, "
             "tables 5.1.6.3-1 and -2)");
@@ -165,7 +171,7 @@ void check_ptrs(const parameters& p)
     const int port = t.port < 0 ? *std::min_element(ports.begin(), ports.end()) : t.port;
     require(std::find(ports.begin(), ports.end(), port) != ports.end(),
             "ptrs_port is none of the DM-RS ports");
-    require(port < (p.dmrs.type == 1 ? 4 : 6),
+    require(p.transform_precoding || port < (p.dmrs.type == 1 ? 4 : 6),
             "PT-RS goes with DM-RS ports 0 to 3, or 0 to 5 of type 2 (TS 38.211, tables "
             "6.4.1.2.2.1-1 and 7.4.1.2.2-1)");
 }

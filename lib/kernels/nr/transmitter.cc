@@ -40,6 +40,7 @@ void transmitter::encode(int codeword,
 
 std::vector<complex64>
 transmitter::layer_symbols(const std::vector<view<const uint8_t>>& payloads,
+                           int slot,
                            const std::vector<int>& redundancy_versions)
 {
     const auto& codewords = d_channel->codewords();
@@ -47,7 +48,7 @@ transmitter::layer_symbols(const std::vector<view<const uint8_t>>& payloads,
                 redundancy_versions.size() == codewords.size(),
             "give a transport block and a redundancy version for each of " +
                 std::to_string(codewords.size()) + " codewords");
-    const size_t n = d_channel->map().data.size();
+    const size_t n = d_channel->map().modulation_symbols();
     std::vector<complex64> out(n * d_channel->parameters().layers);
     for (size_t i = 0; i < codewords.size(); ++i) {
         const auto& of = codewords[i];
@@ -59,15 +60,30 @@ transmitter::layer_symbols(const std::vector<view<const uint8_t>>& payloads,
                    symbols,
                    view<complex64>(out).part(n * of.first_layer, symbols.size()));
     }
-    if (d_transform) { // section 6.3.1.4
-        const size_t size = d_transform->size();
-        const float scale = 1 / std::sqrt(static_cast<float>(size));
-        for (size_t first = 0; first < out.size(); first += size) {
-            d_transform->run(out.data() + first);
+    return d_transform ? precoded(out, slot) : out;
+}
+
+// Section 6.3.1.4, of one layer: PT-RS takes its places in a symbol, data the others.
+std::vector<complex64> transmitter::precoded(const std::vector<complex64>& symbols,
+                                             int slot)
+{
+    const auto& map = d_channel->map();
+    const auto& places = map.precoded_ptrs_places;
+    const auto values = precoded_ptrs_values(d_channel->parameters(), map, slot);
+    const size_t size = d_transform->size();
+    const float scale = 1 / std::sqrt(static_cast<float>(size));
+    std::vector<complex64> out(map.data.size());
+    const auto* from = symbols.data();
+    for (size_t first = 0; first < out.size(); first += size) {
+        const int symbol = static_cast<int>(map.data[first] / map.subcarriers);
+        const bool tracked = std::binary_search(
+            map.precoded_ptrs_symbols.begin(), map.precoded_ptrs_symbols.end(), symbol);
+        size_t next = tracked ? 0 : places.size();
+        for (size_t i = 0; i < size; ++i) {
+            const bool here = next < places.size() && places[next] == int(i);
+            out[first + i] = scale * (here ? values[next++] : *from++);
         }
-        for (auto& value : out) {
-            value *= scale;
-        }
+        d_transform->run(out.data() + first);
     }
     return out;
 }
@@ -109,7 +125,7 @@ void transmitter::run(const std::vector<view<const uint8_t>>& payloads,
     const size_t a_port = size_t(map.symbols) * map.subcarriers;
     require(grid.size() == a_port * p.grid_ports(),
             "the grid is not of the channel's ports, symbols and subcarriers");
-    const auto symbols = layer_symbols(payloads, redundancy_versions);
+    const auto symbols = layer_symbols(payloads, slot, redundancy_versions);
     const size_t n = map.data.size();
     std::vector<complex64> layers(a_port * p.layers);
     for (int layer = 0; layer < p.layers; ++layer) {

@@ -35,19 +35,26 @@ common_phases(const channel_estimate& estimate, view<const complex64> grid, int 
             sums[symbol] += complex128(sum);
         }
     }
+    return phases_between(sums, layout.time);
+}
+
+std::vector<complex64> phases_between(const std::vector<complex128>& sums,
+                                      const std::vector<double>& dmrs_times)
+{
+    const int symbols = static_cast<int>(sums.size());
     // Phases that are known, in the order of time; each is the nearest one to the last.
     std::vector<std::pair<double, double>> known;
     size_t position = 0;
-    for (int symbol = 0; symbol < map.symbols; ++symbol) {
-        if (position < layout.time.size() && layout.time[position] < symbol + 1) {
-            known.emplace_back(layout.time[position++], 0);
+    for (int symbol = 0; symbol < symbols; ++symbol) {
+        if (position < dmrs_times.size() && dmrs_times[position] < symbol + 1) {
+            known.emplace_back(dmrs_times[position++], 0);
         } else if (sums[symbol] != complex128(0)) {
             known.emplace_back(symbol, std::arg(sums[symbol]));
         }
     }
     std::vector<complex64> out;
     size_t next = 0;
-    for (int symbol = 0; symbol < map.symbols; ++symbol) {
+    for (int symbol = 0; symbol < symbols; ++symbol) {
         while (next < known.size() && known[next].first <= symbol) {
             ++next;
         }

@@ -16,4 +16,13 @@ namespace gr::cudaphy::kernels::nr {
 std::vector<complex64>
 common_phases(const channel_estimate&, view<const complex64> grid, int slot);
 
+/*!
+ * \brief The phase of each symbol from what PT-RS tells of some.
+ *
+ * \param sums        (symbols) of that phase, 0 where nothing is known
+ * \param dmrs_times  of DM-RS's positions, in symbols: the phase is 0 there
+ */
+std::vector<complex64> phases_between(const std::vector<complex128>& sums,
+                                      const std::vector<double>& dmrs_times);
+
 } // namespace gr::cudaphy::kernels::nr

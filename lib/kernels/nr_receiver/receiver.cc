@@ -424,7 +424,7 @@ std::vector<reception> receiver::run_one(view<const complex64> given,
                 d_parameters.noise != noise_model::white && one.estimate.noise().colored;
             one.separation->run(together, grid, got.colored_noise, *d_queue);
             for (auto& part : one.bits) {
-                part->run(*one.separation, *d_queue);
+                part->run(*one.separation, slot, one.estimate.layout().time, *d_queue);
             }
         }
         one.decode(orders[i], usable, got);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_receiver/soft_bits.h"
+#include "kernels/nr_receiver/common_phase.h"
 #include "kernels/nr_receiver/planes.h"
 #include "kernels/nr_receiver/queue_memory.h"
+#include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/gold_sequence.h>
 
@@ -9,6 +11,9 @@ namespace gr::cudaphy::kernels::nr {
 namespace {
 
 constexpr float steps = 6;
+//! What is known of a symbol's phase before PT-RS: within about 0.3 of DM-RS's (the
+//! concentration of von Mises' distribution).
+constexpr double expected_phase = 10;
 
 const char* constellation_of(int order)
 {
@@ -41,7 +46,10 @@ soft_bits::soft_bits(shared_channel::sptr channel,
     }
 }
 
-void soft_bits::run(const layer_separation& from, queue& queue)
+void soft_bits::run(const layer_separation& from,
+                    int slot,
+                    const std::vector<double>& dmrs_times,
+                    queue& queue)
 {
     const auto& of = d_channel->codewords()[d_codeword];
     const size_t layers = of.layers, all = from.layers();
@@ -60,6 +68,9 @@ void soft_bits::run(const layer_separation& from, queue& queue)
     }
     if (d_transform) {
         undo_transform();
+        if (!d_channel->map().precoded_ptrs_places.empty()) {
+            track_phase(slot, dmrs_times);
+        }
     }
     const auto& symbols = as_is ? from.symbols : d_symbols;
     const auto& noise = as_is ? from.noise : d_noise;
@@ -105,6 +116,51 @@ void soft_bits::undo_transform()
             d_noise[i] = mean > 0 ? std::max(1 / mean - 1, 1e-9f) : INFINITY;
         }
     }
+}
+
+// The likeliest phase of each symbol by PT-RS among its samples and what is expected;
+// PT-RS is then left out (TS 38.211, section 6.4.1.2.2.2).
+void soft_bits::track_phase(int slot, const std::vector<double>& dmrs_times)
+{
+    const auto& map = d_channel->map();
+    const auto& places = map.precoded_ptrs_places;
+    const auto& tracked = map.precoded_ptrs_symbols;
+    const auto values = precoded_ptrs_values(d_channel->parameters(), map, slot);
+    const size_t size = d_transform->size();
+    const auto symbol_of = [&](size_t first) {
+        return static_cast<int>(map.data[first] / map.subcarriers);
+    };
+    const auto has_ptrs = [&](int symbol) {
+        return std::binary_search(tracked.begin(), tracked.end(), symbol);
+    };
+    std::vector<complex128> sums(map.symbols);
+    for (size_t first = 0; first < d_symbols.size(); first += size) {
+        const int symbol = symbol_of(first);
+        complex64 sum = 0;
+        for (size_t i = 0; i < places.size(); ++i) {
+            sum += product_conj(d_symbols[first + places[i]], values[i]);
+        }
+        const float noise = d_noise[first];
+        if (has_ptrs(symbol) && std::isfinite(noise) && std::isfinite(std::norm(sum))) {
+            sums[symbol] = 2.0 / noise * complex128(sum) + expected_phase;
+        }
+    }
+    const auto phases = phases_between(sums, dmrs_times);
+    size_t to = 0;
+    for (size_t first = 0; first < d_symbols.size(); first += size) {
+        const int symbol = symbol_of(first);
+        size_t next = has_ptrs(symbol) ? 0 : places.size();
+        for (size_t i = 0; i < size; ++i) {
+            if (next < places.size() && places[next] == static_cast<int>(i)) {
+                ++next;
+                continue;
+            }
+            d_symbols[to] = product_conj(d_symbols[first + i], phases[symbol]);
+            d_noise[to++] = d_noise[first + i];
+        }
+    }
+    d_symbols.resize(to);
+    d_noise.resize(to);
 }
 
 void soft_bits::find_sinr(const std::vector<float>& noise)

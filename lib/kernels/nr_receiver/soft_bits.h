@@ -21,7 +21,11 @@ public:
     double sinr_db = 0;
 
     //! Takes the codeword's layers, the first ones of those separated.
-    void run(const layer_separation& from, queue& queue);
+    //! \param dmrs_times  of DM-RS's positions, in symbols
+    void run(const layer_separation& from,
+             int slot,
+             const std::vector<double>& dmrs_times,
+             queue& queue);
 
     // For a receiver that takes these steps itself.
     soft_demapper& demapper() { return *d_demapper; }
@@ -29,6 +33,7 @@ public:
 
 private:
     void undo_transform();
+    void track_phase(int slot, const std::vector<double>& dmrs_times);
     void find_sinr(const std::vector<float>& noise);
 
     shared_channel::sptr d_channel;

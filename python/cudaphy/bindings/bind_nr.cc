@@ -96,6 +96,8 @@ shared_channel_parameters parameters_of(const py::dict& given)
     set("ptrs_offset", p.ptrs.element_offset);
     set("ptrs_port", p.ptrs.port);
     set("ptrs_amplitude", p.ptrs.amplitude);
+    set("ptrs_groups", p.ptrs.groups);
+    set("ptrs_samples", p.ptrs.samples);
     set("layers", p.layers);
     set("transform_precoding", p.transform_precoding);
     set("antenna_ports", p.antenna_ports);
@@ -259,6 +261,14 @@ void bind_channel(py::module& m)
         .def("blocks", [](c a) { return array_of(a.map().blocks); })
         .def("data", [](c a) { return array_of(a.map().data); })
         .def("ptrs", [](c a) { return array_of(a.map().ptrs); })
+        .def("precoded_ptrs",
+             [](c a, int slot) {
+                 const auto& map = a.map();
+                 return py::make_tuple(
+                     array_of(map.precoded_ptrs_symbols),
+                     array_of(map.precoded_ptrs_places),
+                     array_of(precoded_ptrs_values(a.parameters(), map, slot)));
+             })
         .def("dmrs_symbols", [](c a) { return array_of(a.map().dmrs_symbols); })
         .def("dmrs", &dmrs_of)
         .def("precoding", [](c a) {

@@ -76,6 +76,9 @@ def draw(chance, link):
             pi2_bpsk=chance.random() < 0.5,
             n_rs_id=chance.randint(0, 1007),
             hopping=chance.choice(("neither", "group", "sequence")),
+            ptrs=chance.random() < 0.5,
+            ptrs_groups=chance.choice((2, 4)),
+            ptrs_samples=chance.choice((2, 4)),
         )
         kind, layers, groups = 1, 1, 2
     else:

@@ -57,6 +57,17 @@ struct CUDAPHY_API resource_map {
     int ptrs_layer; //!< that sends them; the others are silent there
     float ptrs_amplitude;
 
+    //! With transform precoding PT-RS stands among the symbols before it instead: at
+    //! these places of a symbol, ascending (TS 38.211, section 6.4.1.2.2.2),
+    std::vector<int> precoded_ptrs_places;
+    std::vector<int> precoded_ptrs_symbols; //!< in these symbols of the slot, ascending
+
+    //! Modulation symbols of a layer: one for each element of data, less precoded PT-RS.
+    size_t modulation_symbols() const
+    {
+        return data.size() - precoded_ptrs_places.size() * precoded_ptrs_symbols.size();
+    }
+
     int groups() const { return static_cast<int>(dmrs_subcarriers.size()) / pilots; }
 };
 
@@ -68,5 +79,10 @@ CUDAPHY_API resource_map make_resource_map(const shared_channel_parameters&);
 //! and amplitude (TS 38.211, sections 6.4.1.1.1 and 7.4.1.1.1).
 CUDAPHY_API std::vector<complex64>
 dmrs_values(const shared_channel_parameters&, const resource_map&, int slot);
+
+//! What PT-RS before transform precoding sends in a slot of a frame, (places), times
+//! ptrs_amplitude; the same in all its symbols (TS 38.211, section 6.4.1.2.1.2).
+CUDAPHY_API std::vector<complex64>
+precoded_ptrs_values(const shared_channel_parameters&, const resource_map&, int slot);
 
 } // namespace gr::cudaphy::kernels::nr

@@ -40,8 +40,12 @@ struct ptrs_parameters {
     int port = -1;             //!< the DM-RS port that it goes with; -1: the lowest one
     //! Over the amplitude of the data; 0: sqrt(layers), which is epre-Ratio 0 on PDSCH
     //! and, with full coherence, ptrs-Power 00 on PUSCH (TS 38.214, tables 4.1-2 and
-    //! 6.2.3.1-3).
+    //! 6.2.3.1-3); with transform precoding that of the outermost points (6.2.3.2-2).
     float amplitude = 0;
+    //! Instead of frequency density, offset and port with transform precoding, where L is
+    //! 1 or 2 (TS 38.214, 6.2.3.2): groups of samples in a symbol, 2, 4, or 8 of four,
+    int groups = 2;
+    int samples = 2; //!< and samples of a group, 2 or 4
 };
 
 /*!

@@ -58,7 +58,9 @@ public:
 private:
     //! Symbols of all layers, (layers, data), before precoding.
     std::vector<complex64> layer_symbols(const std::vector<view<const uint8_t>>& payloads,
+                                         int slot,
                                          const std::vector<int>& redundancy_versions);
+    std::vector<complex64> precoded(const std::vector<complex64>& symbols, int slot);
     void add_reference_signals(int slot, std::vector<complex64>& slot_of_layers) const;
 
     shared_channel::sptr d_channel;
