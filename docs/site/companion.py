@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import yaml
 from gnuradio import gr
 
 GRC = Path(__file__).resolve().parents[2] / "grc"
@@ -44,7 +45,11 @@ def load_platform():
     # Before 3.10.12 GRC warns of each doc_url that it does not know.
     logging.getLogger("gnuradio.grc").setLevel(logging.ERROR)
     from gnuradio.grc.core import Constants, platform
+    from gnuradio.grc.core.io import yaml as grc_yaml
 
+    # libyaml's parser reads the six hundred files in a twentieth of the time.
+    fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    grc_yaml.safe_load = lambda text: yaml.load(text, fast)
     version = (gr.major_version(), gr.api_version(), gr.minor_version())
     made = platform.Platform(
         name="docs", prefs=gr.prefs(), version=gr.version(), version_parts=version
