@@ -137,8 +137,9 @@ class qa_soft_demapper_packets(FlowgraphCase):
         heads = np.cumsum([0] + [len(word) for word in words])[:-1]
         lengths = [(int(h), len(word)) for h, word in zip(heads, words)]
         self.assertEqual(sink.tags(KEY), lengths)
+        data = sink.data  # made anew each time
         for mode, word, head in zip(every, words, heads):
-            llr = sink.data[head : head + len(word)]
+            llr = data[head : head + len(word)]
             np.testing.assert_array_equal(llr < 0, word, repr(mode))
             self.assertTrue(llr.all())
 
