@@ -8,7 +8,6 @@ Prints the seed; the same seed tries the same. Exit status 1 if anything else ha
 import io
 import random
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -76,7 +75,7 @@ def main():
     dice = random.Random(options.seed)
     fuzzing.limit_memory(MOST_MEMORY)
     end, tried = time.monotonic() + options.seconds, 0
-    with tempfile.TemporaryDirectory() as folder:
+    with fuzzing.folder() as folder:
         path = Path(folder, "h.npy")
         while time.monotonic() < end:
             problem = attack(path, dice, impulse_responses)

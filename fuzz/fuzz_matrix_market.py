@@ -9,7 +9,6 @@ import bz2
 import gzip
 import random
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -68,7 +67,7 @@ def main():
     fuzzing.limit_memory(MOST_MEMORY)
     end = time.monotonic() + options.seconds
     tried = refused = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with fuzzing.folder() as folder:
         plain = Path(folder, "matrix.mtx")
         while time.monotonic() < end:
             expected = valid_file(dice, plain)

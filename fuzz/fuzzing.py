@@ -5,6 +5,7 @@ import argparse
 import os
 import random
 import resource
+import tempfile
 from pathlib import Path
 
 
@@ -39,6 +40,13 @@ def damaged(content, dice, letters, words):
         else:
             content[at : end if kind == 5 else at] = dice.choice(words)
     return bytes(content)
+
+
+def folder():
+    """A temporary folder in memory where there is one, because disks take longer than the trials."""
+    memory = Path("/dev/shm")
+    usable = memory.is_dir() and os.access(memory, os.W_OK)
+    return tempfile.TemporaryDirectory(dir=memory if usable else None)
 
 
 def write(path, content):

@@ -4,6 +4,7 @@
 #include "kernels/common/testing.h"
 #include "kernels/symbol_sync/plan.h"
 #include <cmath>
+#include <utility>
 
 // Signals for the tests of symbol_sync.
 
@@ -30,6 +31,50 @@ inline std::vector<complex64> random_qpsk(size_t count)
     return symbols;
 }
 
+//! root_raised_cosine(f - j) for whole j up to `reach` on both sides. Sines of
+//! differences come from tables of j, but for where the formula divides by nearly 0.
+class pulses
+{
+public:
+    pulses(double roll_off, int reach) : d_roll_off(roll_off), d_reach(reach)
+    {
+        for (int j = -reach; j <= reach; ++j) {
+            d_tables.push_back(
+                { turned(-j * (1 - roll_off)), turned(-j * (1 + roll_off)) });
+        }
+    }
+
+    //! The fraction f, from -1 to 1.
+    void move_to(double fraction)
+    {
+        d_fraction = fraction;
+        d_inner = turned(fraction * (1 - d_roll_off));
+        d_outer = turned(fraction * (1 + d_roll_off));
+    }
+
+    double operator()(int j) const
+    {
+        const double t = d_fraction - j, u = 4 * d_roll_off * t, rest = t * (1 - u * u);
+        if (std::abs(t) < 1e-3 || std::abs(1 - u * u) < 1e-3) {
+            return kernels::root_raised_cosine(t, d_roll_off);
+        }
+        const auto& [inner, outer] = d_tables[j + d_reach];
+        const double sine = d_inner.imag() * inner.real() + d_inner.real() * inner.imag();
+        const double cosine =
+            d_outer.real() * outer.real() - d_outer.imag() * outer.imag();
+        return (sine + u * cosine) / (pi * rest);
+    }
+
+private:
+    static constexpr double pi = 3.14159265358979323846;
+    static complex128 turned(double halves) { return std::polar(1.0, pi * halves); }
+
+    double d_roll_off, d_fraction = 0;
+    int d_reach;
+    complex128 d_inner, d_outer;
+    std::vector<std::pair<complex128, complex128>> d_tables;
+};
+
 //! Samples of symbols with unit energy, up to half a symbol after the last one. The
 //! matched filter's output is the symbols.
 inline std::vector<complex64> modulate(const std::vector<complex64>& symbols,
@@ -39,16 +84,16 @@ inline std::vector<complex64> modulate(const std::vector<complex64>& symbols,
     const int reach = static_cast<int>(std::min(100.0, 24 + 3 / signal.roll_off));
     std::vector<complex64> samples(
         static_cast<size_t>(signal.instant(symbols.size() - 1) + period / 2) + 1);
+    pulses pulse(signal.roll_off, reach);
     for (size_t n = 0; n < samples.size(); ++n) {
         const double t = static_cast<double>(n) / period - signal.delay;
         const auto middle = static_cast<int64_t>(std::lround(t));
+        pulse.move_to(t - static_cast<double>(middle));
         complex128 sum = 0;
         for (int64_t k = std::max<int64_t>(0, middle - reach);
              k <= middle + reach && k < static_cast<int64_t>(symbols.size());
              ++k) {
-            sum +=
-                complex128(symbols[k]) *
-                kernels::root_raised_cosine(t - static_cast<double>(k), signal.roll_off);
+            sum += complex128(symbols[k]) * pulse(static_cast<int>(k - middle));
         }
         samples[n] = complex64(sum);
     }

@@ -171,21 +171,21 @@ private:
     std::pair<int, int> choose(int k) const
     {
         int diagonal = k, row = k, column = k;
-        real most = 0;
+        real most = 0; // squared: Number is wide enough for squares of the elements
         for (int i = k; i < n; ++i) {
-            if (std::abs(a(i, i)) > std::abs(a(diagonal, diagonal))) {
+            if (std::norm(a(i, i)) > std::norm(a(diagonal, diagonal))) {
                 diagonal = i;
             }
             for (int j = k; j < i; ++j) {
-                if (std::abs(a(i, j)) > most) {
-                    most = std::abs(a(i, j));
+                if (std::norm(a(i, j)) > most) {
+                    most = std::norm(a(i, j));
                     row = i;
                     column = j;
                 }
             }
         }
         const real alpha = (1 + std::sqrt(real(17))) / 8;
-        if (std::abs(a(diagonal, diagonal)) >= alpha * most) {
+        if (std::norm(a(diagonal, diagonal)) >= alpha * alpha * most) {
             return { diagonal, diagonal };
         }
         return { row, column };

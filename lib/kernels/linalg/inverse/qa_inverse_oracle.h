@@ -35,7 +35,7 @@ R one_norm(int n, const std::vector<std::complex<R>>& a)
     for (int j = 0; j < n; ++j) {
         R sum = 0;
         for (int i = 0; i < n; ++i) {
-            sum += std::abs(a[i * n + j]);
+            sum += std::sqrt(std::norm(a[i * n + j])); // squares are in range of R
         }
         largest = std::max(largest, sum);
     }

@@ -86,7 +86,6 @@ class qa_grc_window(unittest.TestCase):
         platform = drawing_platform()
         for path in FLOWGRAPHS:
             flowgraph = platform.make_flow_graph(str(path))
-            flowgraph.import_data(platform.parse_flow_graph(str(path)))
             flowgraph.rewrite()
             flowgraph.validate()
             boxes = {block.name: box(block) for block in flowgraph.blocks}
