@@ -19,6 +19,7 @@ constexpr size_t most_candidates = 75;
 constexpr uint64_t history = 1 << 19; //!< symbols that are searched backwards
 //! Symbols after which a lock is lost in which no header is found.
 constexpr uint64_t patience = 150'000;
+constexpr int dummy_pls = 0; //!< of dummy frames, which any signal may have
 
 // Scores of pl_search. Those of headers at -2.35 dB are 33 on the average, and above 14
 // all but once in 10^4 times.
@@ -30,6 +31,9 @@ constexpr float least_known = 12;  //!< at the place and frequency that it must 
 constexpr float least_beside = 16; //!< one symbol beside
 constexpr float least_behind = 16; //!< by a frame of a known length whose own is missed
 constexpr float least_before = 13; //!< by a frame of any length before a known header
+//! The same of a code that no frame behind has: with 13, noise had one of all codes once
+//! in 500 starts at -2.35 dB.
+constexpr float least_before_other = 17;
 //! Of the score of headers near by: those of a strong signal are all strong.
 constexpr float least_part = 0.35f;
 //! By which a code that was not sent before must be likelier than those that were: of 256
@@ -103,6 +107,13 @@ void normalise(const std::vector<std::complex<float>>& symbols, std::vector<floa
         sums[i] = energy > 0 ? sums[i] / static_cast<float>(energy) : 0;
         energy = std::max(0.0, energy - std::norm(symbols[i]));
     }
+}
+
+//! One of two headers at a place: `other`, whose code was not sent before, if it leads by
+//! enough.
+const pl_found& likelier(const pl_found& other, const pl_found& known)
+{
+    return known.score + least_lead >= other.score ? known : other;
 }
 
 //! The score of a header of 90 symbols that is as strong.
@@ -188,7 +199,7 @@ pl_found header_tracker::near_place(const symbol_buffer& symbols, uint64_t& at) 
     auto best = look(d_search, symbols.at(at), d_frequency, least);
     if (d_search_sent && !d_sent[best.pls]) {
         const auto known = look(*d_search_sent, symbols.at(at), d_frequency, least);
-        best = known.score + least_lead >= best.score ? known : best;
+        best = likelier(best, known);
     }
     const uint64_t middle = at;
     if (best.score < least) {
@@ -469,8 +480,13 @@ void header_tracker::lock(const symbol_buffer& symbols,
 {
     std::deque<frame_header> chain{ found };
     d_floor = std::max(d_floor, symbols.first());
+    pl_codes sent = d_holds ? d_sent : pl_codes{};
+    sent[dummy_pls] = true;
     while (!(d_holds && chain.front().at == d_next)) {
-        const auto one = before(symbols, chain.front());
+        if (chain.front().pls < first_vl_snr) {
+            sent[chain.front().pls] = true;
+        }
+        const auto one = before(symbols, chain.front(), sent);
         if (!one) {
             break;
         }
@@ -500,10 +516,13 @@ void header_tracker::lock(const symbol_buffer& symbols,
 }
 
 //! The header of the frame that ends where a known one begins.
+//! \param sent  codes of frames behind it; others must be likelier
 std::optional<frame_header> header_tracker::before(const symbol_buffer& symbols,
-                                                   const frame_header& known) const
+                                                   const frame_header& known,
+                                                   const pl_codes& sent) const
 {
     std::optional<frame_header> best;
+    const pl_search sent_before(static_cast<float>(d_most_frequency), sent);
     for (const auto& [length, search] : d_search_of_length) {
         const auto symbols_before = static_cast<uint64_t>(length);
         if (known.at < d_floor + symbols_before) {
@@ -515,11 +534,20 @@ std::optional<frame_header> header_tracker::before(const symbol_buffer& symbols,
                 return vl_snr;
             }
         }
-        const auto found = look(search, symbols.at(at), known.frequency, least_before);
+        auto found = look(search, symbols.at(at), known.frequency, least_before);
+        if (!sent[found.pls]) {
+            const auto other =
+                look(sent_before, symbols.at(at), known.frequency, least_before);
+            if (d_length_of_pls[other.pls] == length) {
+                found = likelier(found, other);
+            }
+        }
         if (d_holds && at == d_next) {
             return header_of(at, found);
         }
-        if (found.score >= std::max(least_before, least_part * strength_of(known)) &&
+        const float least = sent[found.pls] ? least_before : least_before_other;
+        if (found.score >= std::max(least, least_part * strength_of(known)) &&
+            std::abs(found.frequency - known.frequency) <= most_difference &&
             (!best || found.score > best->score)) {
             best = header_of(at, found);
         }

@@ -76,7 +76,8 @@ private:
               const frame_header& found,
               std::deque<frame_header>& to);
     std::optional<frame_header> before(const symbol_buffer& symbols,
-                                       const frame_header& known) const;
+                                       const frame_header& known,
+                                       const pl_codes& sent) const;
 
     pl_search d_search;
     double d_most_frequency;
