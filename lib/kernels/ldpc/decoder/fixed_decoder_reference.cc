@@ -17,9 +17,10 @@ public:
           d_schedule(*decoding.code), d_positions(decoding.output_positions())
     {
         for (const float scale : decoding.scales) {
-            d_messages.push_back(ldpc_fixed_messages(scale, limits));
+            const int parts = decoding.corrects() ? 4 : 1;
+            d_messages.push_back(ldpc_fixed_messages(scale, limits, parts));
             d_damped.push_back(
-                ldpc_fixed_damped_messages(scale, decoding.damping(), limits));
+                ldpc_fixed_damped_messages(scale, decoding.damping(), limits, parts));
         }
         if (limits.pairs_rows && d_code.circulants().lifting_size > 0) {
             d_order =
@@ -150,10 +151,13 @@ private:
         const int end = d_schedule.check_start[check + 1];
         min_sum_of_others(q, end - begin, ldpc_fixed_greatest_message, d_others);
         for (int e = begin; e < end; ++e) {
-            const auto& [least, negative] = d_others[e - begin];
+            const auto& [least, negative, second] = d_others[e - begin];
+            const int magnitude = d_decoding.corrects()
+                                      ? ldpc_fixed_corrected(least, second, d_limits)
+                                      : least;
             const int sign = negative ? -1 : 1;
             const bool damps = d_decoding.damps() && sign * d_r[e] < 0;
-            d_r[e] = sign * (damps ? d_damped : d_messages)[iteration][least];
+            d_r[e] = sign * (damps ? d_damped : d_messages)[iteration][magnitude];
         }
     }
 

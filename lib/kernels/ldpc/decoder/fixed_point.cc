@@ -72,12 +72,13 @@ int ldpc_fixed_steps(float llr, float steps, const ldpc_decoder::parameters& p)
     return clamped(llr * steps, p); // in float32, as every backend multiplies
 }
 
-std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits& limits)
+std::vector<int8_t>
+ldpc_fixed_messages(float scale, const ldpc_fixed_limits& limits, int parts)
 {
     const double factor = from_float16(to_float16(scale));
-    std::vector<int8_t> messages(ldpc_fixed_greatest_message + 1);
+    std::vector<int8_t> messages(ldpc_fixed_greatest_message * parts + 1);
     for (size_t m = 0; m < messages.size(); ++m) {
-        const double product = m * factor;
+        const double product = m * factor / parts; // parts is a power of 2
         const double rounded = limits.rounding == 0.5
                                    ? std::nearbyint(product)
                                    : std::floor(product + limits.rounding);
@@ -86,16 +87,18 @@ std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits& li
     return messages;
 }
 
-std::vector<int8_t>
-ldpc_fixed_damped_messages(float scale, float damping, const ldpc_fixed_limits& limits)
+std::vector<int8_t> ldpc_fixed_damped_messages(float scale,
+                                               float damping,
+                                               const ldpc_fixed_limits& limits,
+                                               int parts)
 {
     if (!limits.keeps_change) {
         const auto as_float16 = [](float x) { return from_float16(to_float16(x)); };
         const float factor = as_float16(scale);
         const float less = as_float16(factor * as_float16(damping));
-        return ldpc_fixed_messages(factor - less, limits);
+        return ldpc_fixed_messages(factor - less, limits, parts);
     }
-    auto messages = ldpc_fixed_messages(scale, limits);
+    auto messages = ldpc_fixed_messages(scale, limits, parts);
     for (auto& r : messages) {
         const int damped = ldpc_fixed_halves(damping) ? (r + 1) / 2 : (3 * r + 1) / 4;
         r = static_cast<int8_t>(damped);

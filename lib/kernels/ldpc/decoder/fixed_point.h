@@ -12,6 +12,9 @@ struct ldpc_fixed_limits {
     int greatest_llr;        //!< greatest magnitude of received values
     int least_l, greatest_l; //!< L saturates here after each message
     int greatest_r;          //!< greatest magnitude of messages
+    //! Greatest correction of a message, in quarters of a step; see
+    //! ldpc_fixed_corrected().
+    int greatest_correction;
     //! Added to the product of a magnitude and the factor before its fraction is cut off.
     //! 0.5 rounds to the nearest step, ties to even.
     double rounding;
@@ -38,12 +41,12 @@ struct ldpc_fixed_limits {
      */
     static constexpr ldpc_fixed_limits cpu()
     {
-        return { 63, -63, 63, 63, 0.25, true, false, true };
+        return { 63, -63, 63, 63, 12, 0.25, true, false, true };
     }
     //! L stays within the range that binary16 represents in steps of u (base_writer.h).
     static constexpr ldpc_fixed_limits cuda(bool one_a_block)
     {
-        return { 127, -1152, 896, 127, 0.5, false, true, !one_a_block };
+        return { 127, -1152, 896, 127, 28, 0.5, false, true, !one_a_block };
     }
 };
 
@@ -78,15 +81,34 @@ struct ldpc_fixed_schedule {
 //! \param steps  of the word, in the unit of `llr`
 int ldpc_fixed_steps(float llr, float steps, const ldpc_decoder::parameters&);
 
+/*!
+ * The magnitude of a message that ldpc_decoding::corrects(), in quarters of a step.
+ *
+ * Sum-product of two magnitudes u <= v is u + ln(1 + e^-(u + v)) - ln(1 + e^-(v - u)) (Hu
+ * et al.). A line stands for the last term: ln 2 at v = u, falling by 1/4 a unit (as
+ * max-log-MAP decoders are corrected). The greatest correction is 7/12 on CUDA and 1/2
+ * elsewhere, a little less than ln 2, and at most u / 2: so LLRs of half to twice
+ * their natural unit are decoded as well.
+ * \param least, second  the least magnitudes of the check's other bits, at most 127
+ */
+constexpr int ldpc_fixed_corrected(int least, int second, const ldpc_fixed_limits& limits)
+{
+    const int most = std::min(limits.greatest_correction, 2 * least);
+    return 4 * least - std::max(0, most - (second - least));
+}
+
 //! The message r for each least magnitude 0 ... 127 of the other bits, in steps: the
 //! product of the magnitude and the factor. The factor is first rounded to the nearest
-//! binary16, ties to even.
-std::vector<int8_t> ldpc_fixed_messages(float scale, const ldpc_fixed_limits&);
+//! binary16, ties to even. \param parts  magnitudes are multiples of 1 / parts
+std::vector<int8_t>
+ldpc_fixed_messages(float scale, const ldpc_fixed_limits&, int parts = 1);
 //! The same of a message that is damped: the factor less a share of it. If a message is
 //! stored as the change of L: 3/4 of the message, rounded to the nearest (halves down),
 //! or, from a share of 3/8 on, half of it, rounded up.
-std::vector<int8_t>
-ldpc_fixed_damped_messages(float scale, float damping, const ldpc_fixed_limits&);
+std::vector<int8_t> ldpc_fixed_damped_messages(float scale,
+                                               float damping,
+                                               const ldpc_fixed_limits&,
+                                               int parts = 1);
 //! Whether such a message is halved.
 constexpr bool ldpc_fixed_halves(float damping) { return damping >= .375f; }
 

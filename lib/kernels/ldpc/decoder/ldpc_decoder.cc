@@ -139,6 +139,9 @@ ldpc_decoding ldpc_decoding::with_steps(float steps) const
 {
     auto out = *this;
     auto& p = out.parameters;
+    if (corrects()) {
+        std::fill(out.scales.begin(), out.scales.end(), 1.f);
+    }
     const bool has_own_steps = p.llr_steps == 0;
     // Where a code of this rate begins to decode, BPSK's mean LLR is about -4 ln(1 -
     // rate): within a tenth of what the capacity says from rate 1/9 to 19/20. The

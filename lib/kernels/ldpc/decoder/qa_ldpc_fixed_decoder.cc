@@ -99,6 +99,31 @@ BOOST_AUTO_TEST_CASE(messages_whose_sign_changes_are_damped)
     BOOST_TEST(!ldpc_code::wifi(648, "1/2")->default_damps());
 }
 
+BOOST_AUTO_TEST_CASE(messages_of_short_frames_of_rate_1_5_are_corrected)
+{
+    for (const auto& code : { ldpc_code::dvbs2("short", "1/4"),
+                              ldpc_code::dvbs2x("short", "1/5 VL-SNR"),
+                              ldpc_code::dvbs2x("short", "1/5 VL-SNR SF2") }) {
+        auto p = fixed_point();
+        p.max_iterations = 15;
+        // Words apart, and as many side by side as a vector has lanes; far too strong
+        // LLRs, too.
+        for (const size_t words : { 1, 5, 70 }) {
+            p.scale = 0;
+            p.llr_steps = words == 5 ? 40 : 12;
+            const auto llr = noisy(code, words, .6);
+            const auto got = check(code, p, llr);
+            p.scale = code->default_scale();
+            BOOST_TEST((check(code, p, llr).soft != got.soft));
+        }
+        p.scale = 0;
+        p.llr_steps = 0;
+        p.max_iterations = 60; // damped by half
+        p.early_stop = true;
+        check(code, p, noisy(code, 3, .3));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(frames_too_long_for_shared_memory)
 {
     // On a GPU a thread's own values then lie in device memory too.

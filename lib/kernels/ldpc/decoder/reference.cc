@@ -114,9 +114,9 @@ private:
         } else {
             min_sum_of_others(q.data(), q.size(), limit, d_others);
             for (int i = 0; i < degree; ++i) {
-                const auto& [least, negative] = d_others[i];
-                const double size = std::max(0.0, scale * least - d_decoding.offset());
-                r[i] = (negative ? -1 : 1) * size;
+                const auto& of = d_others[i];
+                const double size = std::max(0.0, scale * of.least - d_decoding.offset());
+                r[i] = (of.negative ? -1 : 1) * size;
             }
         }
         for (int i = 0; i < degree; ++i) {

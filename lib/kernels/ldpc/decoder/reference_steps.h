@@ -16,10 +16,11 @@ template <typename Real>
 struct min_sum_message {
     Real least;
     bool negative;
+    Real second; //!< the least magnitude but one
 };
 
-//! For each value the least magnitude of all others, at most `limit`, and whether an odd
-//! number of the others is negative.
+//! For each value the two least magnitudes of all others, at most `limit`, and whether an
+//! odd number of the others is negative.
 //! \param[out] out  (count); its memory is used again
 template <typename Real>
 void min_sum_of_others(const Real* values,
@@ -28,18 +29,23 @@ void min_sum_of_others(const Real* values,
                        std::vector<min_sum_message<Real>>& out)
 {
     out.resize(count);
-    min_sum_message<Real> before{ limit, false };
-    const auto include = [](min_sum_message<Real>& in, Real value) {
-        in.least = std::min(in.least, std::abs(value));
+    min_sum_message<Real> before{ limit, false, limit };
+    const auto join = [](min_sum_message<Real>& in, Real magnitude) {
+        in.second = std::min(in.second, std::max(in.least, magnitude));
+        in.least = std::min(in.least, magnitude);
+    };
+    const auto include = [&](min_sum_message<Real>& in, Real value) {
+        join(in, std::abs(value));
         in.negative ^= value < 0;
     };
     for (size_t i = 0; i < count; ++i) {
         out[i] = before;
         include(before, values[i]);
     }
-    min_sum_message<Real> behind{ limit, false };
+    min_sum_message<Real> behind{ limit, false, limit };
     for (size_t i = count; i-- > 0;) {
-        out[i].least = std::min(out[i].least, behind.least);
+        join(out[i], behind.least);
+        join(out[i], behind.second);
         out[i].negative ^= behind.negative;
         include(behind, values[i]);
     }

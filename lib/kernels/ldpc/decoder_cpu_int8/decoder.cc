@@ -168,6 +168,7 @@ public:
             const auto table = ldpc_fixed_messages(scale, ldpc_fixed_limits::cpu());
             auto& messages = d_messages.emplace_back();
             messages.damps = decoding.damps();
+            messages.corrects = decoding.corrects();
             messages.most_of_half =
                 ldpc_fixed_halves(decoding.damping()) ? uint8_t(fixed_zero) : 255;
             std::transform(table.begin(), table.end(), messages.message, [](int r) {

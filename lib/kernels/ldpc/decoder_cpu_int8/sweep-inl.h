@@ -96,7 +96,7 @@ HWY_INLINE vector less_message(vector l, const int8_t* r)
     return settled(hn::Sub(l, First ? hn::Set(di, fixed_zero) : hn::Load(di, r)));
 }
 
-template <bool First, bool Watched, bool Damps, size_t... I>
+template <bool First, bool Watched, typename Answers, size_t... I>
 HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>)
 {
     constexpr size_t degree = sizeof...(I);
@@ -107,7 +107,7 @@ HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>
         w.fetch();
         vector q[degree];
         magnitudes magnitude[degree];
-        minima found;
+        typename Answers::least_found found;
         const auto take = [&](size_t i) INLINE_LAMBDA {
             if (First) {
                 hwy::Prefetch(r + (i + 2 * degree) * lanes); // to be written
@@ -117,10 +117,10 @@ HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>
             found.add(i, magnitude[i]);
         };
         (take(I), ...);
-        const answers answer(found, sum_of_bits<degree>(q), w.table, w.most_of_half);
+        const Answers answer(found, sum_of_bits<degree>(q), w.table, w.most_of_half);
         vector next[degree];
         const auto give = [&](size_t i) INLINE_LAMBDA {
-            next[i] = answer.sum<Damps>(q[i], magnitude[i], r + i * lanes);
+            next[i] = answer.sum(q[i], magnitude[i], r + i * lanes);
             hn::Store(hn::Sub(next[i], q[i]), di, r + i * lanes);
             hn::Store(next[i], di, l + edge[i].store);
         };
@@ -137,14 +137,14 @@ HWY_INLINE void visit_each(const work& w, vector& odd, std::index_sequence<I...>
     }
 }
 
-template <bool First, bool Watched, bool Damps, size_t Degree>
+template <bool First, bool Watched, typename Answers, size_t Degree>
 void visit_unrolled(const work& w, vector& odd)
 {
-    visit_each<First, Watched, Damps>(w, odd, std::make_index_sequence<Degree>());
+    visit_each<First, Watched, Answers>(w, odd, std::make_index_sequence<Degree>());
 }
 
 //! Any row; the messages of late edges go to tile.news, and parities to tile.parity.
-template <bool First, bool Late, bool Damps>
+template <bool First, bool Late, typename Answers>
 void visit_many(const work& w, vector& odd)
 {
     const int degree = w.row.degree;
@@ -156,7 +156,7 @@ void visit_many(const work& w, vector& odd)
     int8_t* HWY_RESTRICT magnitude = q + degree * lanes;
     for (int v = 0; v < w.row.vectors; ++v) {
         w.fetch();
-        minima found;
+        typename Answers::least_found found;
         auto signs = hn::Zero(di);
         for (int i = 0; i < degree; ++i) {
             const auto here =
@@ -167,13 +167,12 @@ void visit_many(const work& w, vector& odd)
             hn::Store(here, di, q + i * lanes);
             hn::Store(absolute, di, magnitude + i * lanes);
         }
-        const answers answer(found, signs, w.table, w.most_of_half);
+        const Answers answer(found, signs, w.table, w.most_of_half);
         auto parity = even(degree);
         for (int i = 0; i < at_once; ++i) {
             const auto here = hn::Load(di, q + i * lanes);
             const auto absolute = hn::Load(di, magnitude + i * lanes);
-            const auto next =
-                answer.sum<Damps>(here, hn::BitCast(du, absolute), r + i * lanes);
+            const auto next = answer.sum(here, hn::BitCast(du, absolute), r + i * lanes);
             hn::Store(hn::Sub(next, here), di, r + i * lanes);
             hn::Store(next, di, l + edge[i].store);
             parity = hn::Xor(parity, next);
@@ -181,9 +180,9 @@ void visit_many(const work& w, vector& odd)
         if (Late) {
             for (int i = at_once; i < degree; ++i) {
                 const auto message =
-                    answer.to<Damps>(hn::Load(di, q + i * lanes),
-                                     hn::BitCast(du, hn::Load(di, magnitude + i * lanes)),
-                                     r + i * lanes);
+                    answer.to(hn::Load(di, q + i * lanes),
+                              hn::BitCast(du, hn::Load(di, magnitude + i * lanes)),
+                              r + i * lanes);
                 const int to = (i - at_once) * w.row.vectors + v;
                 hn::Store(message, di, w.tile.news.get() + to * lanes);
             }
@@ -227,20 +226,17 @@ void visit_late(const work& w,
 
 using visit = void (*)(const work&, vector&);
 
-template <bool First, bool Watched, bool Damps, size_t... I>
+template <bool First, bool Watched, typename Answers, size_t... I>
 constexpr std::array<visit, sizeof...(I)> visits_of(std::index_sequence<I...>)
 {
-    return { visit_unrolled<First, Watched, Damps, I + 1>... };
+    return { visit_unrolled<First, Watched, Answers, I + 1>... };
 }
 
-//! Codes whose messages are damped have short rows.
-constexpr size_t most_damped = std::min<size_t>(most_unrolled, 12);
+template <bool First, bool Watched, typename Answers>
+constexpr auto visits = visits_of<First, Watched, Answers>(
+    std::make_index_sequence<std::min(most_unrolled, Answers::most_unrolled)>());
 
-template <bool First, bool Watched, bool Damps>
-constexpr auto visits = visits_of<First, Watched, Damps>(
-    std::make_index_sequence<Damps ? most_damped : most_unrolled>());
-
-template <bool First, bool Watched, bool Damps>
+template <bool First, bool Watched, typename Answers>
 void sweep(const ldpc_fixed_plan& plan,
            const ldpc_fixed_plan::iteration& order,
            const fixed_messages& messages,
@@ -273,11 +269,12 @@ void sweep(const ldpc_fixed_plan& plan,
             std::fill_n(tile.r.get() + hole.message, plan.words, fixed_zero);
         }
         if (has_late) {
-            visit_many<First, true, Damps>(w, sum);
-        } else if (row.degree <= static_cast<int>(visits<First, Watched, Damps>.size())) {
-            visits<First, Watched, Damps>[row.degree - 1](w, sum);
+            visit_many<First, true, Answers>(w, sum);
+        } else if (row.degree <=
+                   static_cast<int>(visits<First, Watched, Answers>.size())) {
+            visits<First, Watched, Answers>[row.degree - 1](w, sum);
         } else {
-            visit_many<First, false, Damps>(w, sum);
+            visit_many<First, false, Answers>(w, sum);
         }
         for (uint32_t h = row.holes.first; h < row.holes.last; ++h) {
             const auto& hole = order.holes[h];

@@ -68,9 +68,13 @@ void fixed_sweep(const ldpc_fixed_plan& plan,
                  fixed_tile& tile,
                  int8_t* odd)
 {
-    const auto chosen = first            ? fixed_sweep_first
-                        : messages.damps ? fixed_sweep_damped
-                                         : fixed_sweep_later;
+    if (first && messages.corrects) {
+        std::fill_n(tile.r.get(), plan.edge_vectors * plan.lanes, fixed_zero);
+    }
+    const auto chosen = messages.corrects ? fixed_sweep_corrected
+                        : first           ? fixed_sweep_first
+                        : messages.damps  ? fixed_sweep_damped
+                                          : fixed_sweep_later;
     chosen(plan, order, messages, tile, odd);
 }
 

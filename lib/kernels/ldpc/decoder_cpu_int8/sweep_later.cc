@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define SWEEP_PART fixed_sweep_later
 #define SWEEP_FIRST false
-#define SWEEP_DAMPS false
+#define SWEEP_ANSWERS scaled_answers<false>
 #include "kernels/ldpc/decoder_cpu_int8/sweep_part.h"

@@ -3,7 +3,7 @@
 //
 //   SWEEP_PART             the function that it gives to the linker (tile.h)
 //   SWEEP_FIRST            whether it is for the first iteration
-//   SWEEP_DAMPS            whether messages are damped
+//   SWEEP_ANSWERS          the kind of messages (check-inl.h)
 //
 // Highway includes this file once an instruction set, hence no #pragma once.
 #include "kernels/ldpc/decoder_cpu_int8/sweep_targets.h"
@@ -26,8 +26,8 @@ void sweep_part(const ldpc_fixed_plan& plan,
                 fixed_tile& tile,
                 int8_t* odd)
 {
-    const auto chosen = odd ? sweep<SWEEP_FIRST, true, SWEEP_DAMPS>
-                            : sweep<SWEEP_FIRST, false, SWEEP_DAMPS>;
+    const auto chosen = odd ? sweep<SWEEP_FIRST, true, SWEEP_ANSWERS>
+                            : sweep<SWEEP_FIRST, false, SWEEP_ANSWERS>;
     chosen(plan, order, messages, tile, odd);
 }
 

@@ -82,7 +82,8 @@ struct fixed_tile {
 //! The message for each least magnitude 0 ... 127, as the byte of r; aligned for vectors.
 struct alignas(64) fixed_messages {
     int8_t message[128];
-    bool damps; //!< whether a message whose sign changes is damped
+    bool damps;    //!< whether a message whose sign changes is damped
+    bool corrects; //!< ldpc_decoding::corrects()
     //! Such a message becomes the mean of itself and its half, as bytes of r, but not of
     //! more than this: of 0, so that it is halved, or of no limit.
     uint8_t most_of_half;
@@ -101,7 +102,8 @@ void fixed_sweep(const ldpc_fixed_plan&,
                  bool first,
                  fixed_tile&,
                  int8_t* odd);
-//! Its kinds: the first one, and later ones without and with damped messages.
+//! Its kinds: the first one, later ones without and with damped messages, and any with
+//! corrected messages.
 void fixed_sweep_first(const ldpc_fixed_plan&,
                        const ldpc_fixed_plan::iteration&,
                        const fixed_messages&,
@@ -117,6 +119,12 @@ void fixed_sweep_damped(const ldpc_fixed_plan&,
                         const fixed_messages&,
                         fixed_tile&,
                         int8_t* odd);
+//! tile.r must hold messages, r = 0 at first.
+void fixed_sweep_corrected(const ldpc_fixed_plan&,
+                           const ldpc_fixed_plan::iteration&,
+                           const fixed_messages&,
+                           fixed_tile&,
+                           int8_t* odd);
 //! The words whose hard decisions fail a check, after `just_done`.
 void fixed_failures(const ldpc_fixed_plan&,
                     const ldpc_fixed_plan::iteration& just_done,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/decoder_cuda_int8/base_writer.h"
+#include "kernels/ldpc/decoder/fixed_point.h"
 #include "kernels/ldpc/decoder_cuda_int8/source.h"
 
 namespace gr::cudaphy::kernels {
@@ -91,6 +92,12 @@ void ldpc_cuda_base_writer::begin_arithmetic()
     d_iteration = b32("mov.b32", "0");
     if (d_damps) {
         d_nothing = b32("mov.b32", "0");
+    }
+    if (d_corrects) {
+        static_assert(ldpc_fixed_limits::cuda(false).greatest_correction == 4 * 7);
+        d_half = b32("mov.b32", "0x38003800");
+        d_minus_quarter = b32("mov.b32", "0xb400b400");
+        d_most_correction = b32("mov.b32", "0x1b001b00"); // 7 u
     }
 }
 
@@ -188,16 +195,57 @@ const ldpc_cuda_base_writer::name& ldpc_cuda_base_writer::least_of(node& at)
     }
     return at.value;
 }
+ldpc_cuda_base_writer::others ldpc_cuda_base_writer::others_of(node& at)
+{
+    if (d_corrects && at.edge < 0 && at.second.empty()) {
+        at.second = second_of(others_of(*at.left), others_of(*at.right));
+    }
+    return { least_of(at), at.second };
+}
+
+ldpc_cuda_base_writer::name ldpc_cuda_base_writer::second_of(const others& a,
+                                                             const others& b)
+{
+    name out = greater(a.least, b.least);
+    if (a.second.empty() && b.second.empty()) {
+        return less(out, d_most);
+    }
+    for (const name& second : { a.second, b.second }) {
+        out = second.empty() ? out : less(out, second);
+    }
+    return out;
+}
+
 void ldpc_cuda_base_writer::give_others(node& at,
-                                        const name& outside,
+                                        const others& outside,
                                         std::vector<name>& out)
 {
     if (at.edge >= 0) {
-        out[at.edge] = outside;
+        out[at.edge] = corrected(outside);
         return;
     }
-    give_others(*at.left, less(least_of(*at.right), outside), out);
-    give_others(*at.right, less(least_of(*at.left), outside), out);
+    give_others(*at.left, together(others_of(*at.right), outside), out);
+    give_others(*at.right, together(others_of(*at.left), outside), out);
+}
+
+// As ldpc_fixed_corrected(); every number is exact.
+ldpc_cuda_base_writer::name ldpc_cuda_base_writer::corrected(const others& bits)
+{
+    if (!d_corrects) {
+        return bits.least;
+    }
+    const auto magnitude = [&](const name& x) {
+        return b32("and.b32", "%s, 0x7fff7fff", x);
+    };
+    const name least = magnitude(bits.least);
+    const name second = bits.second.empty() ? d_most : magnitude(bits.second);
+    const name half = b32("mul.rn.f16x2", "%s, %s", least, d_half);
+    const name most = b32("min.f16x2", "%s, %s", half, d_most_correction);
+    const name gap = sub(second, least);
+    const name less = b32("fma.rn.f16x2", "%s, %s, %s", gap, d_minus_quarter, most);
+    const name correction = b32("max.f16x2", "%s, %s", less, d_nothing);
+    const name sign = b32("and.b32", "%s, 0x80008000", bits.least);
+    return sub(bits.least, b32("or.b32", "%s, %s", correction, sign));
 }
 
 void ldpc_cuda_base_writer::begin_iterations(const name& again)

@@ -37,6 +37,7 @@ protected:
                           const ldpc_cuda_part& part)
         : ptx_writer(part.names), d_part(part), d_parameters(decoding.parameters),
           d_code(*decoding.code), d_damps(decoding.damps()),
+          d_corrects(decoding.corrects()),
           d_words_have_steps(decoding.words_have_steps()), d_store(store),
           d_outputs(decoding.output_bits()),
           d_bytes(static_cast<int>(decoding.output_bytes()))
@@ -129,6 +130,11 @@ protected:
     {
         return b32("add.rn.sat.f16x2", "%s, %s", a, b);
     }
+    //! The greater magnitude, with the product of the signs.
+    name greater(const name& a, const name& b)
+    {
+        return b32("max.xorsign.abs.f16x2", "%s, %s", a, b);
+    }
     name less(const name& a, const name& b)
     {
         return b32("min.xorsign.abs.f16x2", "%s, %s", a, b);
@@ -154,13 +160,28 @@ protected:
     //! as two passes over a list do, but in logarithmic depth.
     struct node {
         name value;
+        name second;   //!< see `others`; empty before it is computed
         int edge = -1; //!< of a leaf
         std::unique_ptr<node> left, right;
     };
     std::unique_ptr<node> tree(const std::vector<name>& q, const std::vector<int>& edges);
     std::unique_ptr<node> joined(std::unique_ptr<node> left, std::unique_ptr<node> right);
     const name& least_of(node& at);
-    void give_others(node& at, const name& outside, std::vector<name>& out);
+    //! Some bits of a check: the least q of them with the product of their signs, and, if
+    //! messages are corrected, the second least with any sign, at most d_most. It is
+    //! empty for a single bit.
+    struct others {
+        name least, second;
+    };
+    others others_of(node& at);
+    others together(const others& a, const others& b)
+    {
+        return { less(a.least, b.least), d_corrects ? second_of(a, b) : name() };
+    }
+    name second_of(const others& a, const others& b);
+    void give_others(node& at, const others& outside, std::vector<name>& out);
+    //! The least q, or the corrected message, of a check's other bits.
+    name corrected(const others& bits);
 
     // Iterations.
 
@@ -184,6 +205,7 @@ protected:
     const ldpc_decoder::parameters& d_parameters;
     const ldpc_code& d_code;
     const bool d_damps;
+    const bool d_corrects;         //!< needs d_damps
     const bool d_words_have_steps; //!< each its own, where its iterations will stand
     ldpc_cuda_store d_store;
     const int d_outputs;
@@ -195,8 +217,9 @@ protected:
     name d_active;    //!< predicate: this thread is at work; empty: all threads are
     name d_undefined; //!< never written
     name d_upper, d_center, d_most, d_least, d_scale, d_odd, d_iteration;
-    name d_nothing;                //!< 0, twice, if d_damps
-    name d_scale_less;             //!< -damping * d_scale, if d_damps
+    name d_nothing;                                  //!< 0, twice, if d_damps
+    name d_scale_less;                               //!< -damping * d_scale, if d_damps
+    name d_half, d_minus_quarter, d_most_correction; //!< if d_corrects
     name d_device;                 //!< address of this thread's words in device memory
     name d_slot;                   //!< the block's slot there
     std::vector<name> d_registers; //!< words in registers

@@ -216,7 +216,7 @@ void ldpc_cuda_folded_writer::finish(size_t number, int group, in_hand& now)
         d_plan.in_pairs ? d_most : less(load(d_partner, least_at(number)), d_most);
     std::vector<name> least(n), message(n);
     if (now.all) {
-        give_others(*now.all, others, least);
+        give_others(*now.all, { others, {} }, least);
     }
     for (int e = 0; e < n; ++e) {
         message[e] = scaled(least[e], now.old[e]);

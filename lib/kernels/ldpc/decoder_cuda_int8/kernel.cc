@@ -34,7 +34,8 @@ ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
         // The form for pairs, unless it needs device memory and the folded form fits.
         d_pairs =
             plan_if_it_fits<ldpc_cuda_plan>(decoding, shared_bytes_a_block, row_pairs);
-        if (tuned.folds_long_codes && (!d_pairs || d_pairs->device_words > 0)) {
+        const bool folds = tuned.folds_long_codes && !decoding.corrects();
+        if (folds && (!d_pairs || d_pairs->device_words > 0)) {
             d_folded = plan_if_it_fits<ldpc_cuda_folded_plan>(
                 decoding, shared_bytes_a_block, row_pairs);
         }
@@ -47,6 +48,10 @@ ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
         workspace_words = store.workspace_words;
     };
     if (wanted == form::folded) {
+        if (decoding.corrects()) { // both threads of a row would need the second least
+            throw std::invalid_argument(
+                "ldpc_decoder: CUDA's folded form corrects no messages");
+        }
         d_pairs.reset();
         if (!d_folded) {
             d_folded = std::make_shared<const ldpc_cuda_folded_plan>(

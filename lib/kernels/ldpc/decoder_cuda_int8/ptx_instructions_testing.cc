@@ -326,6 +326,12 @@ bool ptx_machine::decode_halves(instruction& one, const std::string& operation)
               const uint32_t high = std::min(a >> 16 & 0x7fff, b >> 16 & 0x7fff);
               return low | high << 16 | ((a ^ b) & 0x80008000u);
           } },
+        { "max.xorsign.abs.f16x2",
+          [](auto a, auto b) {
+              const uint32_t low = std::max(a & 0x7fff, b & 0x7fff);
+              const uint32_t high = std::max(a >> 16 & 0x7fff, b >> 16 & 0x7fff);
+              return low | high << 16 | ((a ^ b) & 0x80008000u);
+          } },
     };
     using reals = std::function<float(float, float, float)>;
     static const std::map<std::string, reals> floats{

@@ -86,9 +86,9 @@ void kernel_writer::visit(size_t number, in_hand now)
                    : now.early.empty()
                        ? tree(now.q, late)
                        : joined(std::move(now.early_tree), tree(now.q, late));
-        give_others(*all, own.empty() ? d_most : own, least);
+        give_others(*all, { own.empty() ? d_most : own, {} }, least);
         if (!own.empty() && d_plan.keeps_private) {
-            for_own = less(least_of(*all), d_most);
+            for_own = corrected(together(others_of(*all), { d_most, {} }));
         }
     }
     name parity;

@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define SWEEP_PART fixed_sweep_corrected
+#define SWEEP_FIRST false
+#define SWEEP_ANSWERS corrected_answers
+#include "kernels/ldpc/decoder_cpu_int8/sweep_part.h"
