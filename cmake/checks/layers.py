@@ -65,7 +65,13 @@ class Tree:
 
     def resolve(self, path, target):
         """The file of this tree that an include means; None for others' files."""
-        for base in (path.parent, Path("lib"), Path("include"), Path()):
+        for base in (
+            path.parent,
+            Path("lib"),
+            Path("include"),
+            Path("python/cudaphy"),
+            Path(),
+        ):
             parts = []
             for part in (base / target).parts:
                 parts = parts[:-1] if part == ".." else [*parts, part]
