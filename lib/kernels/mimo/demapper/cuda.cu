@@ -8,6 +8,11 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
+bool divides_16(const void* address)
+{
+    return reinterpret_cast<uintptr_t>(address) % 16 == 0;
+}
+
 class soft_demapper_cuda : public soft_demapper
 {
 public:
@@ -24,25 +29,53 @@ public:
              view<float> llr,
              queue& queue) override
     {
-        demap(launch_demapper_float32, x, noise, llr.data(), llr.size(), queue);
+        demap(launch_demapper_runs_float32,
+              llr_type::float32,
+              x,
+              noise,
+              llr.data(),
+              llr.size(),
+              queue);
     }
     void run(view<const complex64> x,
              const noise_variances& noise,
              view<float16> llr,
              queue& queue) override
     {
-        demap(launch_demapper_float16, x, noise, llr.data(), llr.size(), queue);
+        demap(launch_demapper_runs_float16,
+              llr_type::float16,
+              x,
+              noise,
+              llr.data(),
+              llr.size(),
+              queue);
     }
     void run(view<const complex64> x,
              const noise_variances& noise,
              view<int8_t> llr,
              queue& queue) override
     {
-        demap(launch_demapper_int8, x, noise, llr.data(), llr.size(), queue);
+        demap(launch_demapper_runs_int8,
+              llr_type::int8,
+              x,
+              noise,
+              llr.data(),
+              llr.size(),
+              queue);
     }
 
 private:
-    void demap(decltype(launch_demapper_float32)& launch,
+    //! Magnitude of an LLR that its type holds. Times the steps of int8 it is 127 but for
+    //! its rounding.
+    float largest_of(llr_type type) const
+    {
+        return type == llr_type::float16 ? 65504.0f
+               : type == llr_type::int8  ? std::min(127.0f / d_p.llr_steps, largest_llr)
+                                         : largest_llr;
+    }
+
+    void demap(decltype(launch_demapper_runs_float32)& launch_runs,
+               llr_type type,
                view<const complex64> x,
                const noise_variances& noise,
                void* llr,
@@ -60,17 +93,24 @@ private:
                                noise.is_number() || variances.size() != x.size() ? 0 : 1,
                                noise.number(),
                                llr,
+                               type,
                                x.size(),
                                d_sign,
                                d_p.llr_steps,
-                               largest_llr,
+                               largest_of(type),
                                unsigned(d_columns.rows),
                                unsigned(d_columns.bits),
                                {} };
         std::copy(std::begin(d_columns.column), std::end(d_columns.column), job.column);
-        launch({ d_p.points, d_square, d_mirror, d_rings, d_p.max_log },
-               job,
-               stream_of(queue));
+        const demapper_points from{
+            d_p.points, d_square, d_mirror, d_rings, d_p.max_log
+        };
+        const auto stream = stream_of(queue);
+        const bool in_runs = job.rows == 0 && divides_16(job.x) && divides_16(llr) &&
+                             (job.noise_step == 0 || divides_16(job.noise));
+        if (!in_runs || !launch_runs(from, job, stream)) {
+            launch_demapper_any(from, job, stream);
+        }
     }
 
     const parameters d_p;

@@ -6,6 +6,8 @@
 
 namespace gr::cudaphy::kernels {
 
+enum class llr_type { float32, float16, int8 };
+
 //! Arguments of the demapper's CUDA kernels.
 struct demapper_cuda_job {
     const float2* x;
@@ -13,6 +15,7 @@ struct demapper_cuda_job {
     int noise_step;     //!< 0 if one variance serves all symbols, else 1
     float noise_of_all;
     void* llr;
+    llr_type type;
     size_t symbols;
     float sign;    //!< of the LLR of a bit that is 0
     float steps;   //!< of int8, in one unit of LLR
@@ -37,14 +40,20 @@ struct demapper_points {
     bool max_log;
 };
 
-void launch_demapper_float32(const demapper_points& from,
-                             const demapper_cuda_job& job,
-                             cudaStream_t stream);
-void launch_demapper_float16(const demapper_points& from,
-                             const demapper_cuda_job& job,
-                             cudaStream_t stream);
-void launch_demapper_int8(const demapper_points& from,
-                          const demapper_cuda_job& job,
-                          cudaStream_t stream);
+//! Symbol by symbol, where x, noise and llr are at addresses that 16 divides: whether the
+//! points have such a kernel for the type.
+bool launch_demapper_runs_float32(const demapper_points& from,
+                                  const demapper_cuda_job& job,
+                                  cudaStream_t stream);
+bool launch_demapper_runs_float16(const demapper_points& from,
+                                  const demapper_cuda_job& job,
+                                  cudaStream_t stream);
+bool launch_demapper_runs_int8(const demapper_points& from,
+                               const demapper_cuda_job& job,
+                               cudaStream_t stream);
+//! Anything, at any address.
+void launch_demapper_any(const demapper_points& from,
+                         const demapper_cuda_job& job,
+                         cudaStream_t stream);
 
 } // namespace gr::cudaphy::kernels

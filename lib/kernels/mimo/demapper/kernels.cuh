@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-// The demapper's kernels for every type of LLR. Each cuda_<type>.cu compiles one type, so
-// that no object takes minutes.
+// What the demapper's kernels share: a thread as a vector of one lane, how LLRs leave,
+// and the choice of a table.
 #pragma once
 
-#include "kernels/common/cuda_check.cuh"
 #include "kernels/mimo/demapper/cuda_job.cuh"
 #include "kernels/mimo/demapper/makers.h"
 #include "kernels/mimo/tuning.cuh"
@@ -80,9 +79,6 @@ LANE_FUNCTION float WhereNot(bool yes, float a, const Other& other)
 
 using tuning = mimo_tuning::demapper;
 
-template <int Bits>
-constexpr int block_symbols = tuning::any_threads(Bits);
-
 LANE_FUNCTION float held(float llr, float largest)
 {
     return fminf(fmaxf(llr, -largest), largest);
@@ -91,270 +87,90 @@ LANE_FUNCTION float held(float llr, float largest)
 // How LLRs leave: of `llr`, within `largest` already, times `steps`.
 struct as_float32 {
     using type = float;
-    static float largest(float) { return largest_llr; }
     static __device__ float of(float llr, float) { return llr; }
 };
 struct as_float16 {
     using type = __half;
-    static float largest(float) { return 65504.0f; }
     static __device__ __half of(float llr, float) { return __float2half_rn(llr); }
 };
 struct as_int8 {
     using type = signed char;
-    // Times `steps` it is 127 but for its rounding.
-    static float largest(float steps) { return std::min(127.0f / steps, largest_llr); }
     static __device__ signed char of(float llr, float steps)
     {
         return static_cast<signed char>(__float2int_rn(llr * steps));
     }
 };
 
-//! Writes the LLRs of a frame's symbol to the frame's columns. Neighbours in a warp write
-//! neighbours.
-template <typename Number, int Bits>
-__device__ __forceinline__ void to_columns(const float* by_place,
-                                           size_t frame,
-                                           unsigned row,
-                                           const demapper_cuda_job& run)
-{
-    auto* const to =
-        static_cast<typename Number::type*>(run.llr) + frame * run.frame_bits;
-    LANE_UNROLL
-    for (int bit = 0; bit < Bits; ++bit) {
-        const unsigned place = run.column[bit] * run.rows + row;
-        if (place < run.frame_bits) {
-            to[place] = Number::of(held(by_place[bit], run.largest), run.steps);
-        }
-    }
-}
-
-// One number at a time, at any address and in any order of bits. LLRs go through shared
-// memory, whose rows hold one bit, so that whole warps write whole lines; `row` puts the
-// bits of the symbols that a warp reads into different banks. With an interleaver a block
-// has symbols of one frame, whose LLRs the shared memory only puts in order.
-template <typename Number, bool MaxLog, int Bits, typename Table>
-__global__ void __launch_bounds__(block_symbols<Bits>)
-    demapper_of_any(const __grid_constant__ Table table, const demapper_cuda_job run)
-{
-    using number = typename Number::type;
-    constexpr int threads = block_symbols<Bits>;
-    constexpr int row = threads + (32 + Bits - 1) / Bits;
-    __shared__ float by_bit[Bits * row];
-
-    const unsigned blocks_a_frame =
-        run.rows ? (run.rows + threads - 1) / threads : gridDim.x;
-    const unsigned frame = blockIdx.x / blocks_a_frame;
-    const size_t first_row = size_t{ blockIdx.x % blocks_a_frame } * threads;
-    const size_t first = size_t{ frame } * run.rows + first_row;
-    const size_t left = (run.rows ? run.rows : run.symbols) - first_row;
-    const size_t i = first + threadIdx.x;
-    if (threadIdx.x < left) {
-        float of_bit[Bits];
-        const float2 symbol = run.x[i];
-        demap<MaxLog, Bits>(one_lane{},
-                            table,
-                            symbol.x,
-                            symbol.y,
-                            run.noise_step ? run.noise[i] : variance_of_all(run),
-                            run.sign,
-                            run.largest,
-                            of_bit);
-        LANE_UNROLL
-        for (int bit = 0; bit < Bits; ++bit) {
-            int place = bit;
-            if constexpr (std::is_base_of_v<placed_table, Table>) {
-                place = table.place[bit];
-            }
-            by_bit[place * row + threadIdx.x] = of_bit[bit];
-        }
-    }
-    if (run.rows) {
-        if (threadIdx.x < left) {
-            float by_place[Bits];
-            LANE_UNROLL
-            for (int bit = 0; bit < Bits; ++bit) {
-                by_place[bit] = by_bit[bit * row + threadIdx.x]; // its own
-            }
-            to_columns<Number, Bits>(
-                by_place, frame, unsigned(first_row) + threadIdx.x, run);
-        }
-        return;
-    }
-    __syncthreads();
-
-    // From one pass to the next the bit stays the same, and the symbol moves on by so
-    // many.
-    constexpr int step = threads / Bits;
-    const float* const from = by_bit + threadIdx.x % Bits * row + threadIdx.x / Bits;
-    number* const to = static_cast<number*>(run.llr) + first * Bits + threadIdx.x;
-    const int count =
-        Bits * int(left < threads ? left : size_t{ threads }) - int(threadIdx.x);
-    LANE_UNROLL
-    for (int pass = 0; pass < Bits; ++pass) {
-        if (pass * threads < count) {
-            to[pass * threads] =
-                Number::of(held(from[pass * step], run.largest), run.steps);
-        }
-    }
-}
-
-#include "kernels/mimo/demapper/runs.cuh"
-
-template <typename Number, bool MaxLog, int Bits, typename Table>
-void launch_any(const Table& table, const demapper_cuda_job& run, cudaStream_t stream)
-{
-    constexpr size_t threads = block_symbols<Bits>;
-    const size_t rows = run.rows ? run.rows : run.symbols;
-    const size_t blocks = (rows + threads - 1) / threads * (run.symbols / rows);
-    demapper_of_any<Number, MaxLog, Bits>
-        <<<unsigned(blocks), unsigned(threads), 0, stream>>>(table, run);
-    cuda_check_launch("demapper_of_any");
-}
-
-inline bool divides_16(const void* address)
-{
-    return reinterpret_cast<uintptr_t>(address) % 16 == 0;
-}
-
-//! Turns: bits of I and Q stand in turns in a label.
-template <typename Number, bool MaxLog, int Bits, bool Turns, typename Table>
-void launch_runs(Table table, const demapper_cuda_job& run, cudaStream_t stream)
-{
-    constexpr int together = run_shape<Number, Bits>::together;
-    constexpr int under_way =
-        tuning::symbols_under_way(MaxLog, sizeof(typename Number::type));
-    constexpr int runs = std::max(1, under_way / together);
-    constexpr size_t symbols = size_t{ run_threads } * runs * together;
-    if constexpr (in_steps<Number, MaxLog, Table>) {
-        for (auto& axis : table.axis) {
-            for (int bit = 0; bit < axis_table::most_bits; ++bit) {
-                axis.above[bit] *= run.steps;
-            }
-        }
-    }
-    demapper_of_runs<Number, MaxLog, Bits, Turns, runs>
-        <<<unsigned((run.symbols + symbols - 1) / symbols), run_threads, 0, stream>>>(
-            table, run);
-    cuda_check_launch("demapper_of_runs");
-}
-
-template <typename Number, bool MaxLog, int Bits, typename Table>
-void launch(const Table& table, const demapper_cuda_job& run, cudaStream_t stream)
-{
-    const bool in_runs = run.rows == 0 && divides_16(run.x) && divides_16(run.llr) &&
-                         (run.noise_step == 0 || divides_16(run.noise));
-    if constexpr (std::is_same_v<Table, gray_table>) {
-        if (in_runs && table.turns) {
-            return launch_runs<Number, MaxLog, Bits, true>(table, run, stream);
-        }
-        if (in_runs && table.halves) {
-            return launch_runs<Number, MaxLog, Bits, false>(table, run, stream);
-        }
-    } else if constexpr (!std::is_base_of_v<placed_table, Table>) {
-        if (in_runs) {
-            return launch_runs<Number, MaxLog, Bits, false>(table, run, stream);
-        }
-    }
-    launch_any<Number, MaxLog, Bits>(table, run, stream);
-}
-
-template <typename Number, bool MaxLog, typename Table>
-void launch_square(int bits,
-                   const Table& table,
-                   const demapper_cuda_job& run,
-                   cudaStream_t stream)
-{
-    switch (bits) {
-    case 2:
-        return launch<Number, MaxLog, 2>(table, run, stream);
-    case 4:
-        return launch<Number, MaxLog, 4>(table, run, stream);
-    case 6:
-        return launch<Number, MaxLog, 6>(table, run, stream);
-    case 8:
-        return launch<Number, MaxLog, 8>(table, run, stream);
-    default:
-        return launch<Number, MaxLog, 10>(table, run, stream);
-    }
-}
-
-template <typename Number, bool MaxLog>
-void launch_plane(const constellation& c,
-                  const demapper_cuda_job& run,
-                  cudaStream_t stream)
+//! Calls use(bits, table) with the bits of a label as a constant, 1 to 8.
+template <typename Use>
+void with_plane(const constellation& c, const Use& use)
 {
     switch (c.bits) {
     case 1:
-        return launch<Number, MaxLog, 1>(make_plane_table<2>(c), run, stream);
+        return use(std::integral_constant<int, 1>(), make_plane_table<2>(c));
     case 2:
-        return launch<Number, MaxLog, 2>(make_plane_table<4>(c), run, stream);
+        return use(std::integral_constant<int, 2>(), make_plane_table<4>(c));
     case 3:
-        if (const auto octant = make_octant_table(c, run.sign)) {
-            return launch<Number, MaxLog, 3>(*octant, run, stream);
-        }
-        return launch<Number, MaxLog, 3>(make_plane_table<8>(c), run, stream);
+        return use(std::integral_constant<int, 3>(), make_plane_table<8>(c));
     case 4:
-        return launch<Number, MaxLog, 4>(make_plane_table<16>(c), run, stream);
+        return use(std::integral_constant<int, 4>(), make_plane_table<16>(c));
     case 5:
-        return launch<Number, MaxLog, 5>(make_plane_table<32>(c), run, stream);
+        return use(std::integral_constant<int, 5>(), make_plane_table<32>(c));
     case 6:
-        return launch<Number, MaxLog, 6>(make_plane_table<64>(c), run, stream);
+        return use(std::integral_constant<int, 6>(), make_plane_table<64>(c));
     case 7:
-        return launch<Number, MaxLog, 7>(make_plane_table<128>(c), run, stream);
+        return use(std::integral_constant<int, 7>(), make_plane_table<128>(c));
     default:
-        return launch<Number, MaxLog, 8>(make_plane_table<256>(c), run, stream);
+        return use(std::integral_constant<int, 8>(), make_plane_table<256>(c));
     }
 }
 
-//! Max-log LLRs by a quarter of the points, or by rings and angles. Whether there was
-//! such a structure.
-template <typename Number>
-bool launch_mirrored(const demapper_points& from,
-                     const demapper_cuda_job& job,
-                     cudaStream_t stream)
+template <typename Table, typename Use>
+void with_square(int bits, const Table& table, const Use& use)
 {
-    const int bits = from.points.bits;
-    if (from.rings && bits == 6) {
-        launch<Number, true, 6>(*from.rings, job, stream);
-    } else if (from.rings) {
-        launch<Number, true, 8>(*from.rings, job, stream);
-    } else if (from.mirror && bits == 6) {
-        launch<Number, true, 6>(*from.mirror, job, stream);
-    } else if (from.mirror && bits == 7) {
-        launch<Number, true, 7>(*from.mirror, job, stream);
-    } else if (from.mirror && bits == 8) {
-        launch<Number, true, 8>(*from.mirror, job, stream);
-    } else {
-        return false;
+    switch (bits) {
+    case 2:
+        return use(std::integral_constant<int, 2>(), table);
+    case 4:
+        return use(std::integral_constant<int, 4>(), table);
+    case 6:
+        return use(std::integral_constant<int, 6>(), table);
+    case 8:
+        return use(std::integral_constant<int, 8>(), table);
+    default:
+        return use(std::integral_constant<int, 10>(), table);
     }
-    return true;
 }
 
-template <typename Number, bool MaxLog>
-void launch(const demapper_points& from,
-            const demapper_cuda_job& job,
-            cudaStream_t stream)
+//! The points' table. Max-log LLRs are found by a quarter of the points, or by rings and
+//! angles, where there is such a structure.
+template <bool MaxLog, typename Use>
+void with_table(const demapper_points& from, float sign, const Use& use)
 {
     const int bits = from.points.bits;
     if (from.square && from.square->gray) {
-        launch_square<Number, MaxLog>(bits, gray_table{ *from.square }, job, stream);
-    } else if (from.square) {
-        launch_square<Number, MaxLog>(bits, *from.square, job, stream);
-    } else if (!MaxLog || !launch_mirrored<Number>(from, job, stream)) {
-        launch_plane<Number, MaxLog>(from.points, job, stream);
+        return with_square(bits, gray_table{ *from.square }, use);
     }
-}
-
-//! One type's kernels: every table and every number of bits, max-log and exact.
-template <typename Number>
-void launch_type(const demapper_points& from, demapper_cuda_job job, cudaStream_t stream)
-{
-    job.largest = Number::largest(job.steps);
-    if (from.max_log) {
-        launch<Number, true>(from, job, stream);
-    } else {
-        launch<Number, false>(from, job, stream);
+    if (from.square) {
+        return with_square(bits, *from.square, use);
     }
+    if constexpr (MaxLog) {
+        if (from.rings && bits == 6) {
+            return use(std::integral_constant<int, 6>(), *from.rings);
+        } else if (from.rings) {
+            return use(std::integral_constant<int, 8>(), *from.rings);
+        } else if (from.mirror && bits == 6) {
+            return use(std::integral_constant<int, 6>(), *from.mirror);
+        } else if (from.mirror && bits == 7) {
+            return use(std::integral_constant<int, 7>(), *from.mirror);
+        } else if (from.mirror && bits == 8) {
+            return use(std::integral_constant<int, 8>(), *from.mirror);
+        }
+    }
+    if (const auto octant = make_octant_table(from.points, sign)) {
+        return use(std::integral_constant<int, 3>(), *octant);
+    }
+    with_plane(from.points, use);
 }
 
 } // namespace

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+// LLRs where symbols and LLRs lie at addresses that 16 divides. Each cuda_<type>.cu
+// compiles one type.
+#pragma once
 
-// LLRs where symbols and LLRs lie at addresses that 16 divides; included by
-// kernels.cuh.
+#include "kernels/common/cuda_check.cuh"
+#include "kernels/mimo/demapper/kernels.cuh"
+
+namespace gr::cudaphy::kernels {
+namespace {
 
 // 8 + 4 bytes in and 4 a bit out, 44 for 256-QAM. At 4.2 TB/s a quarter of a
 // multiprocessor has 330 cycles for a warp's symbols, in which it can issue 330
@@ -232,3 +238,72 @@ __global__ void __launch_bounds__(run_threads)
         }
     }
 }
+
+//! Whether the points have such a kernel. Placed LLRs pass through shared memory
+//! anyway. Exact LLRs of 64 points and more take many times as long as memory.
+template <bool MaxLog, int Bits, typename Table>
+constexpr bool has_runs = std::is_same_v<Table, gray_table> ||
+                          (!std::is_base_of_v<placed_table, Table> &&
+                           (MaxLog || Bits < 6));
+
+//! Turns: bits of I and Q stand in turns in a label.
+template <typename Number, bool MaxLog, int Bits, bool Turns, typename Table>
+void launch_runs(Table table, const demapper_cuda_job& run, cudaStream_t stream)
+{
+    constexpr int together = run_shape<Number, Bits>::together;
+    constexpr int under_way =
+        tuning::symbols_under_way(MaxLog, sizeof(typename Number::type));
+    constexpr int runs = std::max(1, under_way / together);
+    constexpr size_t symbols = size_t{ run_threads } * runs * together;
+    if constexpr (in_steps<Number, MaxLog, Table>) {
+        for (auto& axis : table.axis) {
+            for (int bit = 0; bit < axis_table::most_bits; ++bit) {
+                axis.above[bit] *= run.steps;
+            }
+        }
+    }
+    demapper_of_runs<Number, MaxLog, Bits, Turns, runs>
+        <<<unsigned((run.symbols + symbols - 1) / symbols), run_threads, 0, stream>>>(
+            table, run);
+    cuda_check_launch("demapper_of_runs");
+}
+
+template <typename Number, bool MaxLog>
+bool launch_points(const demapper_points& from,
+                   const demapper_cuda_job& run,
+                   cudaStream_t stream)
+{
+    bool done = false;
+    with_table<MaxLog>(from, run.sign, [&](auto bits_of, const auto& table) {
+        constexpr int bits = decltype(bits_of)::value;
+        using table_type = std::decay_t<decltype(table)>;
+        if constexpr (has_runs<MaxLog, bits, table_type>) {
+            done = true;
+            if constexpr (std::is_same_v<table_type, gray_table>) {
+                if (table.turns) {
+                    return launch_runs<Number, MaxLog, bits, true>(table, run, stream);
+                }
+                done = table.halves;
+            }
+            // A bit of I and one of Q are in turns.
+            if constexpr (!(std::is_same_v<table_type, gray_table> && bits == 2)) {
+                if (done) {
+                    launch_runs<Number, MaxLog, bits, false>(table, run, stream);
+                }
+            }
+        }
+    });
+    return done;
+}
+
+template <typename Number>
+bool launch_type(const demapper_points& from,
+                 const demapper_cuda_job& run,
+                 cudaStream_t stream)
+{
+    return from.max_log ? launch_points<Number, true>(from, run, stream)
+                        : launch_points<Number, false>(from, run, stream);
+}
+
+} // namespace
+} // namespace gr::cudaphy::kernels
