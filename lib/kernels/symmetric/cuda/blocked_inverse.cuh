@@ -20,6 +20,29 @@ constexpr int draws = 2; //!< butterflies that are tried, one after the other
 //! matrix times that of the inverse is below this.
 constexpr double well_conditioned = 100;
 
+//! Whether GPUs of an architecture multiply in float64 half as often as in float32, or
+//! more: CUDA C++ Programming Guide, "Arithmetic Instructions".
+constexpr bool has_fast_float64(int architecture)
+{
+    for (const int fast : { 600, 700, 800, 900, 1000 }) {
+        if (architecture == fast) {
+            return true;
+        }
+    }
+    return false;
+}
+
+//! Whether some architecture that this is compiled for has fast float64, or has not.
+constexpr bool is_compiled_for(bool fast_float64)
+{
+    for (const int architecture : { __CUDA_ARCH_LIST__ }) {
+        if (has_fast_float64(architecture) == fast_float64) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*!
  * Inverts matrices of T in W's precision. For float32, W is float64 if the device
  * multiplies about as fast in float64. An H200 reaches 60 TFLOP/s in float64 by its
@@ -413,7 +436,13 @@ make_symmetric_blocked_cuda(const typename symmetric_inverse<T>::parameters& p,
 {
     using E = typename device_element<T>::type;
     cuda_device_scope scope(device);
-    if constexpr (!std::is_same_v<E, wide_of<E>>) {
+    // Code for one GPU alone has one W. Another GPU, for which the driver translates that
+    // code, has the same W, which may be the slower one there.
+    if constexpr (std::is_same_v<E, wide_of<E>> || !is_compiled_for(true)) {
+        return std::make_unique<symmetric_blocked_cuda<T, E>>(p, device);
+    } else if constexpr (!is_compiled_for(false)) {
+        return std::make_unique<symmetric_blocked_cuda<T, wide_of<E>>>(p, device);
+    } else {
         int ratio = 0;
         cuda_check(cudaDeviceGetAttribute(
                        &ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device),
@@ -421,8 +450,8 @@ make_symmetric_blocked_cuda(const typename symmetric_inverse<T>::parameters& p,
         if (ratio <= 2) {
             return std::make_unique<symmetric_blocked_cuda<T, wide_of<E>>>(p, device);
         }
+        return std::make_unique<symmetric_blocked_cuda<T, E>>(p, device);
     }
-    return std::make_unique<symmetric_blocked_cuda<T, E>>(p, device);
 }
 
 #define CUDAPHY_INSTANTIATE(T)                                                     \
