@@ -71,11 +71,13 @@ private:
             if (is_aligned(batch.a) && is_aligned(batch.x) && batch.n == N) {
                 constexpr size_t threads = 32 * thread_tile<element_type, N>::warps;
                 const auto grid = unsigned((batch.size + threads - 1) / threads);
-                const auto kernel =
-                    batch.lower ? triangular_thread_per_matrix<element_type, N, true>
-                                : triangular_thread_per_matrix<element_type, N, false>;
-                kernel<<<grid, threads, 0, stream>>>(
-                    batch.a, batch.x, batch.status, batch.size, batch.unit);
+                triangular_thread_per_matrix<element_type, N>
+                    <<<grid, threads, 0, stream>>>(batch.a,
+                                                   batch.x,
+                                                   batch.status,
+                                                   batch.size,
+                                                   batch.lower,
+                                                   batch.unit);
                 cuda_check_launch("triangular_inverse: triangular_thread_per_matrix");
                 return true;
             }

@@ -41,22 +41,22 @@ struct thread_tile {
         return in_pieces ? p / each * apart + p % each * piece : p * 16 / int(sizeof(T));
     }
     //! Whether piece p has an element of the triangle.
-    template <bool Lower>
-    __device__ static bool used(int p)
+    __device__ static bool used(int p, bool lower)
     {
         if constexpr (!in_pieces || N % piece != 0) {
             return true;
         } else {
             constexpr int a_row = N / piece;
             const int i = p / a_row % N, j = p % a_row * piece;
-            return Lower ? j <= i : j + piece > i;
+            return lower ? j <= i : j + piece > i;
         }
     }
 };
 
-template <typename T, int N, bool Lower>
+template <typename T, int N>
 __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
-    triangular_thread_per_matrix(const T* a, T* x, int* status, size_t batch, bool unit)
+    triangular_thread_per_matrix(
+        const T* a, T* x, int* status, size_t batch, bool lower, bool unit)
 {
     using number = element<T>;
     using tile_type = thread_tile<T, N>;
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
 
     if (whole) {
         each_piece([&](int p) {
-            if (tile_type::template used<Lower>(p)) {
+            if (tile_type::used(p, lower)) {
                 __pipeline_memcpy_async(tile + tile_type::place(p),
                                         reinterpret_cast<const float4*>(from) + p,
                                         16);
@@ -101,20 +101,22 @@ __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
     }
     __syncwarp();
 
-    // Rotated by 180 degrees, an upper triangle is a lower one. Lanes beyond the batch
+    // Rotated by 180 degrees, an upper triangle is a lower one: its groups, and their
+    // elements, are read and written from the last to the first. Lanes beyond the batch
     // invert what lies in shared memory, and write nothing.
     auto* const own =
         reinterpret_cast<typename tile_type::group*>(tile + lane * tile_type::apart);
     constexpr int piece = tile_type::piece;
-    const auto turned = [](int e) { return Lower ? e : elements - 1 - e; };
+    constexpr int groups = elements / piece;
+    const auto turned = [lower](int i, int count) { return lower ? i : count - 1 - i; };
     T m[N][N];
 #pragma unroll
-    for (int g = 0; g < elements / piece; ++g) {
-        const auto some = own[g];
+    for (int g = 0; g < groups; ++g) {
+        const auto some = own[turned(g, groups)];
 #pragma unroll
         for (int k = 0; k < piece; ++k) {
-            const int e = turned(g * piece + k);
-            m[e / N][e % N] = some.e[k];
+            const int e = g * piece + k;
+            m[e / N][e % N] = lower ? some.e[k] : some.e[piece - 1 - k];
         }
     }
     int state = 0; // the first zero's row, counted from 1
@@ -132,7 +134,7 @@ __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
             sums[j] = number::make(0);
         }
         if (number::is_zero(m[i][i])) {
-            state = Lower ? (state ? state : i + 1) : N - i;
+            state = !lower ? N - i : state ? state : i + 1;
         }
         const T inverse = number::reciprocal(m[i][i]);
 #pragma unroll
@@ -152,15 +154,20 @@ __global__ void __launch_bounds__(warp_lanes* thread_tile<T, N>::warps)
     }
     state = !a_finite ? -1 : state ? state : !x_finite ? -1 : 0;
 #pragma unroll
-    for (int g = 0; g < elements / piece; ++g) {
+    for (int g = 0; g < groups; ++g) {
+        T result[piece];
+#pragma unroll
+        for (int k = 0; k < piece; ++k) {
+            const int e = g * piece + k;
+            const bool kept = e % N <= e / N;
+            result[k] = kept && state == 0 ? m[e / N][e % N] : number::make(0);
+        }
         typename tile_type::group some;
 #pragma unroll
         for (int k = 0; k < piece; ++k) {
-            const int e = turned(g * piece + k);
-            const bool kept = e % N <= e / N;
-            some.e[k] = kept && state == 0 ? m[e / N][e % N] : number::make(0);
+            some.e[k] = lower ? result[k] : result[piece - 1 - k];
         }
-        own[g] = some;
+        own[turned(g, groups)] = some;
     }
     if (lane < present) {
         status[item] = state;

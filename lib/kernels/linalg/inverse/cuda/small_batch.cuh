@@ -15,11 +15,12 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-template <typename T, int N, pivoting Pivoting>
+//! n: up to 4 Slots.
+template <typename T, int Slots, pivoting Pivoting>
 __global__ void __launch_bounds__(small_batch_threads)
-    inverse_small_batch(const batch_of<T> batch)
+    inverse_small_batch(const batch_of<T> batch, const int n)
 {
-    constexpr int slots = 2; //!< elements of a lane: rows row and row + 4
+    constexpr int last = Slots - 1;
     const int lane = threadIdx.x % 32;
     const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
     if (item >= batch.size) {
@@ -31,32 +32,34 @@ __global__ void __launch_bounds__(small_batch_threads)
     constexpr int done = int(0x80000000);
     const int j = 7 - lane % 8;
     const int first_row = 3 - lane / 8;
-    const T* const a = batch.a + item * (N * N);
-    T m[slots];
-    int row[slots];
-    int column = j < N ? inverse_pivot::index_mask - j : done;
+    const T* const a = batch.a + item * (n * n);
+    T m[Slots]; // rows first_row and first_row + 4
+    int row[Slots];
+    int column = j < n ? inverse_pivot::index_mask - j : done;
     real_of<T> a_finite = 0;
 #pragma unroll
-    for (int s = 0; s < slots; ++s) {
+    for (int s = 0; s < Slots; ++s) {
         const int i = first_row + 4 * s;
-        row[s] = i < N ? inverse_pivot::index_mask - i : done;
-        m[s] = i < N && j < N ? a[i * N + j] : make_element<T>(0);
+        row[s] = i < n ? inverse_pivot::index_mask - i : done;
+        m[s] = i < n && j < n ? a[i * n + j] : make_element<T>(0);
         nan_unless_finite(a_finite, m[s]);
     }
 
     elimination<T> so_far;
     so_far.smallest = limits_of<T>::smallest;
 #pragma unroll 2
-    for (int k = 0; k < N; ++k) {
+    for (int k = 0; k < n; ++k) {
         // Keys of the pivot's row and column.
         int p = inverse_pivot::index_mask - k;
         if constexpr (Pivoting != pivoting::none) {
-            const int best = max(key_of(bits_of(size_of(m[0])), row[0]),
-                                 key_of(bits_of(size_of(m[1])), row[1]));
+            int best = key_of(bits_of(size_of(m[0])), row[0]);
+            if constexpr (Slots == 2) {
+                best = max(best, key_of(bits_of(size_of(m[1])), row[1]));
+            }
             const bool looked_at = Pivoting == pivoting::full ? column >= 0 : column == p;
             p = largest_of_lanes<32>(looked_at ? best : done) & inverse_pivot::index_mask;
         }
-        const T t = from_lane(p & 4 ? m[0] : m[1], (p & 3) * 8 + lane % 8);
+        const T t = from_lane(p & 4 ? m[0] : m[last], (p & 3) * 8 + lane % 8);
         // Every lane inverts its own element while the reduction finds the column.
         bool small;
         T divisor = t;
@@ -94,15 +97,15 @@ __global__ void __launch_bounds__(small_batch_threads)
         if (batch.determinant) {
             so_far.determinant = multiply(so_far.determinant, from_lane(divisor, q_lane));
         }
-        T c[slots];
+        T c[Slots];
 #pragma unroll
-        for (int s = 0; s < slots; ++s) {
+        for (int s = 0; s < Slots; ++s) {
             c[s] = from_lane(m[s], (lane & 24) + q_lane);
         }
         const bool here = column == q;
         const T scaled = select(here, r, multiply(t, r));
 #pragma unroll
-        for (int s = 0; s < slots; ++s) {
+        for (int s = 0; s < Slots; ++s) {
             const bool is_p = row[s] == p;
             const T updated =
                 subtract_product(select(here, make_element<T>(0), m[s]), c[s], scaled);
@@ -114,7 +117,7 @@ __global__ void __launch_bounds__(small_batch_threads)
 
     real_of<T> x_finite = a_finite;
     nan_unless_finite(x_finite, m[0]);
-    nan_unless_finite(x_finite, m[1]);
+    nan_unless_finite(x_finite, m[last]);
     const bool a_was_finite = __all_sync(all_lanes, a_finite == 0);
     const bool finite = __all_sync(all_lanes, x_finite == 0);
     if (!finite && !(so_far.zero && a_was_finite)) {
@@ -124,11 +127,11 @@ __global__ void __launch_bounds__(small_batch_threads)
     const auto of_key = [](int key) {
         return inverse_pivot::index_mask - (key & inverse_pivot::index_mask);
     };
-    T* const x = batch.x + item * (N * N);
+    T* const x = batch.x + item * (n * n);
 #pragma unroll
-    for (int s = 0; s < slots; ++s) {
-        if (first_row + 4 * s < N && j < N) {
-            const int place = of_key(row[s]) * N + of_key(column);
+    for (int s = 0; s < Slots; ++s) {
+        if (first_row + 4 * s < n && j < n) {
+            const int place = of_key(row[s]) * n + of_key(column);
             x[place] = select(so_far.zero, make_element<T>(0), m[s]);
         }
     }
@@ -136,13 +139,13 @@ __global__ void __launch_bounds__(small_batch_threads)
         // The sign is that of the permutation that takes rows to columns.
         int inversions = 0;
 #pragma unroll 1
-        for (int i = 1; i < N; ++i) {
+        for (int i = 1; i < n; ++i) {
             const int of_i =
-                __shfl_sync(all_lanes, i < 4 ? row[0] : row[1], (3 - i % 4) * 8);
+                __shfl_sync(all_lanes, i < 4 ? row[0] : row[last], (3 - i % 4) * 8);
 #pragma unroll 1
             for (int h = 0; h < i; ++h) {
                 const int of_h =
-                    __shfl_sync(all_lanes, h < 4 ? row[0] : row[1], (3 - h % 4) * 8);
+                    __shfl_sync(all_lanes, h < 4 ? row[0] : row[last], (3 - h % 4) * 8);
                 inversions += of_i > of_h;
             }
         }

@@ -8,15 +8,13 @@ namespace gr::cudaphy::kernels {
 template <typename T>
 void launch_small_batch(const batch_of<T>& batch, const inverse_launch& how)
 {
-    with_order<1, most_small_batch_order>(how.order, [&](auto order) {
-        with_pivoting(how.pivot, [&](auto pivot) {
-            constexpr int N = order;
-            constexpr pivoting P = pivot;
-            constexpr int matrices = small_batch_threads / 32;
-            const auto grid = unsigned((batch.size + matrices - 1) / matrices);
-            inverse_small_batch<T, N, P>
-                <<<grid, small_batch_threads, 0, how.stream>>>(batch);
-        });
+    with_pivoting(how.pivot, [&](auto pivot) {
+        constexpr pivoting P = pivot;
+        constexpr int matrices = small_batch_threads / 32;
+        const auto grid = unsigned((batch.size + matrices - 1) / matrices);
+        const auto kernel =
+            how.order <= 4 ? inverse_small_batch<T, 1, P> : inverse_small_batch<T, 2, P>;
+        kernel<<<grid, small_batch_threads, 0, how.stream>>>(batch, how.order);
     });
     cuda_check_launch("inverse: inverse_small_batch");
 }
