@@ -5,6 +5,7 @@
 #include "kernels/common/testing.h"
 #include <atomic>
 #include <chrono>
+#include <gnuradio/cudaphy/kernels/interruption.h>
 #include <thread>
 
 using namespace gr::cudaphy;
