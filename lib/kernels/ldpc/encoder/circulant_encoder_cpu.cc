@@ -21,8 +21,12 @@ namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
+//! \tparam Vectors  a string has so many vectors, or more if it is 0
+template <size_t Vectors>
 class word_encoder
 {
+    static constexpr size_t together = Vectors ? Vectors : 1;
+
 public:
     word_encoder(const ldpc_circulant_encoder& e, uint64_t* workspace)
         : d_e(e), d_z(e.plan.lifting_size),
@@ -148,17 +152,34 @@ private:
     add_terms(size_t to, size_t first, size_t whole_end, size_t last) const
     {
         const auto* terms = d_e.terms.data();
-        uint64_t* sum = string(to);
-        for (size_t at = 0; at * 8 < static_cast<size_t>(d_z); at += lanes()) {
-            auto total = hn::Zero(words());
+        auto* const sum = reinterpret_cast<uint8_t*>(string(to));
+        hn::Vec<words> total[together];
+        for (size_t at = 0; at * 8 < static_cast<size_t>(d_z); at += together * lanes()) {
+            for (auto& each : total) {
+                each = hn::Zero(words());
+            }
             for (size_t t = first; t < whole_end; ++t) {
-                total = hn::Xor(total, whole(d_strings + terms[t].byte + at));
+                const auto* from = d_strings + terms[t].byte + at;
+                for (size_t v = 0; v < together; ++v) {
+                    total[v] = hn::Xor(total[v], whole(from + v * lanes()));
+                }
             }
             for (size_t t = whole_end; t < last; ++t) {
-                total =
-                    hn::Xor(total, shifted(d_strings + terms[t].byte + at, terms[t].bit));
+                const auto* from = d_strings + terms[t].byte + at;
+                for (size_t v = 0; v < together; ++v) {
+                    total[v] =
+                        hn::Xor(total[v], shifted(from + v * lanes(), terms[t].bit));
+                }
             }
-            hn::StoreU(total, words(), sum + at / sizeof(uint64_t));
+            put(total, sum + at);
+        }
+    }
+
+    static HWY_INLINE void put(const hn::Vec<words> (&vectors)[together], uint8_t* to)
+    {
+        for (size_t v = 0; v < together; ++v) {
+            hn::StoreU(
+                vectors[v], words(), reinterpret_cast<uint64_t*>(to + v * lanes()));
         }
     }
 
@@ -169,14 +190,21 @@ private:
             return;
         }
         uint64_t* s = string(number);
-        const size_t q = d_z / 64;
-        const unsigned b = d_z % 64;
-        if (b == 0) {
-            for (size_t w = 0; w < q; ++w) {
-                s[q + w] = s[w];
+        if (d_z % 8 == 0) {
+            // What the last vector has too much is behind both copies in the end.
+            auto* const from = reinterpret_cast<uint8_t*>(s);
+            hn::Vec<words> all[together];
+            for (size_t at = 0; at * 8 < static_cast<size_t>(d_z);
+                 at += together * lanes()) {
+                for (size_t v = 0; v < together; ++v) {
+                    all[v] = whole(from + at + v * lanes());
+                }
+                put(all, from + d_z / 8 + at);
             }
             return;
         }
+        const size_t q = d_z / 64;
+        const unsigned b = d_z % 64;
         const uint64_t last = s[q] & ((uint64_t{ 1 } << b) - 1);
         uint64_t carry = last;
         for (size_t w = 0; w < q; ++w) {
@@ -365,9 +393,21 @@ void encode_by_circulants(const ldpc_circulant_encoder& e,
                           size_t count,
                           uint64_t* workspace)
 {
-    const word_encoder encoder(e, workspace);
-    for (size_t w = 0; w < count; ++w) {
-        encoder.encode(info + w * e.bytes_in, out + w * e.bytes_out);
+    const auto run = [&](const auto& encoder) {
+        for (size_t w = 0; w < count; ++w) {
+            encoder.encode(info + w * e.bytes_in, out + w * e.bytes_out);
+        }
+    };
+    const size_t bits = 64 * hn::Lanes(words());
+    switch ((e.plan.lifting_size + bits - 1) / bits) {
+    case 1:
+        return run(word_encoder<1>(e, workspace));
+    case 2:
+        return run(word_encoder<2>(e, workspace));
+    case 3:
+        return run(word_encoder<3>(e, workspace));
+    default:
+        return run(word_encoder<0>(e, workspace));
     }
 }
 
