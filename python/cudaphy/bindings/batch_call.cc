@@ -10,9 +10,41 @@ namespace {
 constexpr size_t megabyte = 1 << 20;
 constexpr size_t worth_pieces = 16 * megabyte; // of a call's arrays
 constexpr size_t piece_bytes = 8 * megabyte;   // of a piece's inputs or outputs
+constexpr size_t part_of_first = 4;            // how much smaller the first and last are
 // An array below this is copied whole, so that all that goes by pieces is page-locked.
 constexpr size_t least_array = megabyte;
 constexpr size_t slots = 3;
+
+//! A number of items that fills vectors and warps, at least 1.
+size_t in_whole_warps(size_t items)
+{
+    constexpr size_t warp = 32;
+    return items < warp ? std::max<size_t>(items, 1) : items / warp * warp;
+}
+
+//! How a batch is cut. Pieces grow at first and shrink at the end, because nothing else
+//! happens while the first is copied to the GPU and while the last comes back.
+class pieces
+{
+public:
+    pieces(size_t batch, size_t largest)
+        : d_batch(batch), d_largest(largest),
+          d_smallest(in_whole_warps(largest / part_of_first))
+    {
+    }
+    size_t largest() const { return d_largest; }
+    //! Of piece `piece`, whose first item is `first`.
+    size_t items(size_t piece, size_t first) const
+    {
+        const size_t left = d_batch - first;
+        const size_t grown = piece < 8 ? d_smallest << piece : d_largest;
+        const size_t shrunk = std::max(d_smallest, in_whole_warps(left / 2));
+        return std::min({ d_largest, grown, shrunk, left });
+    }
+
+private:
+    size_t d_batch, d_largest, d_smallest;
+};
 
 //! A queue of its own, which returns to the others if all went well.
 class own_queue
@@ -118,11 +150,10 @@ void batch_call::run_whole(size_t most, const std::function<void(size_t, size_t)
 void batch_call::run_in_pieces(size_t most,
                                const std::function<void(size_t, size_t)>& work)
 {
-    constexpr size_t whole = 32; // items, so that vectors and warps are full
     const size_t an_item =
         std::max({ bytes_of(d_inputs, true), bytes_of(d_outputs, true), size_t{ 1 } });
-    const size_t count =
-        std::min(most, std::max(piece_bytes / an_item / whole * whole, size_t{ 1 }));
+    const pieces cut(d_batch, std::min(most, in_whole_warps(piece_bytes / an_item)));
+    const size_t count = cut.largest();
     for (const auto& one : d_inputs) {
         if (!goes_by_piece(one) && one.device) {
             d_at->copy_in(one.device.get(), one.host, one.item_bytes * d_batch);
@@ -144,9 +175,9 @@ void batch_call::run_in_pieces(size_t most,
                               : nullptr);
         }
     }
-    for (size_t first = 0, piece = 0; first < d_batch; first += count, ++piece) {
+    for (size_t first = 0, piece = 0, now = 0; first < d_batch; first += now, ++piece) {
         interruption::check_current();
-        const size_t now = std::min(count, d_batch - first);
+        now = cut.items(piece, first);
         const auto& own = memory[piece % slots];
         auto& way = in[piece % slots];
         way->synchronize(); // its memory is free, and the GPU is two pieces behind at

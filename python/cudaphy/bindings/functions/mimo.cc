@@ -58,23 +58,30 @@ py::tuple equalize(const array_argument<complex64>& y,
                                              kernels::equalizer_route_from_name(route) },
                                            q->where(),
                                            q->device());
-    input<complex64> received(*q, y), channel(*q, h);
-    input<Variance> variances(*q, variance);
-    output<complex64> x(q, { groups, symbols, tones, layers });
-    output<float> noise(q, { groups, symbols, tones, layers });
-    output<int> status(q, { groups, tones });
-    run_interruptibly(double(h.size()) * antennas * layers + double(y.size()) * layers,
-                      [&] {
-                          kernel->run(received,
-                                      channel,
-                                      static_cast<view<const Variance>>(variances),
-                                      x,
-                                      noise,
-                                      status,
-                                      *q);
-                          q.finish();
-                      });
-    return py::make_tuple(x.result(), noise.result(), status.result());
+    batch_call call(q, groups);
+    const auto received = call.input(y), channel = call.input(h);
+    const bool one_for_all = variance.shape(0) != groups;
+    std::optional<input<Variance>> one;
+    if (one_for_all) {
+        one.emplace(*q, variance);
+    }
+    const view<const Variance> each =
+        one ? static_cast<view<const Variance>>(*one) : call.input(variance);
+    const auto x = call.output<complex64>({ groups, symbols, tones, layers });
+    const auto noise = call.output<float>({ groups, symbols, tones, layers });
+    const auto status = call.output<int>({ groups, tones });
+    call.run(double(h.size()) * antennas * layers + double(y.size()) * layers,
+             groups,
+             [&](size_t first, size_t count) {
+                 kernel->run(call.part(received, first, count),
+                             call.part(channel, first, count),
+                             one_for_all ? each : call.part(each, first, count),
+                             call.part(x, first, count),
+                             call.part(noise, first, count),
+                             call.part(status, first, count),
+                             *q);
+             });
+    return py::make_tuple(call.array_of(x), call.array_of(noise), call.array_of(status));
 }
 
 //! Number: float, float16 or int8_t, which numpy calls `kind`; Element: of its size.
