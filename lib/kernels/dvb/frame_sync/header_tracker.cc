@@ -2,6 +2,7 @@
 #include "kernels/dvb/frame_sync/header_tracker.h"
 #include "kernels/common/parallel.h"
 #include "kernels/dvb/frame_sync/clean_symbols.h"
+#include "kernels/dvb/frame_sync/header_scores.h"
 #include "kernels/dvb/vl_snr_table.h"
 #include <algorithm>
 #include <array>
@@ -11,7 +12,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr size_t window = 4096; //!< places that are looked at together
 //! Of these, those whose likelihood is computed: at -2.35 dB a header is among them three
 //! times out of four.
@@ -43,28 +43,6 @@ constexpr float least_lead = 5;
 //! Two headers' frequencies differ by less, in cycles a symbol.
 constexpr double most_difference = 0.004;
 
-//! |sum|^2 / energy of the strongest tone among a header's symbols, as pl_search scores
-//! headers.
-float tone_score(const std::complex<float>* symbols)
-{
-    constexpr int tones = 256;
-    float energy = 0, best = 0;
-    for (int i = 0; i < pl_header_symbols; ++i) {
-        energy += std::norm(symbols[i]);
-    }
-    for (int k = 0; k < tones; ++k) {
-        const auto step =
-            static_cast<std::complex<float>>(std::polar(1.0, 2 * pi * k / tones));
-        std::complex<float> turn = 1, sum = 0;
-        for (int i = 0; i < pl_header_symbols; ++i) {
-            sum += symbols[i] * turn;
-            turn *= step;
-        }
-        best = std::max(best, std::norm(sum));
-    }
-    return energy > 0 ? best / energy : 0;
-}
-
 //! The codes of known modes, and those of VL-SNR frames, lest they be taken for others.
 pl_codes searched_codes()
 {
@@ -93,20 +71,6 @@ pl_found look(const pl_search& search,
     std::vector<std::complex<float>> clean(symbols, symbols + pl_header_symbols);
     clean_up(clean);
     return search.near(clean.data(), frequency, most_difference, least);
-}
-
-//! Divides the sums of differences by the symbols' energy.
-void normalise(const std::vector<std::complex<float>>& symbols, std::vector<float>& sums)
-{
-    double energy = 0;
-    for (int i = 0; i + 1 < pl_header_symbols; ++i) {
-        energy += std::norm(symbols[static_cast<size_t>(i)]);
-    }
-    for (size_t i = 0; i < sums.size(); ++i) {
-        energy += std::norm(symbols[i + pl_header_symbols - 1]);
-        sums[i] = energy > 0 ? sums[i] / static_cast<float>(energy) : 0;
-        energy = std::max(0.0, energy - std::norm(symbols[i]));
-    }
 }
 
 //! One of two headers at a place: `other`, whose code was not sent before, if it leads by
