@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # shellcheck shell=bash disable=SC2154
-# A Debian in a chroot: what packaging/debian.sh and cmake/debian13.sh share. Both read this file.
+# A Debian in a chroot: what packaging/debian.sh and cmake/newer_debian.sh share. Both read this file.
 # $root is the chroot that inside() enters.
 
 # as_root_alone PROGRAM ARGUMENTS...: needs root; starts the program again with mounts that are

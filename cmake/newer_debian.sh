@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Builds, tests, installs and uninstalls HEAD on Debian 13, on the CPU alone, in a chroot: by root,
-# before a release. usage: cmake/debian13.sh [FOLDER]  (of the chroot; default: build-debian13)
+# Builds, tests, installs and uninstalls HEAD on a newer Debian, on the CPU alone, in a chroot: by
+# root, before a release. usage: cmake/newer_debian.sh [SUITE [FOLDER]]
+#   SUITE   trixie (Debian 13, the default), or forky: compilers and Python that other systems have
+#   FOLDER  of the chroot; default: build-SUITE
 # A chroot that is there already is used again, with what was built in it.
 set -euo pipefail
 source=$(dirname "$(dirname "$(readlink -f "$0")")")
-root=$(readlink -m "${1:-$source/build-debian13}")
+suite=${1:-trixie}
+root=$(readlink -m "${2:-$source/build-$suite}")
 # shellcheck source=packaging/chroot.sh
 source "$source/packaging/chroot.sh"
 clone=root/gr-cudaphy # below the chroot
 
-as_root_alone "$0" "$root"
-make_debian trixie "$root" ca-certificates,ccache,git
+as_root_alone "$0" "$suite" "$root"
+make_debian "$suite" "$root" ca-certificates,ccache,git
 mount_kernel_files
 
 if [ ! -e "$root/$clone" ]; then
@@ -45,4 +48,4 @@ for prefix in /usr/local /usr; do
         exit 1
     fi
 done
-echo "Debian 13: built, tested, installed and uninstalled."
+echo "$suite: built, tested, installed and uninstalled."
