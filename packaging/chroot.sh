@@ -30,8 +30,9 @@ make_debian() {
         from=$(mirror || true)
         rm -rf "$2.new"
         mkdir -p "$(dirname "$2")"
+        # The script is that of unstable: debootstrap may be older than the suite.
         debootstrap --variant=minbase --include="$3" "$1" "$2.new" \
-            "${from:-http://deb.debian.org/debian}"
+            "${from:-http://deb.debian.org/debian}" sid
         mv "$2.new" "$2"
     fi
     # Packages must not start services in a chroot.
