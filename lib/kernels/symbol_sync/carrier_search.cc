@@ -93,7 +93,7 @@ void carrier_search::add(const unsigned char* samples, int count)
     for (auto& each : energies) {
         d_energies.push_back(std::move(each));
     }
-    while (d_energies.size() > pieces) {
+    while (d_energies.size() > pieces + energies.size()) {
         d_energies.pop_front();
     }
 }
@@ -145,14 +145,15 @@ std::vector<double> carrier_search::energies_of(const unsigned char* piece) cons
     return energies;
 }
 
-std::optional<double> carrier_search::find(int last) const
+std::optional<double> carrier_search::find(int last, int left_out) const
 {
-    const int count = std::min(last, static_cast<int>(d_energies.size()));
+    const auto end = d_energies.end() - left_out;
+    const int count = std::min(last, static_cast<int>(end - d_energies.begin()));
     if (count == 0) {
         return std::nullopt;
     }
     std::vector<double> energies(d_candidates);
-    for (auto each = d_energies.end() - count; each != d_energies.end(); ++each) {
+    for (auto each = end - count; each != end; ++each) {
         for (int c = 0; c < d_candidates; ++c) {
             energies[c] += (*each)[c];
         }

@@ -30,11 +30,12 @@ public:
     //! Forgets all pieces.
     void clear() { d_energies.clear(); }
     //! Adds pieces: piece_samples() samples each, as they come. Of all that were added,
-    //! the last `pieces` count.
+    //! these and `pieces` before them count.
     void add(const unsigned char* samples, int count);
     //! The carrier offset in cycles a sample, if the last pieces have such a signal.
-    //! \param last  how many; fewer if fewer were added
-    std::optional<double> find(int last) const;
+    //! \param last      how many, up to `pieces`; fewer if fewer were added
+    //! \param left_out  so many that were added together, at their end, do not count yet
+    std::optional<double> find(int last, int left_out) const;
 
 private:
     std::vector<double> energies_of(const unsigned char* piece) const;

@@ -142,6 +142,37 @@ BOOST_AUTO_TEST_CASE(a_signal_that_comes_after_noise_loses_no_symbol)
     BOOST_TEST(best < -25);
 }
 
+BOOST_AUTO_TEST_CASE(a_strong_signal_is_found_within_four_pairs_of_pieces)
+{
+    const test_signal signal{ 2, 0.2, 0, 0.3 };
+    constexpr size_t pair = 4000, chunk = 500; // samples
+    auto burst = modulate(random_qpsk(20000), signal);
+    rotate(burst, 0.2 / 2);
+    for (const size_t start : { 100000, 101500, 103999 }) {
+        auto samples = gaussian<complex64>(start);
+        for (auto& s : samples) {
+            s *= 0.1f;
+        }
+        samples.insert(samples.end(), burst.begin(), burst.end());
+        symbol_sync_parameters p;
+        symbol_stream stream(p, 0.25, resolve(tested_backend()));
+        size_t at = 0;
+        do {
+            stream.feed(samples.data() + at, chunk, false);
+            at += chunk;
+        } while (stream.changes().empty() && at + chunk <= samples.size());
+        BOOST_TEST_CONTEXT("begins at " << start)
+        {
+            BOOST_REQUIRE(!stream.changes().empty());
+            BOOST_TEST(stream.changes()[0].sample <= static_cast<int64_t>(start));
+            BOOST_TEST(at <= start + 4 * pair);
+        }
+        // However the samples come, the symbols are the same.
+        BOOST_TEST((stream_of(signal, 0.25, samples, chunk).symbols ==
+                    stream_of(signal, 0.25, samples, 70000).symbols));
+    }
+}
+
 // The first 64000 samples or so are searched together.
 BOOST_AUTO_TEST_CASE(a_signal_that_begins_late_in_what_is_searched_loses_no_symbol)
 {

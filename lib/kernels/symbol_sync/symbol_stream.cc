@@ -8,7 +8,12 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int pieces_at_a_time = 8; // after which the carrier is looked for
+constexpr int pieces_at_a_time = 2; // after which the carrier is looked for
+constexpr int pieces_at_once = 8;   // whose spectra are compared at the same time
+constexpr int fewest_pieces = 8;    // that a carrier is found in
+// On end in which there is a carrier: a part of a piece shows a strong signal, but not
+// how far it is off.
+constexpr int looks = 3;
 // Windows on end with a weak line: more than those that are under way when a search ends.
 constexpr size_t weak_blocks = 4;
 // Samples after which a lost signal is noticed, however many a call brings.
@@ -52,7 +57,8 @@ void symbol_stream::restart()
     d_holds = d_search != nullptr;
     d_weak = 0;
     d_held.clear();
-    d_searched = 0;
+    d_searched = d_ahead = 0;
+    d_found = 0;
     d_piece.clear();
     d_skip = d_watched = 0;
     d_frequency = 0;
@@ -112,29 +118,45 @@ bool symbol_stream::has_pieces(bool end) const
 bool symbol_stream::search_held(bool end)
 {
     const size_t piece = d_search->piece_samples() * d_sample_bytes;
-    const size_t more =
-        std::min<size_t>(pieces_at_a_time, d_held.size() / piece - d_searched);
-    d_search->add(d_held.data() + d_searched * piece, static_cast<int>(more));
+    if (d_ahead == 0) {
+        d_ahead = std::min<size_t>(pieces_at_once, d_held.size() / piece - d_searched);
+        if (!end) {
+            d_ahead -= d_ahead % pieces_at_a_time;
+        }
+        d_search->add(d_held.data() + d_searched * piece, static_cast<int>(d_ahead));
+    }
+    const size_t more = std::min<size_t>(pieces_at_a_time, d_ahead);
     d_searched += more;
+    d_ahead -= more;
     // A strong signal shows itself in a few pieces.
-    for (int last = pieces_at_a_time; d_holds && last <= carrier_search::pieces;
-         last *= 2) {
-        d_holds = !found(last, least_change());
+    std::optional<double> offset;
+    for (int last = fewest_pieces; !offset && last <= carrier_search::pieces; last *= 2) {
+        offset = d_search->find(last, static_cast<int>(d_ahead));
     }
     const bool all = end && d_held.size() < (d_searched + 1) * piece;
-    size_t bytes = d_searched * piece;
-    if (all) {
-        bytes = d_held.size();
-    } else if (d_holds) {
-        const size_t kept = carrier_search::pieces - pieces_at_a_time;
-        bytes = d_searched > kept ? (d_searched - kept) * piece : 0;
+    d_found = offset ? d_found + 1 : 0;
+    if (d_found < looks && !all) {
+        offset.reset();
     }
-    run_held(bytes, true, all);
-    d_searched -= std::min(d_searched, bytes / piece);
-    if (!d_holds) {
-        d_searched = 0;
-        d_search->clear();
+    if (!offset && !all && d_ahead > 0) {
+        return false; // pieces are given together
     }
+    // Those which no search will look at any more keep the frequency of noise.
+    const size_t kept =
+        carrier_search::pieces + (looks - (offset ? 1 : 2)) * size_t{ pieces_at_a_time };
+    const size_t old = d_searched > kept ? d_searched - kept : 0;
+    if (!offset) {
+        run_held(all ? d_held.size() : old * piece, true, all);
+        d_searched -= old;
+        return all;
+    }
+    run_held(old * piece, true, false);
+    d_holds = false;
+    remove(*offset, least_change());
+    run_held(all ? d_held.size() : (d_searched - old) * piece, true, all);
+    d_searched = d_ahead = 0;
+    d_found = 0;
+    d_search->clear();
     return all;
 }
 
@@ -190,20 +212,15 @@ double symbol_stream::least_change() const
     return d_parameters.roll_off / (8 * d_parameters.samples_per_symbol);
 }
 
-//! Whether the last pieces have a carrier; removes it if it differs by more than `least`,
-//! in cycles a sample.
-bool symbol_stream::found(int pieces, double least)
+//! Removes a carrier offset from the next sample on if it differs by more than `least`
+//! from what is removed; in cycles a sample.
+void symbol_stream::remove(double offset, double least)
 {
-    const auto offset = d_search->find(pieces);
-    if (!offset) {
-        return false;
-    }
-    if (std::abs(*offset - d_frequency) > least) {
-        d_frequency = *offset;
+    if (std::abs(offset - d_frequency) > least) {
+        d_frequency = offset;
         d_kernel->set_frequency(d_frequency);
         d_changes.push_back({ d_computed, d_frequency });
     }
-    return true;
 }
 
 //! A GPU is so fast that the host can look at less.
@@ -228,11 +245,13 @@ void symbol_stream::watch(const unsigned char* samples, size_t count)
         d_piece.clear();
         d_skip = d_pieces_between * d_search->piece_samples();
         ++d_watched;
-        if (d_watched % carrier_search::pieces == 0) {
-            found(carrier_search::pieces, least_change());
-        } else if (d_watched % pieces_at_a_time == 0) {
-            // Few pieces tell a carrier to half of this at the lowest Es/N0.
-            found(pieces_at_a_time, 3 * least_change());
+        // Few pieces tell a carrier to half of three times as much at the lowest Es/N0.
+        const bool many = d_watched % carrier_search::pieces == 0;
+        if (many || d_watched % fewest_pieces == 0) {
+            const int last = many ? carrier_search::pieces : fewest_pieces;
+            if (const auto offset = d_search->find(last, 0)) {
+                remove(*offset, (many ? 1 : 3) * least_change());
+            }
         }
     }
 }

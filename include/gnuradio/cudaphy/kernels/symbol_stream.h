@@ -13,14 +13,15 @@ class carrier_search;
  * backend, behind a search for the carrier.
  *
  * The search compares spectra a symbol rate apart (carrier_search.h), on the host. Until
- * it has found a carrier, the last 24 to 32 pieces of samples are held back, of 512 to
- * 2048 symbols each. After every 8 pieces the search looks at the last 8, 16 and 32 of
- * them: a strong signal is found in 8. All that is held is given then, so that no symbol
- * is lost if a signal comes. From then on nothing is held back, and one piece in 16 is
- * looked at, or in 64 before a GPU. If 32 of them show an offset that differs from what
- * is removed by more than roll_off / 8 symbol rates, or the first 8 by three times as
- * much, it is removed from the next sample on; smaller ones stay on the symbols. Samples
- * are held back again if the line at the symbol rate stays weak.
+ * it has found a carrier, the last 34 to 36 pieces of samples are held back, of 512 to
+ * 2048 symbols each. After every 2 pieces the search looks at the last 8, 16 and 32 of
+ * them: a strong signal shows itself in a part of a piece. When there is a carrier three
+ * times on end, all that is held is given, so that no symbol is lost if a signal comes.
+ * From then on nothing is held back, and one piece in 16 is looked at, or in 64 before a
+ * GPU. If 32 of them show an offset that differs from what is removed by more than
+ * roll_off / 8 symbol rates, or the first 8 by three times as much, it is removed from
+ * the next sample on; smaller ones stay on the symbols. Samples are held back again if
+ * the line at the symbol rate stays weak.
  */
 class CUDAPHY_API symbol_stream
 {
@@ -82,7 +83,7 @@ private:
     void run_held(size_t bytes, bool searched, bool end);
     void watch(const unsigned char* samples, size_t count);
     double least_change() const;
-    bool found(int pieces, double least);
+    void remove(double offset, double least);
     void watch_line(view<const symbol_block> blocks);
 
     symbol_sync_parameters d_parameters;
@@ -97,9 +98,11 @@ private:
     int64_t d_computed = 0; //!< samples of the stream that the kernel has taken
     std::vector<carrier_change> d_changes;
     bool d_holds = false;
+    int d_found = 0;                    //!< times on end that a search found a carrier
     size_t d_weak = 0;                  //!< blocks on end whose line may be one of noise
     std::vector<unsigned char> d_held;  //!< samples that wait for the search
     size_t d_searched = 0;              //!< pieces of these that were looked at
+    size_t d_ahead = 0;                 //!< behind these, whose spectra were compared
     std::vector<unsigned char> d_piece; //!< the one that is looked at
     size_t d_skip = 0;                  //!< samples before the next piece
     size_t d_watched = 0;               //!< pieces that were looked at, of a signal
