@@ -81,7 +81,8 @@ inline std::vector<bench_case> cases()
 }
 
 //! Normal frames of DVB-S2 and S2X: rates whose rows are even in number beside 9/20 and
-//! 25/36, whose rows are odd.
+//! 25/36, whose rows are odd. Short frames: 1/4, whose messages are corrected, beside
+//! others.
 inline std::vector<bench_case> dvb_cases()
 {
     const auto s2 = [](const char* rate, double eb_n0) {
@@ -90,8 +91,12 @@ inline std::vector<bench_case> dvb_cases()
     const auto s2x = [](const char* rate, double eb_n0) {
         return bench_case{ ldpc_code::dvbs2x("normal", rate), 20, eb_n0, eb_n0, 8, {} };
     };
-    return { s2("2/5", .9),  s2x("9/20", 1.0),  s2("1/2", 1.1),    s2x("11/20", 1.3),
-             s2("2/3", 1.9), s2x("25/36", 1.9), s2x("13/18", 2.1), s2("3/4", 2.3) };
+    const auto brief = [](const char* rate, double eb_n0) {
+        return bench_case{ ldpc_code::dvbs2("short", rate), 20, eb_n0, eb_n0, 8, {} };
+    };
+    return { brief("1/4", .6), brief("1/3", .7),  brief("2/5", .8),  brief("3/5", 1.6),
+             s2("2/5", .9),    s2x("9/20", 1.0),  s2("1/2", 1.1),    s2x("11/20", 1.3),
+             s2("2/3", 1.9),   s2x("25/36", 1.9), s2x("13/18", 2.1), s2("3/4", 2.3) };
 }
 
 inline void print_peers()
