@@ -63,6 +63,8 @@ S2X_NORMAL = {
         "135/180": 19.57,
     },
 }
+# Short frames: not compared with the standard's text. They lie 0.9 to 1.5 dB above the capacity of bit-interleaved
+# modulation, normal frames 0.6 to 1.1 dB, and none stands out. Those of normal frames agree with pylink's list.
 S2X_SHORT = {
     "qpsk": {
         "11/45": -2.50,
