@@ -238,6 +238,15 @@ BOOST_AUTO_TEST_CASE(short_streams_and_streams_one_after_the_other)
     }
     stream.restart();
     BOOST_TEST(stream.frequency() == 0);
+    // A stream of noise leaves nothing to the next one.
+    const auto noise = gaussian<complex64>(90001);
+    for (int time = 0; time < 2; ++time) {
+        stream.feed(noise.data(), noise.size(), true);
+        BOOST_TEST(stream.changes().empty());
+        stream.feed(samples.data(), samples.size(), true);
+        BOOST_TEST(std::abs(stream.frequency() - 0.2 / 2) < 0.01);
+        BOOST_TEST(stream.symbols().size() >= sent.size());
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_is_out_of_range_is_refused)

@@ -147,7 +147,7 @@ bool symbol_stream::search_held(bool end)
     const size_t old = d_searched > kept ? d_searched - kept : 0;
     if (!offset) {
         run_held(all ? d_held.size() : old * piece, true, all);
-        d_searched -= old;
+        d_searched = all ? 0 : d_searched - old;
         return all;
     }
     run_held(old * piece, true, false);
