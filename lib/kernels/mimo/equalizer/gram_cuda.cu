@@ -13,6 +13,7 @@ namespace {
 // 8,700, H^H y 14,300, the inverse and its products 5,600) are 0.23 Mflop. An H200's 4.2
 // TB/s would allow 233 M matrices/s, its 67 TFLOPS 292 M. Split TF32 would lift the
 // second alone, and so plain FFMA does.
+template <bool coloured>
 __global__ void __launch_bounds__(most_threads) equalize_by_gram(const gram_job job)
 {
     extern __shared__ float4 shared[];
@@ -31,7 +32,6 @@ __global__ void __launch_bounds__(most_threads) equalize_by_gram(const gram_job 
     const size_t vector =
         (group * job.symbols + begin) * job.tones + (matrix - group * job.tones);
     const size_t apart = size_t(job.tones) * nr;
-    const bool coloured = job.whiteners.inverse;
     const size_t variance =
         job.variance_step ? quotient(coloured ? local : matrix, job.variance_step) : 0;
     const float2* const whitener =
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(most_threads) equalize_by_gram(const gram_job 
                 nr,
                 tile);
     await_tile();
-    if (coloured) {
+    if constexpr (coloured) {
         whiten_columns(whitener, tile, shape.pitch, nr, shape.rows, 0, shape.width);
     }
     const auto known = scale_channel(m, n0, nr, nt, shape.pitch, tile, state);
@@ -99,7 +99,8 @@ __global__ void __launch_bounds__(most_threads) equalize_by_gram(const gram_job 
             complex_lane sum = lane_of(state.z[s][i]);
             if (!m.ratio) {
                 sum = { 0, 0 };
-                for (int j = 0; j < nt; ++j) {
+                _Pragma("unroll 4") for (int j = 0; j < nt; ++j)
+                {
                     sum = add_product(
                         lane_of(state.inverse[i][j]), lane_of(state.z[s][j]), sum);
                 }
@@ -121,7 +122,7 @@ __global__ void __launch_bounds__(most_threads) equalize_by_gram(const gram_job 
                     nr,
                     tile);
         await_tile();
-        if (coloured) {
+        if constexpr (coloured) {
             whiten_columns(whitener,
                            tile,
                            shape.pitch,
@@ -234,12 +235,13 @@ void launch_gram(const gram_job& job, cudaStream_t stream)
     const int tiles = pairs_of(row_tiles) + row_tiles * ((shape.vectors + 1) / 2);
     const int held = (pairs_of(job.layers) + most_held - 1) / most_held;
     const int wanted = (std::max(tiles, held) + 31) / 32 * 32;
-    const int threads =
-        job.whiteners.inverse ? most_threads : std::min(wanted, most_threads);
-    equalize_by_gram<<<unsigned(job.items),
-                       threads,
-                       sizeof(float2) * shape.rows * shape.pitch,
-                       stream>>>(job);
+    const bool coloured = job.whiteners.inverse;
+    const int threads = coloured ? most_threads : std::min(wanted, most_threads);
+    auto* const kernel = coloured ? &equalize_by_gram<true> : &equalize_by_gram<false>;
+    kernel<<<unsigned(job.items),
+             threads,
+             sizeof(float2) * shape.rows * shape.pitch,
+             stream>>>(job);
     cuda_check_launch("equalizer of many antennas");
 }
 

@@ -12,20 +12,19 @@ namespace {
 struct gram_state {
     float2 g[pairs_of(most_layers)]; //!< H^H H, the lower triangle
     float2 column[2][most_layers];   //!< of the step of elimination, in turn
+    float pivot[2];                  //!< likewise
     float2 inverse[most_layers][square_pitch];
     float2 z[round_vectors][square_pitch]; //!< H^H y
     float gain[most_layers], noise[most_layers];
     float largest[most_threads / 32], zeros[most_threads / 32];
 };
 
-//! Where element e of a lower triangle lies.
+//! Where element e of a lower triangle lies: i (i + 1) / 2 + j = e.
 CUDAPHY_LANE void find_pair(int e, int& i, int& j)
 {
-    i = 0;
-    while (e > i) {
-        e -= ++i;
-    }
-    j = e;
+    // The root is exact where a row begins, and below the next integer before.
+    i = (int(sqrtf(float(8 * e + 1))) - 1) / 2;
+    j = e - pairs_of(i);
 }
 
 //! Scales H in the tile, and finds out how.
@@ -67,21 +66,23 @@ CUDAPHY_LANE matrix_scale scale_channel(
 
 //! Inverts G + N0 I by the steps of find_gram_inverse() (gram-inl.h), with the elements
 //! spread over the block's threads. Returns the status.
+//!
+//! Step k reads its column c from shared memory, where c_k stands as -1. Then every
+//! element is a_ij - (c_i / pivot) conj(c_j), with a_ij = 0 in row and column k: no
+//! branches.
 CUDAPHY_LANE real find_gram_inverse(int nt, method m, real n0, gram_state& state)
 {
     complex_lane a[most_held];
     int row[most_held], column[most_held];
-    const int pairs = pairs_of(nt);
+    bool on[most_held];
     CUDAPHY_UNROLL
     for (int n = 0; n < most_held; ++n) {
         const int e = int(threadIdx.x + n * blockDim.x);
-        row[n] = column[n] = -1;
-        if (e < pairs) {
-            find_pair(e, row[n], column[n]);
-            a[n] = lane_of(state.g[e]);
-            if (m.mmse && row[n] == column[n]) {
-                a[n].re += n0;
-            }
+        on[n] = e < pairs_of(nt);
+        find_pair(on[n] ? e : 0, row[n], column[n]);
+        a[n] = lane_of(state.g[on[n] ? e : 0]);
+        if (m.mmse && row[n] == column[n]) {
+            a[n].re += n0;
         }
     }
     real status = 0;
@@ -89,14 +90,20 @@ CUDAPHY_LANE real find_gram_inverse(int nt, method m, real n0, gram_state& state
         float2* const shared = state.column[k % 2];
         CUDAPHY_UNROLL
         for (int n = 0; n < most_held; ++n) {
-            if (row[n] == k) {
-                shared[column[n]] = { a[n].re, 0 - a[n].im };
-            } else if (column[n] == k) {
-                shared[row[n]] = { a[n].re, a[n].im };
+            const bool in_row = row[n] == k;
+            const bool in_column = column[n] == k;
+            const bool is_pivot = in_row && in_column;
+            if (on[n] && (in_row || in_column)) {
+                const real im = in_row ? 0 - a[n].im : a[n].im;
+                shared[in_row ? column[n] : row[n]] = { is_pivot ? -1.0f : a[n].re,
+                                                        is_pivot ? 0.0f : im };
+            }
+            if (on[n] && is_pivot) {
+                state.pivot[k % 2] = a[n].re;
             }
         }
         __syncthreads();
-        real pivot = shared[k].x;
+        real pivot = state.pivot[k % 2];
         if (m.mmse) {
             pivot = larger(pivot, n0);
         } else if (!(pivot > gram_rank_tolerance * state.g[pairs_of(k + 1) - 1].x) &&
@@ -106,26 +113,17 @@ CUDAPHY_LANE real find_gram_inverse(int nt, method m, real n0, gram_state& state
         const real by = 1.0f / pivot;
         CUDAPHY_UNROLL
         for (int n = 0; n < most_held; ++n) {
-            if (row[n] < 0) {
-                continue;
-            }
             const complex_lane i = lane_of(shared[row[n]]);
             const complex_lane j = lane_of(shared[column[n]]);
-            if (row[n] == k && column[n] == k) {
-                a[n] = { 0 - by, 0 };
-            } else if (row[n] == k) {
-                const complex_lane value = scaled(j, by);
-                a[n] = { value.re, 0 - value.im };
-            } else if (column[n] == k) {
-                a[n] = scaled(i, by);
-            } else {
-                a[n] = less_product(scaled(i, by), { j.re, 0 - j.im }, a[n]);
-            }
+            const bool fresh = row[n] == k || column[n] == k;
+            a[n] = less_product(scaled(i, by),
+                                { j.re, 0 - j.im },
+                                { fresh ? 0.0f : a[n].re, fresh ? 0.0f : a[n].im });
         }
     }
     CUDAPHY_UNROLL
     for (int n = 0; n < most_held; ++n) {
-        if (row[n] >= 0) {
+        if (on[n]) {
             const complex_lane value{ 0 - a[n].re, 0 - a[n].im };
             state.inverse[row[n]][column[n]] = { value.re, value.im };
             if (row[n] != column[n]) {
@@ -190,7 +188,8 @@ CUDAPHY_LANE real find_gains(int nt, method m, matrix_scale known, gram_state& s
         const int i = threadIdx.x;
         if (i < nt) {
             real b = 0;
-            for (int j = 0; j < nt && m.mmse; ++j) {
+            _Pragma("unroll 4") for (int j = 0; j < nt && m.mmse; ++j)
+            {
                 // The lower triangle's elements, of which this sum takes no sign.
                 const complex_lane v = lane_of(state.inverse[max(i, j)][min(i, j)]);
                 const complex_lane g = gram_at(state, i, j);

@@ -58,7 +58,8 @@ __global__ void __launch_bounds__(block_threads) find_whiteners(
     for (int c = 0; c < nr; ++c) {
         complex_lane sum{ 0, 0 };
         if (own >= c && own < nr) {
-            for (int k = way; k < c; k += ways) {
+            _Pragma("unroll 4") for (int k = way; k < c; k += ways)
+            {
                 sum = less_product(lane_of(row(own)[k]), conjugate(row(c)[k]), sum);
             }
         }
@@ -80,7 +81,8 @@ __global__ void __launch_bounds__(block_threads) find_whiteners(
     for (int r = 0; r < nr; ++r) {
         complex_lane sum{ 0, 0 };
         if (own < r) {
-            for (int k = own + way; k < r; k += ways) {
+            _Pragma("unroll 4") for (int k = own + way; k < r; k += ways)
+            {
                 const float2 known = k == own ? float2{ inverse[own], 0 } : row(k)[own];
                 sum = less_product(lane_of(row(r)[k]), lane_of(known), sum);
             }
