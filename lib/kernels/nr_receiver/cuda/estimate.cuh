@@ -9,6 +9,8 @@ namespace gr::cudaphy::kernels::nr {
 
 constexpr int most_positions = 4, most_sets = 6, most_own_layers = 8, most_symbols = 14;
 constexpr int most_candidates = 32;
+constexpr int most_taps = 24; // of a filter over frequency, all but in short runs
+constexpr int spread_lags = most_taps;
 
 //! pilot_layout::run with the tables that its filter takes: (tables, taps, rows), and
 //! (tables, rows) of wiener_table::error and gain.
@@ -17,6 +19,12 @@ struct run_cuda {
     const float2* weights;
     const float *error, *gain;
 };
+
+//! Whether the products of a run's pilots are fewer than their predictions.
+__host__ __device__ inline bool is_long(const run_cuda& run)
+{
+    return run.taps == spread_lags && run.pilots >= 4 * spread_lags;
+}
 
 //! Which tables there are: an index of the spread from `lowest` on, and one of the ratio.
 struct table_index {
@@ -30,6 +38,7 @@ struct slot_state {
     double energy, noise, snr; //!< of an observation
     double delay, spread;      //!< in useful symbols
     double candidate[most_candidates];
+    int candidate_table[most_candidates];
     int candidates, upwards; //!< upwards: those above the first one
     int table;
     int known, used; //!< sets that are taken off; and those that tell of noise
@@ -72,6 +81,8 @@ struct estimate_cuda {
     float2 *z, *residual; //!< (rows, pilots)
     double* sums;         //!< of pilots, (rows, pilot_sums)
     double* errors;       //!< of candidates, (most_candidates, rows)
+    double2* lags;        //!< of pilots in long runs, (rows, long_runs, spread_lags)
+    int long_runs;
     float2* h;            //!< (positions, layers, antennas, tones)
     double2* products;    //!< of residuals, (bundles, pairs of antennas)
     double* samples;      //!< (bundles)

@@ -20,6 +20,13 @@ __device__ float2 smoothed(const run_cuda& run,
     const float2* const row = weights + (tone - start - spacing * tap + spacing - 1);
     const float2* const from = z + run.first_pilot + tap;
     float2 sum{ 0, 0 };
+    if (run.taps == most_taps) {
+#pragma unroll
+        for (int t = 0; t < most_taps; ++t) {
+            sum = add_product(from[t], row[t * run.rows], sum);
+        }
+        return sum;
+    }
     for (int t = 0; t < run.taps; ++t) {
         sum = add_product(from[t], row[t * run.rows], sum);
     }

@@ -23,6 +23,7 @@ struct layers_cuda {
     int senders;
     sender_cuda sender[most_together]; //!< itself first
     const uint32_t* element;           //!< (data)
+    const int* warp; //!< the order in which launch_separation() takes warps of them
     const float2* grid;
     const float2* covariance; //!< estimate_cuda::covariance
     int most_bundles;
@@ -41,7 +42,7 @@ struct codeword_layers_cuda {
     double* capacity; //!< bits of all symbols, in parts, (capacity_parts)
 };
 
-constexpr int capacity_parts = 32, separation_threads = 128;
+constexpr int capacity_parts = 32, separation_threads = 128, separation_warp = 32;
 
 //! launch_separation() takes these numbers of antennas and layers.
 bool separates_in_registers(const layers_cuda&);

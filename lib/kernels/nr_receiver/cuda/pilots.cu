@@ -125,6 +125,17 @@ __device__ double count_of(const estimate_cuda& job, int lag)
     return count;
 }
 
+__device__ int table_of(const estimate_cuda& job, double spread, double snr)
+{
+    const int spread_at =
+        int(lround(log(fmax(spread, table_smallest_spread) / table_smallest_spread) /
+                   log(table_spread_step)));
+    const int snr_at =
+        int(lround(fmin(fmax(10 * log10(snr), -20.0), 60.0) / table_snr_step_db));
+    const int within = max(0, min(spread_at - job.tables.lowest, job.tables.spreads - 1));
+    return within * table_snrs + max(0, min(snr_at - table_lowest_snr, table_snrs - 1));
+}
+
 //! A slot a block: find_delay_statistics(), and the candidates of the delay spread.
 __global__ void __launch_bounds__(delay_threads) find_delay(const estimate_cuda job)
 {
@@ -238,22 +249,10 @@ __global__ void __launch_bounds__(delay_threads) find_delay(const estimate_cuda 
         }
         state.candidates = count;
     }
-}
-
-//! Observations as if the mean delay were 0.
-__global__ void __launch_bounds__(observe_threads) undo_delay(const estimate_cuda job)
-{
-    const int slot = blockIdx.z, row = blockIdx.y;
-    const int j = blockIdx.x * observe_threads + threadIdx.x;
-    if (j >= job.pilots || !job.state[slot].usable) {
-        return;
+    __syncwarp();
+    if (lane < state.candidates) {
+        state.candidate_table[lane] = table_of(job, state.candidate[lane], state.snr);
     }
-    const int set = row / 2 / job.antennas % job.sets;
-    const int tone = j * job.spacing + job.comb_start(set % job.groups, row % 2);
-    const float2 phase =
-        delay_phase(job.state[slot].delay, tone - job.run_of_tone(tone).first_tone);
-    float2& z = job.z[(size_t(slot) * job.rows() + row) * job.pilots + j];
-    z = times_conj(z, phase);
 }
 
 unsigned parts(int items, int threads)
@@ -272,10 +271,6 @@ void launch_observation(const estimate_cuda& job, int slots, cudaStream_t stream
               stream>>>(job);
     sum_pilots<<<dim3(job.rows(), slots), sums_threads, 0, stream>>>(job);
     find_delay<<<slots, delay_threads, 0, stream>>>(job);
-    undo_delay<<<dim3(parts(job.pilots, observe_threads), job.rows(), slots),
-                 observe_threads,
-                 0,
-                 stream>>>(job);
     cuda_check_launch("nr receiver, observation of DM-RS");
 }
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/cuda_graph.cuh"
-#include "kernels/common/parallel.h"
-#include "kernels/nr_receiver/cuda/user.cuh"
+#include "kernels/nr_receiver/cuda/slot_batch.cuh"
 #include <algorithm>
-#include <cmath>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
+// A part of a batch that is this large keeps the GPU busy; beside it another part's
+// decisions, which few threads take, and copies go on. The GPU prefers the first part, so
+// that its results are taken over while it computes the others.
+constexpr size_t slots_a_part = 4, most_parts = 3;
+
+//! Parts of a batch one after the other, and beside each other on the GPU.
 class gpu_receiver_cuda : public gpu_receiver
 {
 public:
@@ -15,26 +18,9 @@ public:
                       int antennas,
                       const receiver_parameters& p,
                       int device)
-        : d_device(device), d_queue(queue::make(backend::cuda, device))
+        : d_users(users), d_antennas(antennas), d_parameters(p), d_device(device)
     {
-        const cuda_device_scope scope(device);
-        const auto& map = users.front().channel->map();
-        d_slot_samples = size_t(antennas) * map.symbols * map.subcarriers;
-        for (const auto& one : users) {
-            d_users.push_back(std::make_unique<user_cuda>(one, antennas, p, device));
-            d_codewords.push_back(one.channel->codewords().size());
-        }
-        for (auto& one : d_users) {
-            one->take_senders(d_users);
-        }
-    }
-    ~gpu_receiver_cuda() override
-    {
-        const cuda_device_scope scope(d_device, std::nothrow);
-        d_recorded.reset();
-        d_users.clear();
-        d_memory.reset();
-        d_queue.reset();
+        make_parts(1);
     }
 
     std::vector<std::vector<int>>
@@ -43,176 +29,62 @@ public:
         const std::vector<std::vector<std::vector<gpu_order>>>& orders,
         std::vector<std::vector<reception>>& out) override
     {
-        const cuda_device_scope scope(d_device);
-        submit(grids, slots, orders);
-        d_queue->synchronize();
-        std::vector<std::vector<int>> found(slots.size());
-        out.assign(slots.size(), std::vector<reception>(d_users.size()));
-        for (size_t at = 0; at < slots.size(); ++at) {
-            for (const auto& one : d_users) {
-                const auto& state = one->state(static_cast<int>(at));
-                found[at].push_back(!state.usable ? 0 : state.present ? 2 : 1);
+        const size_t count = slots.size(), a_slot = grids.size() / count;
+        const size_t parts =
+            std::max<size_t>(1, std::min(most_parts, count / slots_a_part));
+        make_parts(parts);
+        std::vector<std::vector<int>> found(count);
+        out.assign(count, {});
+        const auto begin = [&](size_t part) { return count * part / parts; };
+        const auto size = [&](size_t part) { return begin(part + 1) - begin(part); };
+        const view<const slot_batch::orders_of_slot> wanted(orders);
+        const auto orders_of = [&](size_t part) {
+            return wanted.part(begin(part), size(part));
+        };
+        try {
+            for (size_t part = 0; part < parts; ++part) {
+                d_parts[part]->submit(
+                    grids.part(begin(part) * a_slot, size(part) * a_slot),
+                    view<const int>(slots).part(begin(part), size(part)),
+                    orders_of(part));
             }
-        }
-        for_each_part(slots.size() * d_users.size(), 1, [&](size_t first, size_t last) {
-            for (size_t i = first; i < last; ++i) {
-                const size_t at = i / d_users.size(), u = i % d_users.size();
-                d_users[u]->report(static_cast<int>(at), out[at][u]);
-                measure(d_users[u]->state(static_cast<int>(at)), out[at][u]);
+            for (size_t part = 0; part < parts; ++part) {
+                d_parts[part]->collect(
+                    orders_of(part),
+                    view<std::vector<int>>(found).part(begin(part), size(part)),
+                    view<std::vector<reception>>(out).part(begin(part), size(part)));
             }
-        });
-        for (size_t at = 0; at < slots.size(); ++at) {
-            for (size_t u = 0; u < d_users.size(); ++u) {
-                for (size_t i = 0; i < d_codewords[u] && found[at][u]; ++i) {
-                    auto& one = *d_users[u];
-                    const int slot = static_cast<int>(at);
-                    one.reached(i, orders[at][u][i]);
-                    if (one.doubtful(i, slot)) {
-                        one.settle(i, slot, orders[at][u][i], *d_queue, out[at][u]);
-                    }
-                }
-            }
+        } catch (...) {
+            wait(); // no part reads the grids or writes HARQ's memory any more
+            throw;
         }
         return found;
     }
 
 private:
-    //! In useful symbols and turns a symbol; the caller has the units.
-    static void measure(const slot_state& from, reception& out)
+    void make_parts(size_t count)
     {
-        if (!from.usable) {
-            return;
+        while (d_parts.size() < count) {
+            const auto rank = static_cast<int>(d_parts.size());
+            d_parts.push_back(std::make_unique<slot_batch>(
+                d_users, d_antennas, d_parameters, d_device, rank));
         }
-        out.timing_offset = from.delay;
-        out.delay_spread = from.spread;
-        out.frequency_offset = from.turns_a_symbol;
-        out.doppler = from.doppler;
-        out.noise_variance = from.noise_mean;
-        out.dmrs_snr_db =
-            10 * std::log10(std::max(from.layer_energy / std::max(from.noise_mean, 1e-30),
-                                     1e-10));
-        out.colored_noise = from.colored;
     }
-
-    void submit(view<const complex64> grids,
-                const std::vector<int>& slots,
-                const std::vector<std::vector<std::vector<gpu_order>>>& orders)
+    void wait() noexcept
     {
-        const cuda_device_scope scope(d_device);
-        const int count = static_cast<int>(slots.size());
-        make_room(count);
-        std::copy(slots.begin(), slots.end(), d_memory->in.host<int>(d_numbers));
-        for (size_t u = 0; u < d_users.size(); ++u) {
-            for (int at = 0; at < count; ++at) {
-                d_users[u]->prepare_slot(slots[at], *d_queue);
-                for (size_t i = 0; i < d_codewords[u]; ++i) {
-                    d_users[u]->prepare_word(i, at, orders[at][u][i]);
-                }
+        for (auto& one : d_parts) {
+            try {
+                one->wait();
+            } catch (const std::exception&) { // the first problem is told
             }
         }
-        const auto* const grid = on_device(grids);
-        std::vector<uint64_t> key{ uint64_t(count), reinterpret_cast<uint64_t>(grid) };
-        for (auto& one : d_users) {
-            one->choose(key, grid);
-        }
-        d_recorded->submit(key, *d_queue, [&] { run_steps(count); });
     }
 
-    void make_room(int slots)
-    {
-        if (slots <= d_room) {
-            return;
-        }
-        d_recorded = std::make_unique<recorded_work>();
-        d_memory = std::make_unique<receiver_memory>();
-        auto& memory = *d_memory;
-        d_numbers = memory.in.place<int>(slots);
-        for (auto& one : d_users) {
-            one->place_zeroed(memory, slots);
-        }
-        memory.zeroed = memory.out.size();
-        d_grid = memory.work.place<float2>(slots * d_slot_samples);
-        for (auto& one : d_users) {
-            one->place(memory, slots);
-        }
-        memory.work.make_on_device();
-        memory.in.make_on_device();
-        memory.in.make_on_host();
-        memory.out.make_on_device();
-        memory.out.make_on_host();
-        for (auto& one : d_users) {
-            one->take(
-                memory, memory.work.at<float2>(d_grid), memory.in.at<int>(d_numbers));
-        }
-        for (auto& one : d_users) {
-            one->take_senders(d_users);
-        }
-        d_stage = arena();
-        d_room = slots;
-    }
-
-    //! The grids where kernels read them. Pageable ones go through page-locked memory:
-    //! copied by all cores, an antenna after the other, beside the transfer.
-    const float2* on_device(view<const complex64> grids)
-    {
-        if (gpu_of_pointer(grids.data()) == d_device) {
-            return reinterpret_cast<const float2*>(grids.data());
-        }
-        auto* const to = d_memory->work.at<complex64>(d_grid);
-        const size_t bytes = grids.size() * sizeof(complex64);
-        if (is_page_locked(grids.data())) {
-            d_queue->copy_in(to, grids.data(), bytes);
-            return reinterpret_cast<const float2*>(to);
-        }
-        if (!d_stage.size()) {
-            d_stage.place<complex64>(d_room * d_slot_samples);
-            d_stage.make_on_host();
-        }
-        auto* const stage = d_stage.host<complex64>(0);
-        constexpr size_t piece = 1 << 16; // samples
-        for (size_t first = 0; first < grids.size(); first += piece) {
-            const size_t count = std::min(piece, grids.size() - first);
-            for_each_part(count, 1 << 13, [&](size_t a, size_t b) {
-                std::memcpy(stage + first + a,
-                            grids.data() + first + a,
-                            (b - a) * sizeof(complex64));
-            });
-            d_queue->copy_in(to + first, stage + first, count * sizeof(complex64));
-        }
-        return reinterpret_cast<const float2*>(to);
-    }
-
-    void run_steps(int slots)
-    {
-        auto& memory = *d_memory;
-        const auto stream = stream_of(*d_queue);
-        d_queue->copy_in(
-            memory.in.at<char>(0), memory.in.host<char>(0), memory.in.size());
-        cuda_check(cudaMemsetAsync(memory.out.at<char>(0), 0, memory.zeroed, stream),
-                   "nr receiver, states");
-        for (auto& one : d_users) {
-            one->estimate(slots, stream);
-        }
-        for (auto& one : d_users) {
-            one->decode(slots, *d_queue);
-        }
-        d_queue->copy_out(
-            memory.out.host<char>(0), memory.out.at<char>(0), memory.zeroed);
-        for (const auto& one : d_users) {
-            one->fetch(slots, *d_queue);
-        }
-    }
-
+    const std::vector<gpu_user> d_users;
+    const int d_antennas;
+    const receiver_parameters d_parameters;
     const int d_device;
-    std::unique_ptr<queue> d_queue;
-    size_t d_slot_samples = 0;
-    std::vector<std::unique_ptr<user_cuda>> d_users;
-    std::vector<size_t> d_codewords;
-    std::unique_ptr<receiver_memory> d_memory;
-    std::unique_ptr<recorded_work> d_recorded;
-    arena d_stage;
-    size_t d_grid = 0, d_numbers = 0;
-    int d_room = 0;
+    std::vector<std::unique_ptr<slot_batch>> d_parts;
 };
 
 } // namespace

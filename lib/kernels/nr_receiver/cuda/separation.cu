@@ -8,6 +8,10 @@
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
+//! So many blocks of a multiprocessor need no register less than 4 x 4 take without
+//! spilling, and hide each other's loads.
+constexpr int separation_blocks = 6;
+
 //! The channel at an antenna of all layers, by columns.
 template <typename Antennas>
 __device__ void
@@ -59,14 +63,47 @@ find_channel(const layers_cuda& job,
     }
 }
 
+//! Layers of an element, which lie together: as few stores as there may be.
+template <typename Antennas>
+__device__ void store(Antennas size,
+                      int layers,
+                      const complex_lane (&x)[Antennas::most_layers],
+                      const float (&noise)[Antennas::most_layers],
+                      float2* to,
+                      float* noise_to)
+{
+    constexpr int most = Antennas::most_layers;
+    if constexpr (most % 2 == 0) {
+        if (layers == most) {
+            CUDAPHY_UNROLL
+            for (int t = 0; t < most; t += 2) {
+                reinterpret_cast<float4*>(
+                    to)[t / 2] = { x[t].re, x[t].im, x[t + 1].re, x[t + 1].im };
+                reinterpret_cast<float2*>(noise_to)[t / 2] = { noise[t], noise[t + 1] };
+            }
+            return;
+        }
+    }
+    CUDAPHY_UNROLL
+    for (int t = 0; t < size.layers(); ++t) {
+        if (t < layers) {
+            to[t] = { x[t].re, x[t].im };
+            noise_to[t] = noise[t];
+        }
+    }
+}
+
 // An element of a slot a thread; its layers are the first ones.
 template <typename Antennas>
-__global__ void __launch_bounds__(separation_threads)
+__global__ void __launch_bounds__(separation_threads, separation_blocks)
     separate(const layers_cuda job, const codeword_layers_cuda of)
 {
     __shared__ double shared[33];
     const int slot = blockIdx.y;
-    const int at = blockIdx.x * separation_threads + threadIdx.x;
+    constexpr int warp = separation_warp;
+    const int turn = (blockIdx.x * separation_threads + threadIdx.x) / warp;
+    const int at =
+        turn * warp < job.data ? job.warp[turn] * warp + threadIdx.x % warp : job.data;
     const slot_state& own = job.sender[0].state[slot];
     if (!own.usable) {
         return;
@@ -128,16 +165,15 @@ __global__ void __launch_bounds__(separation_threads)
                 const complex_lane* below,
                 float last) { project<true>(size, k, column, below, last, y, x); });
         const size_t to = (size_t(slot) * job.data + at) * of.layers;
+        float noise[Antennas::most_layers];
         CUDAPHY_UNROLL
         for (int t = 0; t < size.layers(); ++t) {
             if (t < of.layers) {
-                float noise;
-                layer_of(solution, t, x[t], noise);
-                job.x[to + t] = { x[t].re, x[t].im };
-                job.noise[to + t] = noise;
-                capacity += log2f(1 + 1 / fmaxf(noise, 1e-12f));
+                layer_of(solution, t, x[t], noise[t]);
+                capacity += log2f(1 + 1 / fmaxf(noise[t], 1e-12f));
             }
         }
+        store(size, of.layers, x, noise, job.x + to, job.noise + to);
     }
     const double sum = block_sum(capacity, shared);
     if (threadIdx.x == 0) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/resource_map.h>
+#include <numeric>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr int most_taps = 24;
 // The spreads that channel_estimate::best_spread() may come to.
 constexpr double least_spread = 3e-4, most_spread = 0.06;
 
@@ -39,6 +39,21 @@ std::vector<int> run_of_blocks(const pilot_layout& layout)
     return out;
 }
 
+//! Warps of data elements in the order of their subcarriers, those of all symbols one
+//! after the other: what runs at a time reads the same channels.
+std::vector<int> warps_by_subcarrier(const resource_map& map)
+{
+    constexpr int warp = separation_warp;
+    std::vector<int> out((map.data.size() + warp - 1) / warp);
+    std::iota(out.begin(), out.end(), 0);
+    const auto place = [&](int i) {
+        return map.data[size_t(i) * warp] % map.subcarriers / warp;
+    };
+    std::stable_sort(
+        out.begin(), out.end(), [&](int a, int b) { return place(a) < place(b); });
+    return out;
+}
+
 int slots_of_frame(const shared_channel& channel)
 {
     return 10 << channel.parameters().numerology;
@@ -51,13 +66,13 @@ struct user_cuda::tables {
     tables(const resource_map& map, const pilot_layout& layout, int frame)
         : data_in_symbol(map.data_in_symbol), ptrs_begin(first_ptrs(map)),
           run_of_block(run_of_blocks(layout)),
-          tone_of_subcarrier(layout.tone_of_subcarrier), element(map.data),
-          dmrs_subcarriers(map.dmrs_subcarriers), ptrs(map.ptrs),
+          tone_of_subcarrier(layout.tone_of_subcarrier), warp(warps_by_subcarrier(map)),
+          element(map.data), dmrs_subcarriers(map.dmrs_subcarriers), ptrs(map.ptrs),
           ptrs_pilot(map.ptrs_pilot),
           dmrs(size_t(frame) * map.dmrs_symbols.size() * map.pilots)
     {
     }
-    device_memory<int> data_in_symbol, ptrs_begin, run_of_block, tone_of_subcarrier;
+    device_memory<int> data_in_symbol, ptrs_begin, run_of_block, tone_of_subcarrier, warp;
     device_memory<uint32_t> element, dmrs_subcarriers, ptrs, ptrs_pilot;
     device_memory<float2> dmrs;
     std::unique_ptr<device_memory<run_cuda>> run;
@@ -141,6 +156,7 @@ void user_cuda::make_estimate(const receiver_parameters&)
                          made->weights.data(),
                          made->error.data(),
                          made->gain.data() });
+        job.long_runs += is_long(runs.back());
     }
     d_tables->run = std::make_unique<device_memory<run_cuda>>(runs);
     job.run = d_tables->run->data();
@@ -175,6 +191,7 @@ void user_cuda::place(receiver_memory& memory, int slots)
     d_sums = work.place<double>(all * job.rows() * pilot_sums);
     d_errors = work.place<double>(all * job.rows() * most_candidates);
     const size_t links = size_t(job.layers) * job.antennas;
+    d_lags = work.place<double2>(all * job.rows() * job.long_runs * spread_lags);
     d_h = work.place<float2>(all * job.positions * links * job.tones);
     d_products = work.place<double2>(all * job.most_bundles * job.pairs());
     d_samples = work.place<double>(all * job.most_bundles);
@@ -225,6 +242,7 @@ void user_cuda::take(const receiver_memory& memory,
     job.residual = work.at<float2>(d_residual);
     job.sums = work.at<double>(d_sums);
     job.errors = work.at<double>(d_errors);
+    job.lags = work.at<double2>(d_lags);
     job.h = work.at<float2>(d_h);
     job.products = work.at<double2>(d_products);
     job.samples = work.at<double>(d_samples);
@@ -269,6 +287,7 @@ void user_cuda::take_senders(const std::vector<std::unique_ptr<user_cuda>>& user
     job.subcarriers = map.subcarriers;
     job.data = static_cast<int>(map.data.size());
     job.element = d_tables->element.data();
+    job.warp = d_tables->warp.data();
     job.most_bundles = d_estimate.most_bundles;
     job.senders = 0;
     job.layers = 0;
@@ -309,13 +328,15 @@ void user_cuda::prepare_slot(int number, queue& queue)
     d_slots_known[number] = 1;
 }
 
-void user_cuda::estimate(int slots, cudaStream_t stream)
+void user_cuda::estimate(int slots, cudaStream_t stream, ranked_stream& beside)
 {
     launch_observation(d_estimate, slots, stream);
     launch_spread(d_estimate, slots, stream);
     launch_filter(d_estimate, slots, stream);
-    launch_noise(d_estimate, slots, stream);
+    // Neither takes what the other one finds.
+    launch_noise(d_estimate, slots, beside.fork(stream));
     launch_time(d_estimate, slots, stream);
+    beside.join(stream);
 }
 
 } // namespace gr::cudaphy::kernels::nr

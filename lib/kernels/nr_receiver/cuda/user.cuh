@@ -3,6 +3,7 @@
 
 #include "kernels/nr_receiver/cuda/layers.cuh"
 #include "kernels/nr_receiver/cuda/memory.cuh"
+#include "kernels/nr_receiver/cuda/ranked_stream.cuh"
 #include "kernels/nr_receiver/cuda/soft_memory.cuh"
 #include "kernels/nr_receiver/cuda/wiener_tables.cuh"
 #include "kernels/nr_receiver/cuda/words.cuh"
@@ -41,7 +42,8 @@ public:
     void choose(std::vector<uint64_t>& key, const float2* grid);
 
     // The steps of a batch.
-    void estimate(int slots, cudaStream_t stream);
+    //! \param beside  takes steps that do not wait for each other
+    void estimate(int slots, cudaStream_t stream, ranked_stream& beside);
     void decode(int slots, queue& queue);
     void fetch(int slots, queue& queue) const;
 
@@ -96,7 +98,7 @@ private:
     std::shared_ptr<tables> d_tables;
     std::vector<uint8_t> d_slots_known;
     const receiver_memory* d_memory = nullptr;
-    size_t d_state, d_z, d_residual, d_sums, d_errors, d_h, d_products, d_samples;
+    size_t d_state, d_z, d_residual, d_sums, d_errors, d_lags, d_h, d_products, d_samples;
     size_t d_correlation, d_covariance, d_ptrs_sums;
     size_t d_n0, d_received, d_channel, d_covariances, d_x, d_noise, d_status;
 };

@@ -50,21 +50,22 @@ void user_cuda::make_word(size_t index)
     const int own_bits = parts.block_bits - parts.block_crc.bits;
     job.own_bytes = own_bits / 8;
     job.payload_bytes = parts.payload / 8;
-    job.crc_bits = parts.transport_crc.bits;
-    job.polynomial = parts.transport_crc.polynomial;
     job.ok_at = (job.payload_bytes + 15) / 16 * 16;
     job.record = (job.ok_at + 2 * job.blocks * sizeof(int) + 15) / 16 * 16;
     // The longest code that a retransmission may need.
     const auto matcher = access::matcher(*d_user.decoders[index], {});
     one.most_received = std::max(parts.code(matcher.rows(job.places))->n(), job.places);
 
-    const auto power = powers(parts.transport_crc, size_t(own_bits) * parts.blocks);
-    std::vector<uint32_t> term(own_bits), factor;
+    const size_t crc_bits = parts.transport_crc.bits;
+    const auto power =
+        powers(parts.transport_crc, size_t(own_bits) * parts.blocks + crc_bits);
+    std::vector<uint32_t> term(own_bits), factor(size_t(parts.blocks) * crc_factors);
     for (int i = 0; i < own_bits; ++i) {
         term[i % 8 * job.own_bytes + i / 8] = power[own_bits - 1 - i];
     }
     for (int i = 0; i < parts.blocks; ++i) {
-        factor.push_back(power[size_t(own_bits) * (parts.blocks - 1 - i)]);
+        const size_t behind = size_t(own_bits) * (parts.blocks - 1 - i);
+        std::copy_n(power.begin() + behind, crc_bits, factor.begin() + i * crc_factors);
     }
     one.signs = std::make_unique<device_memory<int8_t>>(d_user.bits[index]->signs());
     one.term = std::make_unique<device_memory<uint32_t>>(term);

@@ -9,7 +9,6 @@
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr int most_taps = 24;
 constexpr int table_threads = 160;
 
 struct tables_job {

@@ -2,11 +2,12 @@
 // Codewords before and behind the decoder (nr5g_transport_block.cc, rate_matching.cc).
 #include "kernels/common/cuda_check.cuh"
 #include "kernels/nr_receiver/cuda/words.cuh"
+#include <algorithm>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr int recover_threads = 256, at_once = 4, payload_threads = 128;
+constexpr int recover_threads = 256, at_once = 4, payload_threads = 256;
 
 __device__ int saturated(int value) { return max(-128, min(127, value)); }
 
@@ -29,31 +30,42 @@ __device__ sent_block find_block(const words_cuda& job, int slot, int block)
 
 //! Where a block's soft bits go: the decoder's input and, with HARQ, the soft buffer.
 struct soft_places {
-    int8_t *received, *soft;
-    int received_count, soft_count;
+    int8_t *received, *soft; //!< soft: of all places, or null
+    int received_count;
 
     __device__ void put(int place, int value) const
     {
         if (place < received_count) {
             received[place] = int8_t(value);
         }
-        if (place < soft_count) {
+        if (soft) {
             soft[place] = int8_t(value);
+        }
+    }
+    //! Zeros where nothing was sent, of which some places may be the buffer's alone.
+    __device__ void clear(int first, int last, int thread, int threads) const
+    {
+        const int end = soft ? last : min(last, received_count);
+        for (int place = first + thread; place < end; place += threads) {
+            put(place, 0);
         }
     }
 };
 
-//! The bits of a symbol, which lie together.
+//! The bits of a symbol, which lie together, four in a word.
 template <int Order>
-__device__ void load_symbol(const int8_t* from, char (&bits)[Order])
+__device__ void load_symbol(const int8_t* from, uint32_t (&bits)[(Order + 3) / 4])
 {
     if constexpr (Order == 8) {
-        memcpy(bits, __builtin_assume_aligned(from, 8), 8);
+        const uint2 both = *reinterpret_cast<const uint2*>(from);
+        bits[0] = both.x;
+        bits[1] = both.y;
     } else if constexpr (Order == 4) {
-        memcpy(bits, __builtin_assume_aligned(from, 4), 4);
+        bits[0] = *reinterpret_cast<const uint32_t*>(from);
     } else {
-        for (int i = 0; i < Order; i += 2) {
-            memcpy(bits + i, __builtin_assume_aligned(from + i, 2), 2);
+        const auto* const pairs = reinterpret_cast<const uint16_t*>(from);
+        for (int i = 0; i < Order / 2; ++i) {
+            bits[i / 2] = i % 2 ? bits[i / 2] | uint32_t(pairs[i]) << 16 : pairs[i];
         }
     }
 }
@@ -66,24 +78,31 @@ __device__ void spread(const words_cuda& job,
                        const word_order& wanted,
                        const soft_places& to)
 {
-    const int step = gridDim.x * recover_threads;
-    const int first = blockIdx.x * recover_threads + threadIdx.x;
-    for (int s = first; s < from.symbols; s += step) {
-        char bits[Order], signs[Order];
+    const int threads = gridDim.x * recover_threads;
+    const int thread = blockIdx.x * recover_threads + threadIdx.x;
+    for (int s = thread; s < from.symbols; s += threads) {
+        uint32_t bits[(Order + 3) / 4], signs[(Order + 3) / 4];
         load_symbol<Order>(from.llr + s * Order, bits);
         load_symbol<Order>(from.signs + s * Order, signs);
         int place = wanted.start + s;
         for (int i = 0; i < Order; ++i, place += from.symbols) {
+            if (i % 4 == 0) {
+                bits[i / 4] = __vsub4(bits[i / 4] ^ signs[i / 4], signs[i / 4]);
+            }
             place -= place >= job.places ? job.places : 0;
-            to.put(place, (bits[i] ^ signs[i]) - signs[i]);
+            to.put(place, int8_t(bits[i / 4] >> 8 * (i % 4)));
         }
     }
-    for (int k = from.bits + first; k < job.places; k += step) {
-        const int place = wanted.start + k;
-        to.put(place - (place >= job.places ? job.places : 0), 0);
+    const int behind = wanted.start + from.bits;
+    if (behind <= job.places) {
+        to.clear(0, wanted.start, thread, threads);
+        to.clear(behind, job.places, thread, threads);
+    } else {
+        to.clear(behind - job.places, wanted.start, thread, threads);
     }
-    for (int place = job.places + first; place < job.width; place += step) {
-        to.put(place, 0); // never sent
+    // The decoder's input may be longer than the buffer.
+    for (int place = job.places + thread; place < to.received_count; place += threads) {
+        to.received[place] = 0;
     }
 }
 
@@ -112,7 +131,11 @@ __device__ void gather(const words_cuda& job,
                 const int sign = from.signs[at];
                 value = saturated(value + ((from.llr[at] ^ sign) - sign));
             }
-            to.put(place, value);
+            if (place < job.places) {
+                to.put(place, value);
+            } else if (place < to.received_count) {
+                to.received[place] = 0;
+            }
         }
     }
 }
@@ -128,9 +151,8 @@ __global__ void __launch_bounds__(recover_threads) recover(const words_cuda job)
     const int8_t* const held = wanted.combined ? soft : nullptr;
     const soft_places to{ job.received_llr +
                               (size_t(slot) * job.blocks + block) * job.received,
-                          soft,
-                          job.received,
-                          soft && usable ? job.places : 0 };
+                          usable ? soft : nullptr,
+                          job.received };
     if (held || !usable || from.bits > job.places) {
         gather(job, from, wanted, to, held, usable);
     } else if (job.order == 2) {
@@ -146,16 +168,13 @@ __global__ void __launch_bounds__(recover_threads) recover(const words_cuda job)
     }
 }
 
-//! a · b modulo the CRC's polynomial.
-__device__ uint32_t product(uint32_t a, uint32_t b, int bits, uint32_t polynomial)
+//! The exclusive or of a warp's values.
+__device__ uint32_t combined(uint32_t value)
 {
-    uint32_t sum = 0;
-    for (int i = bits - 1; i >= 0; --i) {
-        const uint32_t top = sum >> (bits - 1) & 1;
-        sum = (sum << 1 & ((bits == 32 ? 0u : 1u << bits) - 1)) ^ (top ? polynomial : 0);
-        sum ^= b >> i & 1 ? a : 0;
+    for (int step = 16; step; step /= 2) {
+        value ^= __shfl_xor_sync(0xFFFFFFFFu, value, step);
     }
-    return sum;
+    return value;
 }
 
 //! A code block and slot a block.
@@ -199,22 +218,24 @@ __global__ void __launch_bounds__(payload_threads) take_payload(const words_cuda
             wanted.bits[held + i] = byte;
         }
     }
-    for (int step = 16; step; step /= 2) {
-        remainder ^= __shfl_xor_sync(0xFFFFFFFFu, remainder, step);
-    }
+    remainder = combined(remainder);
     if (threadIdx.x % 32 == 0) {
         parts[threadIdx.x / 32] = remainder;
     }
     some = __syncthreads_or(some);
-    if (threadIdx.x) {
+    const int lane = threadIdx.x;
+    if (lane >= 32) {
         return;
     }
-    for (int i = 1; i < payload_threads / 32; ++i) {
-        remainder ^= parts[i];
+    remainder = combined(lane < payload_threads / 32 ? parts[lane] : 0);
+    // Where the block stands in the transport block: a bit of the remainder a lane.
+    remainder =
+        combined(remainder >> lane & 1 ? job.factor[block * crc_factors + lane] : 0);
+    if (lane) {
+        return;
     }
     word_report& report = job.report[slot];
-    atomicXor(&report.remainder,
-              product(remainder, job.factor[block], job.crc_bits, job.polynomial));
+    atomicXor(&report.remainder, remainder);
     const int ok = before || job.passed[word];
     if (ok && !before && !some) {
         atomicOr(&report.doubtful, 1);
@@ -261,8 +282,10 @@ __global__ void conclude(const words_cuda job)
 
 void launch_recovery(const words_cuda& job, int slots, cudaStream_t stream)
 {
-    const int a_block = recover_threads * at_once;
-    recover<<<dim3((job.width + a_block - 1) / a_block, job.blocks, slots),
+    // Symbols a thread each, or several neighbouring places.
+    const int symbols = (job.least + job.unit) / job.order;
+    const int threads = std::max(symbols, job.width / (2 * at_once));
+    recover<<<dim3((threads + recover_threads - 1) / recover_threads, job.blocks, slots),
               recover_threads,
               0,
               stream>>>(job);

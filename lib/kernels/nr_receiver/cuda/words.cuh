@@ -5,6 +5,8 @@
 
 namespace gr::cudaphy::kernels::nr {
 
+constexpr int crc_factors = 32; // 24 bits at most, and zeros
+
 //! How a codeword of a slot is received, and what a HARQ process holds of it.
 struct word_order {
     int start;     //!< where the redundancy version begins in the soft buffer
@@ -31,11 +33,11 @@ struct words_cuda {
     int received;             //!< n of the decoder's code
     int width;                //!< places that are written: of both
     int own_bytes, payload_bytes; //!< of a block without its CRC
-    int crc_bits;
-    uint32_t polynomial;
-    const int8_t* signs;    //!< of scrambling, (coded): 0 or -1
-    const uint32_t* term;   //!< remainder of each bit of a block, (8, own_bytes)
-    const uint32_t* factor; //!< of each block, (blocks)
+    const int8_t* signs;          //!< of scrambling, (coded): 0 or -1
+    const uint32_t* term;         //!< remainder of each bit of a block, (8, own_bytes)
+    //! What a bit of a block's remainder is worth in the transport block's, (blocks,
+    //! crc_factors).
+    const uint32_t* factor;
 
     const slot_state* state;
     const word_order* wanted;       //!< one a slot
