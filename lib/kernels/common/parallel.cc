@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/parallel.h"
+#include "kernels/common/parallel_items.h"
 #include <algorithm>
 #include <chrono>
 #include <gnuradio/cudaphy/kernels/interruption.h>
@@ -123,6 +123,21 @@ void for_each_part_by(size_t count,
                           in_slices(range.begin() * grain, last < count ? last : count);
                       });
 #endif
+}
+
+void for_each_item_by(size_t count,
+                      void (*call)(const void* item, size_t i),
+                      const void* item)
+{
+    for_each_part(count, 1, [&](size_t first, size_t last) {
+        for (size_t i = first; i < last; ++i) {
+#ifdef __SANITIZE_THREAD__ // its threads take no other item
+            call(item, i);
+#else
+            tbb::this_task_arena::isolate([&] { call(item, i); });
+#endif
+        }
+    });
 }
 
 } // namespace gr::cudaphy

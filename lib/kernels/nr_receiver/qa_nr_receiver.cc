@@ -182,14 +182,20 @@ struct sent_slots {
     std::vector<complex64> grids;
     size_t a_slot = 0;
 
-    sent_slots(const std::vector<int>& slots, float noise)
+    sent_slots(const std::vector<int>& slots,
+               float noise,
+               const std::vector<std::pair<int, int>>& blocks = { { 0, 24 } },
+               int dmrs_type = 1)
     {
         shared_channel_parameters p;
-        p.grid_size = p.bwp_size = 24;
-        for (int i = 0; i < 24; ++i) {
-            p.resource_blocks.push_back(i);
+        p.grid_size = p.bwp_size = blocks.back().second;
+        for (const auto& [begin, end] : blocks) {
+            for (int i = begin; i < end; ++i) {
+                p.resource_blocks.push_back(i);
+            }
         }
         p.layers = 2;
+        p.dmrs.type = dmrs_type;
         p.dmrs.ports = { 0, 1 };
         p.dmrs.additional_position = 1;
         p.mcs[0] = 10;
@@ -216,6 +222,16 @@ struct sent_slots {
     {
         return view<const complex64>(grids).part(i * a_slot, a_slot);
     }
+    //! Adds an echo of half the amplitude. \param delay  in useful symbols
+    void add_echo(double delay)
+    {
+        const size_t subcarriers = channel->map().subcarriers;
+        for (size_t i = 0; i < grids.size(); ++i) {
+            grids[i] +=
+                grids[i] *
+                complex64(std::polar(0.5, -2 * pi * delay * double(i % subcarriers)));
+        }
+    }
 };
 
 void require_equal(const reception& a, const reception& b)
@@ -234,7 +250,8 @@ void require_equal(const reception& a, const reception& b)
 
 BOOST_AUTO_TEST_CASE(slots_of_a_batch_are_received_as_each_alone)
 {
-    const std::vector<int> slots{ 3, 0, 19, 7 };
+    const std::vector<int> slots{ 3, 0, 19, 7, 1, 19, 4, 5, 8 };
+    const size_t count = slots.size();
     sent_slots sent(slots, 1e-3f);
     // The third slot's DM-RS is not finite, which harms no other.
     const auto& map = sent.channel->map();
@@ -244,9 +261,9 @@ BOOST_AUTO_TEST_CASE(slots_of_a_batch_are_received_as_each_alone)
     const std::vector<reception_order> order{ { { 0 } } };
     for (int repeat = 0; repeat < 3; ++repeat) {
         const auto got = all.run_slots(
-            sent.grids, slots, std::vector<std::vector<reception_order>>(4, order));
-        BOOST_REQUIRE_EQUAL(got.size(), 4);
-        for (size_t i = 0; i < 4; ++i) {
+            sent.grids, slots, std::vector<std::vector<reception_order>>(count, order));
+        BOOST_REQUIRE_EQUAL(got.size(), count);
+        for (size_t i = 0; i < count; ++i) {
             const auto& one = got[i].front();
             BOOST_REQUIRE_EQUAL(one.reason, i == 2 ? "not_finite" : "");
             if (i == 2) {
@@ -308,4 +325,76 @@ BOOST_AUTO_TEST_CASE(slots_of_a_batch_combine_in_one_process)
     BOOST_REQUIRE(!got[0].front().codewords.front().ok);
     BOOST_REQUIRE(got[3].front().codewords.front().ok);
     BOOST_REQUIRE_EQUAL(together.bytes(), alone.bytes());
+}
+
+BOOST_AUTO_TEST_CASE(processes_of_a_batch_are_combined_as_each_alone)
+{
+    // A process a slot. The first transmissions fail, then all of them come again.
+    const std::vector<int> slots{ 2, 3, 4, 5, 6, 7, 8, 9 };
+    sent_slots sent(slots, 0);
+    receiver with({ sent.channel }, 2, {}, testing::tested_backend());
+    harq alone(8), together(8);
+    const auto order = [](harq& to, size_t i, bool first) {
+        return std::vector<reception_order>{ { { 0 }, &to, int(i), first } };
+    };
+    gaussian draw;
+    size_t ok = 0;
+    for (int transmission = 0; transmission < 4; ++transmission) {
+        auto grids = sent.grids;
+        for (auto& sample : grids) {
+            sample += draw();
+        }
+        std::vector<std::vector<reception_order>> orders;
+        for (size_t i = 0; i < slots.size(); ++i) {
+            orders.push_back(order(together, i, transmission == 0));
+        }
+        const auto got = with.run_slots(grids, slots, orders);
+        ok = 0;
+        for (size_t i = 0; i < slots.size(); ++i) {
+            const auto grid =
+                view<const complex64>(grids).part(i * sent.a_slot, sent.a_slot);
+            require_equal(
+                with.run(grid, slots[i], order(alone, i, transmission == 0)).front(),
+                got[i].front());
+            ok += got[i].front().codewords.front().ok;
+        }
+        BOOST_REQUIRE(transmission > 0 || ok == 0);
+    }
+    BOOST_REQUIRE_EQUAL(ok, slots.size());
+    BOOST_REQUIRE_EQUAL(together.bytes(), alone.bytes());
+}
+
+BOOST_AUTO_TEST_CASE(every_allocation_is_estimated_as_on_the_cpu)
+{
+    // Runs of pilots that a GPU sums by lags, and those it does not.
+    using blocks = std::vector<std::pair<int, int>>;
+    for (const auto& of : { blocks{ { 0, 1 } },
+                            blocks{ { 0, 31 } },
+                            blocks{ { 0, 32 } },
+                            blocks{ { 0, 106 } },
+                            blocks{ { 0, 40 }, { 50, 99 } },
+                            blocks{ { 1, 3 }, { 20, 84 }, { 90, 91 }, { 100, 159 } },
+                            blocks{ { 0, 275 } } }) {
+        for (const int type : { 1, 2 }) {
+            for (const double delay : { 0.001, 0.02 }) {
+                sent_slots sent({ 3, 11 }, 1e-2f, of, type);
+                sent.add_echo(delay);
+                receiver with({ sent.channel }, 2, {}, testing::tested_backend());
+                receiver cpu({ sent.channel }, 2, {}, backend::cpu);
+                const std::vector<reception_order> order{ { { 0 } } };
+                const auto got = with.run_slots(sent.grids, { 3, 11 }, { order, order });
+                const auto wanted =
+                    cpu.run_slots(sent.grids, { 3, 11 }, { order, order });
+                for (size_t i = 0; i < 2; ++i) {
+                    const auto &a = got[i].front(), &b = wanted[i].front();
+                    BOOST_REQUIRE_CLOSE(a.delay_spread, b.delay_spread, 1e-3);
+                    BOOST_REQUIRE_CLOSE(a.noise_variance, b.noise_variance, 1.0);
+                    BOOST_REQUIRE_CLOSE(a.timing_offset, b.timing_offset, 0.1);
+                    BOOST_REQUIRE_SMALL(a.codewords[0].sinr_db - b.codewords[0].sinr_db,
+                                        0.1);
+                    BOOST_REQUIRE(a.codewords[0].ok && b.codewords[0].ok);
+                }
+            }
+        }
+    }
 }

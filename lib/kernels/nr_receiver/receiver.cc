@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/parallel_items.h"
 #include "kernels/nr/require.h"
 #include "kernels/nr_receiver/common_phase.h"
 #include "kernels/nr_receiver/gpu_receiver.h"
-#include "kernels/nr_receiver/joint_users.h"
 #include "kernels/nr_receiver/packed_bits.h"
-#include "kernels/nr_receiver/soft_bits.h"
+#include "kernels/nr_receiver/receiver_user.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/receiver.h>
@@ -12,73 +12,6 @@
 #include <set>
 
 namespace gr::cudaphy::kernels::nr {
-namespace {
-
-using decoder = nr5g::transport_block_decoder;
-
-constexpr double subcarrier_spacing = 15e3; // of numerology 0, Hz
-
-double spacing_of(const shared_channel_parameters& p)
-{
-    return subcarrier_spacing * (1 << p.numerology);
-}
-
-//! Seconds, with the mean cyclic prefix.
-double symbol_of(const shared_channel_parameters& p)
-{
-    return 1e-3 / (1 << p.numerology) / p.symbols_per_slot();
-}
-
-estimation estimation_of(const receiver_parameters& p,
-                         const shared_channel_parameters& of)
-{
-    estimation out;
-    out.mmse = p.estimator == pilot_method::mmse;
-    out.spread = p.delay_spread < 0 ? -1 : p.delay_spread * spacing_of(of);
-    out.doppler = p.doppler < 0 ? -1 : p.doppler * symbol_of(of);
-    out.track_frequency = p.track_frequency;
-    out.always_colored = p.noise == noise_model::colored;
-    return out;
-}
-
-} // namespace
-
-struct receiver::user {
-    //! \param decoders  where code blocks are decoded
-    user(shared_channel::sptr of,
-         int antennas,
-         const receiver_parameters& p,
-         backend where,
-         backend decoders_on,
-         int device)
-        : channel(std::move(of)),
-          estimate(channel, antennas, estimation_of(p, channel->parameters()))
-    {
-        for (size_t i = 0; i < channel->codewords().size(); ++i) {
-            const auto& codeword = channel->codewords()[i];
-            decoder::parameters decoding;
-            decoding.limited_buffer = codeword.limited_buffer;
-            decoding.decoding.llr = ldpc_decoder::number::int8;
-            decoding.decoding.max_iterations = p.max_iterations;
-            decoders.push_back(std::make_unique<decoder>(
-                codeword.blocks, decoding, decoders_on, device));
-            bits.push_back(
-                std::make_unique<soft_bits>(channel, static_cast<int>(i), where, device));
-            buffer_bytes += decoders.back()->make_buffer().bytes();
-        }
-    }
-
-    reception measured() const;
-    void decode(const reception_order& order, bool usable, reception& out);
-
-    shared_channel::sptr channel;
-    channel_estimate estimate;
-    std::vector<user*> together; // itself first
-    std::unique_ptr<layer_separation> separation;
-    std::vector<std::unique_ptr<soft_bits>> bits;
-    std::vector<std::unique_ptr<decoder>> decoders;
-    size_t buffer_bytes = 0;
-};
 
 receiver::receiver(std::vector<shared_channel::sptr> channels,
                    int antennas,
@@ -110,51 +43,42 @@ receiver::receiver(std::vector<shared_channel::sptr> channels,
                     other.grid_size == first.grid_size,
                 "channels that share a grid must have its link, numerology, prefix, "
                 "grid_start and grid_size");
-        d_users.push_back(std::make_unique<user>(channel,
-                                                 antennas,
-                                                 p,
-                                                 d_queue->where(),
-                                                 on_gpu ? backend::cpu : d_queue->where(),
-                                                 d_queue->device()));
     }
-    for (auto& one : d_users) {
-        int layers = one->channel->parameters().layers;
-        one->together.push_back(one.get());
-        for (auto& other : d_users) {
-            const auto &a = *one->channel, &b = *other->channel;
-            if (one == other || !separated_jointly(a, b)) {
-                continue;
-            }
-            one->together.push_back(other.get());
-            layers += b.parameters().layers;
-            const bool same_group = share_group(a.map(), b.map());
-            for (const auto& port : b.map().ports) {
-                if (same_group) {
-                    one->estimate.add_known_port(port);
-                } else {
-                    one->estimate.leave_out(port.group);
-                }
-            }
-        }
-        require(layers <= 16,
-                std::to_string(layers) +
-                    " layers share resource blocks; at most 16 are separated");
-        one->separation = std::make_unique<layer_separation>(
-            antennas, layers, d_queue->where(), d_queue->device());
-    }
+    d_channels = std::move(channels);
+    d_lanes.push_back(make_users(on_gpu));
     if (on_gpu) {
         make_gpu_receiver();
     }
+    d_slots_at_once = count_at_once();
+}
+
+//! A slot a core on the CPU; on a GPU, whose kernels take all slots together, what keeps
+//! it busy.
+size_t receiver::count_at_once() const
+{
+    constexpr size_t most_on_gpu = 16, most_bytes = size_t(256) << 20;
+    const auto& map = d_channels.front()->map();
+    size_t layers = 0; // that are separated together, at most
+    for (const auto& channel : d_channels) {
+        layers = std::min<size_t>(16, layers + channel->parameters().layers);
+    }
+    const size_t channels_of_elements =
+        d_antennas * layers * map.symbols * map.subcarriers * sizeof(complex64);
+    const size_t most = d_gpu                              ? most_on_gpu
+                        : d_queue->where() == backend::cpu ? cores()
+                                                           : 1;
+    return std::max<size_t>(1, std::min(most, most_bytes / channels_of_elements));
 }
 
 void receiver::make_gpu_receiver()
 {
 #ifdef CUDAPHY_HAVE_CUDA
     std::vector<gpu_user> users;
-    for (const auto& one : d_users) {
+    const auto& all = d_lanes.front();
+    for (const auto& one : all) {
         gpu_user of{ one->channel, &one->estimate, {}, {}, {} };
         for (const auto* other : one->together) {
-            of.together.push_back(place_of(*other));
+            of.together.push_back(place_of(*other, all));
         }
         for (size_t i = 0; i < one->decoders.size(); ++i) {
             of.bits.push_back(one->bits[i].get());
@@ -166,13 +90,6 @@ void receiver::make_gpu_receiver()
 #endif
 }
 
-int receiver::place_of(const user& of) const
-{
-    const auto found = std::find_if(
-        d_users.begin(), d_users.end(), [&](const auto& u) { return u.get() == &of; });
-    return static_cast<int>(found - d_users.begin());
-}
-
 receiver::~receiver() = default;
 
 void receiver::check(size_t grid,
@@ -180,19 +97,19 @@ void receiver::check(size_t grid,
                      const std::vector<reception_order>& orders,
                      std::map<const harq*, size_t>& bytes) const
 {
-    const auto& map = d_users.front()->channel->map();
+    const auto& map = d_channels.front()->map();
     require(grid == size_t(d_antennas) * map.symbols * map.subcarriers,
             "the grid is not of " + std::to_string(d_antennas) + " antennas, " +
                 std::to_string(map.symbols) + " symbols and " +
                 std::to_string(map.subcarriers) + " subcarriers");
-    const int slots = 10 << d_users.front()->channel->parameters().numerology;
+    const int slots = 10 << d_channels.front()->parameters().numerology;
     require(slot >= 0 && slot < slots,
             "slot is " + std::to_string(slot) + "; a frame has slots 0 to " +
                 std::to_string(slots - 1) + " (TS 38.211, 4.3.2)");
-    require(orders.size() == d_users.size(), "give one order for each channel");
+    require(orders.size() == d_channels.size(), "give one order for each channel");
     for (size_t i = 0; i < orders.size(); ++i) {
         const auto& order = orders[i];
-        const auto& of = *d_users[i]->channel;
+        const auto& of = *d_channels[i];
         require(order.redundancy_versions.size() == of.codewords().size(),
                 "give a redundancy version for each of " +
                     std::to_string(of.codewords().size()) + " codewords");
@@ -215,62 +132,9 @@ void receiver::check(size_t grid,
         order.combining->check(order.process,
                                order.new_data,
                                of,
-                               bytes[order.combining] += d_users[i]->buffer_bytes);
+                               bytes[order.combining] +=
+                               d_lanes.front()[i]->buffer_bytes);
     }
-}
-
-void receiver::user::decode(const reception_order& order, bool usable, reception& out)
-{
-    harq::process_blocks alone;
-    std::unique_lock<std::mutex> turn;
-    if (order.combining) {
-        turn = std::unique_lock<std::mutex>(order.combining->d_turn);
-    } else {
-        for (const auto& one : decoders) {
-            alone.push_back({ 0, 0, 0, one->make_buffer() });
-        }
-    }
-    auto& held =
-        order.combining
-            ? order.combining->prepare(order.process, order.new_data, *channel, decoders)
-            : alone;
-    for (size_t i = 0; i < decoders.size(); ++i) {
-        const auto& of = channel->codewords()[i];
-        auto& block = out.codewords[i];
-        block.payload.resize(of.payload);
-        if (!usable) {
-            block.block_ok.resize(of.blocks.blocks);
-            block.iterations.resize(of.blocks.blocks);
-            block.sinr_db = -INFINITY;
-            continue;
-        }
-        const auto result = decoders[i]->decode(
-            view<const int8_t>(bits[i]->llr),
-            { of.layers, of.coding.order, order.redundancy_versions[i] },
-            block.payload,
-            held[i].received);
-        block.ok = result.ok;
-        block.block_ok = result.block_ok;
-        block.iterations = result.iterations;
-        block.sinr_db = bits[i]->sinr_db;
-    }
-}
-
-reception receiver::user::measured() const
-{
-    reception out;
-    const auto& p = channel->parameters();
-    out.timing_offset = estimate.delay() / spacing_of(p);
-    out.delay_spread = estimate.spread() / spacing_of(p);
-    out.frequency_offset = estimate.in_time().knows_frequency
-                               ? estimate.in_time().turns_a_symbol / symbol_of(p)
-                               : NAN;
-    out.doppler = estimate.in_time().doppler_turns / symbol_of(p);
-    out.noise_variance = estimate.noise().mean;
-    out.dmrs_snr_db =
-        10 * std::log10(std::max(estimate.energy() / std::max(out.noise_variance, 1e-30),
-                                 1e-10));
-    return out;
 }
 
 std::vector<reception> receiver::run(view<const complex64> grid,
@@ -280,39 +144,111 @@ std::vector<reception> receiver::run(view<const complex64> grid,
     return std::move(run_slots(grid, { slot }, { orders }).front());
 }
 
-std::vector<std::vector<reception>> receiver::run_slots(view<const complex64> grids,
-                                                        const std::vector<int>& slots,
-                                                        const orders_of_slots& orders)
+std::vector<std::vector<reception>>
+receiver::run_slots(view<const complex64> grids,
+                    const std::vector<int>& slots,
+                    const std::vector<std::vector<reception_order>>& orders)
 {
     require(orders.size() == slots.size(), "give orders for each slot");
     if (slots.empty()) {
         require(grids.empty(), "give the number of each slot");
         return {};
     }
-    std::map<const harq*, size_t> bytes;
-    std::set<std::pair<const harq*, int>> processes;
-    bool at_once = d_gpu != nullptr;
-    for (size_t i = 0; i < slots.size(); ++i) {
-        check(grids.size() / slots.size(), slots[i], orders[i], bytes);
-        for (const auto& order : orders[i]) {
-            // What one slot leaves, the next one combines with.
-            at_once =
-                at_once && (!order.combining ||
-                            processes.insert({ order.combining, order.process }).second);
-        }
-    }
     const size_t size = grids.size() / slots.size();
+    std::map<const harq*, size_t> bytes;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        check(size, slots[i], orders[i], bytes);
+    }
     require(grids.size() == size * slots.size(), "grids of the slots differ in size");
     const std::lock_guard<std::mutex> turn(d_turn);
-    if (at_once) {
-        return run_on_gpu(grids, slots, orders);
-    }
     std::vector<std::vector<reception>> out;
+    const auto run = [&](size_t first, size_t last) {
+        for (auto& one : run_independent(
+                 grids.part(first * size, (last - first) * size),
+                 view<const int>(slots).part(first, last - first),
+                 view<const orders_of_slot>(orders).part(first, last - first))) {
+            out.push_back(std::move(one));
+        }
+    };
+    // What one slot leaves in a process, the next one combines with.
+    std::set<std::pair<const harq*, int>> processes;
+    size_t first = 0;
     for (size_t i = 0; i < slots.size(); ++i) {
-        const auto grid = grids.part(i * size, size);
-        out.push_back(
-            d_gpu ? std::move(run_on_gpu(grid, { slots[i] }, { orders[i] }).front())
-                  : run_one(grid, slots[i], orders[i]));
+        std::set<std::pair<const harq*, int>> own;
+        bool again = false;
+        for (const auto& order : orders[i]) {
+            if (order.combining) {
+                own.insert({ order.combining, order.process });
+                again = again || processes.count({ order.combining, order.process });
+            }
+        }
+        if (again) {
+            run(first, i);
+            first = i;
+            processes.clear();
+        }
+        processes.insert(own.begin(), own.end());
+    }
+    run(first, slots.size());
+    return out;
+}
+
+receiver::held_blocks receiver::prepare(view<const orders_of_slot> orders) const
+{
+    held_blocks out;
+    for (const auto& of_slot : orders) {
+        out.emplace_back();
+        for (size_t u = 0; u < of_slot.size(); ++u) {
+            const auto& order = of_slot[u];
+            out.back().push_back(
+                order.combining ? &order.combining->prepare(order.process,
+                                                            order.new_data,
+                                                            *d_channels[u],
+                                                            d_lanes.front()[u]->decoders,
+                                                            d_gpu != nullptr)
+                                : nullptr);
+        }
+    }
+    return out;
+}
+
+//! Of slots that share no HARQ process.
+std::vector<std::vector<reception>> receiver::run_independent(
+    view<const complex64> grids, view<const int> slots, view<const orders_of_slot> orders)
+{
+    // All processes are held until the end: in one order, so that no two threads wait for
+    // each other.
+    std::set<harq*> used;
+    for (const auto& of_slot : orders) {
+        for (const auto& order : of_slot) {
+            if (order.combining) {
+                used.insert(order.combining);
+            }
+        }
+    }
+    std::vector<std::unique_lock<std::mutex>> turns;
+    for (auto* const one : used) {
+        turns.emplace_back(one->d_turn);
+    }
+    const auto held = prepare(orders);
+    if (d_gpu) {
+        return run_on_gpu(grids, slots, orders, held);
+    }
+    const size_t size = grids.size() / slots.size();
+    std::vector<std::vector<reception>> out(slots.size());
+    for (size_t first = 0; first < slots.size(); first += d_slots_at_once) {
+        const size_t count = std::min(d_slots_at_once, slots.size() - first);
+        while (d_lanes.size() < count) {
+            d_lanes.push_back(make_users(false));
+        }
+        for_each_item(count, [&](size_t lane) {
+            const size_t at = first + lane;
+            out[at] = run_one(d_lanes[lane],
+                              grids.part(at * size, size),
+                              slots[at],
+                              orders[at],
+                              held[at]);
+        });
     }
     return out;
 }
@@ -329,55 +265,37 @@ const char* reason_of(const reception& got, bool usable, bool present)
 
 } // namespace
 
-std::vector<std::vector<reception>> receiver::run_on_gpu(view<const complex64> grids,
-                                                         const std::vector<int>& slots,
-                                                         const orders_of_slots& orders)
+std::vector<std::vector<reception>>
+receiver::run_on_gpu(view<const complex64> grids,
+                     view<const int> slots,
+                     view<const orders_of_slot> orders,
+                     const held_blocks& held)
 {
-    // All processes are held until the end: in one order, so that no two threads wait for
-    // each other.
-    std::set<harq*> used;
-    for (const auto& of_slot : orders) {
-        for (const auto& order : of_slot) {
-            if (order.combining) {
-                used.insert(order.combining);
-            }
-        }
-    }
-    std::vector<std::unique_lock<std::mutex>> turns;
-    for (auto* const one : used) {
-        turns.emplace_back(one->d_turn);
-    }
+    const auto& users = d_lanes.front();
     std::vector<std::vector<std::vector<gpu_order>>> given(slots.size());
     for (size_t at = 0; at < slots.size(); ++at) {
-        for (size_t u = 0; u < d_users.size(); ++u) {
-            const auto& order = orders[at][u];
-            auto& one = *d_users[u];
-            harq::process_blocks* held = nullptr;
-            if (order.combining) {
-                held = &order.combining->prepare(
-                    order.process, order.new_data, *one.channel, one.decoders, true);
-            }
+        for (size_t u = 0; u < users.size(); ++u) {
             std::vector<gpu_order> words;
-            for (size_t i = 0; i < one.decoders.size(); ++i) {
-                words.push_back({ order.redundancy_versions[i],
-                                  held ? &(*held)[i].received : nullptr });
+            for (size_t i = 0; i < users[u]->decoders.size(); ++i) {
+                words.push_back({ orders[at][u].redundancy_versions[i],
+                                  held[at][u] ? &(*held[at][u])[i].received : nullptr });
             }
             given[at].push_back(std::move(words));
         }
     }
     std::vector<std::vector<reception>> out;
-    const auto found = d_gpu->run(grids, slots, given, out);
+    const auto found = d_gpu->run(grids, { slots.begin(), slots.end() }, given, out);
     for (size_t at = 0; at < slots.size(); ++at) {
-        for (size_t u = 0; u < d_users.size(); ++u) {
+        for (size_t u = 0; u < users.size(); ++u) {
             auto& got = out[at][u];
-            const auto& channel = *d_users[u]->channel;
+            const auto& channel = *d_channels[u];
             const auto& p = channel.parameters();
             got.timing_offset /= spacing_of(p);
             got.delay_spread /= spacing_of(p);
             got.doppler /= symbol_of(p);
             const bool usable = found[at][u] > 0;
             if (usable) {
-                got.frequency_offset = d_users[u]->estimate.layout().positions() > 1
+                got.frequency_offset = users[u]->estimate.layout().positions() > 1
                                            ? got.frequency_offset / symbol_of(p)
                                            : NAN;
                 got.colored_noise =
@@ -389,9 +307,12 @@ std::vector<std::vector<reception>> receiver::run_on_gpu(view<const complex64> g
     return out;
 }
 
-std::vector<reception> receiver::run_one(view<const complex64> given,
-                                         int slot,
-                                         const std::vector<reception_order>& orders)
+std::vector<reception>
+receiver::run_one(const user_list& users,
+                  view<const complex64> given,
+                  int slot,
+                  const orders_of_slot& orders,
+                  const std::vector<harq::process_blocks*>& held) const
 {
     std::vector<complex64> on_host;
     if (d_queue->where() == backend::cuda && gpu_of_pointer(given.data()) >= 0) {
@@ -401,7 +322,7 @@ std::vector<reception> receiver::run_one(view<const complex64> given,
     }
     const auto grid = on_host.empty() ? given : view<const complex64>(on_host);
     std::vector<estimated_channel> channels;
-    for (auto& one : d_users) {
+    for (auto& one : users) {
         one->estimate.run(grid, slot);
         channels.push_back({ &one->estimate,
                              one->estimate.usable()
@@ -409,8 +330,8 @@ std::vector<reception> receiver::run_one(view<const complex64> given,
                                  : std::vector<complex64>() });
     }
     std::vector<reception> out;
-    for (size_t i = 0; i < d_users.size(); ++i) {
-        auto& one = *d_users[i];
+    for (size_t i = 0; i < users.size(); ++i) {
+        auto& one = *users[i];
         const bool usable = one.estimate.usable();
         out.push_back(usable ? one.measured() : reception{});
         auto& got = out.back();
@@ -418,7 +339,7 @@ std::vector<reception> receiver::run_one(view<const complex64> given,
         if (usable) {
             std::vector<estimated_channel> together;
             for (const auto* other : one.together) {
-                together.push_back(channels[place_of(*other)]);
+                together.push_back(channels[place_of(*other, users)]);
             }
             got.colored_noise =
                 d_parameters.noise != noise_model::white && one.estimate.noise().colored;
@@ -427,7 +348,7 @@ std::vector<reception> receiver::run_one(view<const complex64> given,
                 part->run(*one.separation, slot, one.estimate.layout().time, *d_queue);
             }
         }
-        one.decode(orders[i], usable, got);
+        one.decode(orders[i], held[i], usable, got);
         got.reason = reason_of(got, usable, one.estimate.present());
         for (auto& block : got.codewords) {
             block.payload = d_parameters.packed ? packed_bits(block.payload)

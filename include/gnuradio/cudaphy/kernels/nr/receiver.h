@@ -116,7 +116,8 @@ public:
     run(view<const complex64> grid, int slot, const std::vector<reception_order>& orders);
 
     /*!
-     * Receives several slots, on a GPU all at once.
+     * Receives several slots: on a GPU all at once, on the CPU as many at a time as there
+     * are cores. Slots that combine in one HARQ process follow each other.
      * \param grids   (slots, antennas, symbols, subcarriers), on the host or in the
      *                memory of the receiver's GPU, if what writes them there has ended
      * \param slots   the number of each in its frame
@@ -129,26 +130,46 @@ public:
               const std::vector<int>& slots,
               const std::vector<std::vector<reception_order>>& orders);
 
+    //! So many slots in one call of run_slots() gain from each other; more of them would
+    //! gain little, and take memory.
+    size_t slots_at_once() const { return d_slots_at_once; }
+
 private:
     struct user;
-    using orders_of_slots = std::vector<std::vector<reception_order>>;
+    using user_list = std::vector<std::unique_ptr<user>>;
+    using orders_of_slot = std::vector<reception_order>;
     void check(size_t grid,
                int slot,
                const std::vector<reception_order>& orders,
                std::map<const harq*, size_t>& bytes) const;
-    std::vector<reception> run_one(view<const complex64> grid,
-                                   int slot,
-                                   const std::vector<reception_order>& orders);
-    std::vector<std::vector<reception>> run_on_gpu(view<const complex64> grids,
-                                                   const std::vector<int>& slots,
-                                                   const orders_of_slots& orders);
+    //! Of each slot and channel what its HARQ process holds; null without one.
+    using held_blocks = std::vector<std::vector<harq::process_blocks*>>;
+    user_list make_users(bool on_gpu) const;
+    static int place_of(const user&, const user_list&);
     void make_gpu_receiver();
-    int place_of(const user&) const;
+    size_t count_at_once() const;
+    held_blocks prepare(view<const orders_of_slot> orders) const;
+    std::vector<std::vector<reception>>
+    run_independent(view<const complex64> grids,
+                    view<const int> slots,
+                    view<const orders_of_slot> orders);
+    std::vector<reception> run_one(const user_list& users,
+                                   view<const complex64> grid,
+                                   int slot,
+                                   const orders_of_slot& orders,
+                                   const std::vector<harq::process_blocks*>& held) const;
+    std::vector<std::vector<reception>> run_on_gpu(view<const complex64> grids,
+                                                   view<const int> slots,
+                                                   view<const orders_of_slot> orders,
+                                                   const held_blocks& held);
 
     int d_antennas;
     receiver_parameters d_parameters;
-    std::vector<std::unique_ptr<user>> d_users;
+    std::vector<shared_channel::sptr> d_channels;
     std::unique_ptr<queue> d_queue;
+    size_t d_slots_at_once = 1;
+    //! Users of each slot that is received at the same time; at least of one.
+    std::vector<user_list> d_lanes;
     std::unique_ptr<gpu_receiver> d_gpu; // null: the steps up to the equalizer run here
     std::mutex d_turn;
 };
