@@ -50,6 +50,14 @@ nr_ofdm_demodulator_impl::nr_ofdm_demodulator_impl(
                                     "; allowed: 0 to 2^20 samples");
     }
     set_tag_propagation_policy(TPP_DONT);
+    // While a receiver is busy slots wait for it here. It takes them together.
+    constexpr size_t most_slots = 16, most_bytes = 16 << 20;
+    const size_t a_slot = size_t(d_ofdm.symbols_per_slot()) * ofdm.subcarriers;
+    const size_t slots =
+        std::min(most_slots, most_bytes / (a_slot * antennas * sizeof(gr_complex)));
+    if (slots > 1) {
+        set_min_output_buffer(static_cast<long>(slots * a_slot));
+    }
 }
 
 bool nr_ofdm_demodulator_impl::start()

@@ -64,7 +64,7 @@ private:
             taken += d_in.take(in, taken, there, tags, nitems_read(0) + taken);
             if (d_in.full()) {
                 modulate();
-                d_in.clear();
+                d_in.release();
             }
         }
         consume_each(static_cast<int>(taken));
@@ -94,7 +94,7 @@ private:
             add_slot(tags[port], d_clock);
         }
         std::vector<gr_complex> samples(d_ports * d_ofdm.samples(d_clock.slot(), 1));
-        d_ofdm.modulate(d_in.items(), d_ports, 1, d_clock.slot(), samples);
+        d_ofdm.modulate(d_in.items(0, 1), d_ports, 1, d_clock.slot(), samples);
         d_clock.advance(1);
         ++d_slots;
         leave(std::move(samples), std::move(tags));

@@ -2,6 +2,7 @@
 #include "blocks/nr/nr_receiver_block.h"
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 namespace gr::cudaphy {
@@ -60,10 +61,7 @@ nr_receiver_block::nr_receiver_block(kernels::nr::link_direction link,
       d_clock(first_of(channels).numerology,
               checked_slot(options.slot, first_of(channels).numerology)),
       d_schedule(channels.size(), d_clock.slots_a_frame(), options.slots),
-      d_harq(options.processes, options.harq_bytes),
-      d_in(antennas,
-           size_t(channels.front()->map().symbols) * channels.front()->map().subcarriers,
-           d_length_key)
+      d_harq(options.processes, options.harq_bytes)
 {
     check(channels);
     require(options.status_period == 0 ||
@@ -74,7 +72,12 @@ nr_receiver_block::nr_receiver_block(kernels::nr::link_direction link,
     for (size_t user = 0; user < all.size(); ++user) {
         all[user].user = user;
     }
-    receiver_of(all);
+    const auto& map = channels.front()->map();
+    d_in = std::make_unique<packet_gatherer>(antennas,
+                                             size_t(map.symbols) * map.subcarriers,
+                                             d_length_key,
+                                             receiver_of(all).slots_at_once(),
+                                             d_backend.where == backend::cuda);
     message_port_register_in(schedule_port);
     set_msg_handler(schedule_port,
                     [this](const pmt::pmt_t& message) { take_message(message); });
@@ -138,7 +141,8 @@ bool nr_receiver_block::start()
     d_clock = slot_clock(d_channels.front()->parameters().numerology, d_options.slot);
     d_schedule.clear();
     d_harq.clear();
-    d_in.clear();
+    d_in->clear();
+    d_expected.clear();
     d_complaint.clear();
     d_ended = false;
     if (d_options.status_period > 0) {
@@ -167,7 +171,7 @@ void nr_receiver_block::report_status()
     std::unique_lock<std::mutex> turn(d_report_mutex);
     while (!d_report_end.wait_for(turn, period, [this] { return d_ended; })) {
         std::string problem;
-        const auto status = d_status.next(d_in.refused(), problem);
+        const auto status = d_status.next(refused_packets(), problem);
         message_port_pub(status_port, status);
         if (problem != said) {
             if (!problem.empty()) {
@@ -192,18 +196,25 @@ void nr_receiver_block::run(size_t there, const gr_vector_const_void_star& in)
     const auto tags = next_tags(in.size(), there);
     size_t taken = 0;
     while (taken < there) {
-        taken += d_in.take(in, taken, there, tags, nitems_read(0) + taken);
-        if (d_in.full()) {
-            receive();
-            d_in.clear();
+        const size_t before = d_in->waiting();
+        taken += d_in->take(in, taken, there, tags, nitems_read(0) + taken);
+        if (d_in->waiting() > before) {
+            expect();
+        }
+        if (d_in->full()) {
+            receive_all();
         }
     }
+    // What has come is received at once: slots wait for each other only if they came
+    // while others were received.
+    receive_all();
     consume_each(static_cast<int>(taken));
 }
 
-void nr_receiver_block::read_slot()
+//! Sets the clock by the tags. \returns the slot's time, or null
+pmt::pmt_t nr_receiver_block::read_slot()
 {
-    const auto& head = d_in.tags()[0];
+    const auto& head = d_in->tags()[0];
     const auto slot = tag_number(head, slot_keys::slot);
     if (slot && !d_clock.set(*slot, tag_number(head, slot_keys::frame))) {
         complain("a tag says slot " + std::to_string(*slot) +
@@ -212,8 +223,8 @@ void nr_receiver_block::read_slot()
                  std::to_string(d_clock.slots_a_frame() - 1) +
                  ", and frames are 0 to 1023 (TS 38.211, 4.3.2)");
     }
-    for (size_t input = 1; slot && input < d_in.tags().size(); ++input) {
-        const auto other = tag_number(d_in.tags()[input], slot_keys::slot);
+    for (size_t input = 1; slot && input < d_in->tags().size(); ++input) {
+        const auto other = tag_number(d_in->tags()[input], slot_keys::slot);
         if (other && *other != *slot) {
             throw std::runtime_error(
                 "input " + std::to_string(input) + " brings slot " +
@@ -221,13 +232,13 @@ void nr_receiver_block::read_slot()
                 std::to_string(*slot) + ": the antennas' slots are not in step");
         }
     }
-    d_rx_time = tag_value(head, slot_keys::rx_time);
+    return tag_value(head, slot_keys::rx_time);
 }
 
 std::vector<nr_order> nr_receiver_block::orders_of_tags()
 {
     std::vector<nr_order> out;
-    for (const auto& tag : d_in.tags()[0]) {
+    for (const auto& tag : d_in->tags()[0]) {
         if (!pmt::eqv(tag.key, slot_keys::schedule)) {
             continue;
         }
@@ -267,9 +278,10 @@ void nr_receiver_block::complain(const std::string& problem)
     }
 }
 
-void nr_receiver_block::receive()
+//! The slot that came last.
+void nr_receiver_block::expect()
 {
-    {
+    if (d_expected.empty()) {
         const std::lock_guard<std::mutex> turn(d_mutex);
         if (!d_next_channels.empty()) {
             d_channels = std::move(d_next_channels);
@@ -277,7 +289,7 @@ void nr_receiver_block::receive()
             d_receivers.clear();
         }
     }
-    read_slot();
+    const auto rx_time = read_slot();
     const auto late = d_schedule.late();
     auto orders = d_schedule.next(d_clock.slot(), d_clock.frame(), orders_of_tags());
     for (auto i = late; i < d_schedule.late(); ++i) {
@@ -285,14 +297,83 @@ void nr_receiver_block::receive()
     }
     d_status.slot(orders.size());
     if (!orders.empty()) {
-        const auto began = std::chrono::steady_clock::now();
-        const auto got = received(orders);
-        computed(got.size(), began);
-        for (size_t i = 0; i < got.size(); ++i) {
-            publish(orders[i], got[i]);
-        }
+        d_expected.push_back({ d_in->waiting() - 1,
+                               d_clock.slot(),
+                               d_clock.frame(),
+                               rx_time,
+                               std::move(orders) });
     }
     d_clock.advance(1);
+}
+
+//! How many slots from that one on go through the receiver together: neighbours with the
+//! same users, of which none has a HARQ process again.
+size_t nr_receiver_block::together(size_t first) const
+{
+    const auto& begin = d_expected[first];
+    const auto same_user = [](const nr_order& a, const nr_order& b) {
+        return a.user == b.user;
+    };
+    std::set<std::pair<size_t, int>> processes; // of a user
+    size_t count = 0;
+    for (; first + count < d_expected.size(); ++count) {
+        const auto& slot = d_expected[first + count];
+        if (slot.packet != begin.packet + count || !std::equal(slot.orders.begin(),
+                                                               slot.orders.end(),
+                                                               begin.orders.begin(),
+                                                               begin.orders.end(),
+                                                               same_user)) {
+            break;
+        }
+        std::set<std::pair<size_t, int>> own;
+        for (const auto& order : slot.orders) {
+            if (order.process) {
+                own.insert({ d_channels[order.user]->parameters().rnti, *order.process });
+            }
+        }
+        const bool again = std::any_of(own.begin(), own.end(), [&](const auto& one) {
+            return processes.count(one) > 0;
+        });
+        if (again) {
+            break;
+        }
+        processes.insert(own.begin(), own.end());
+    }
+    return count;
+}
+
+void nr_receiver_block::receive_all()
+{
+    for (size_t first = 0; first < d_expected.size();) {
+        const size_t count = together(first);
+        receive(slots_view(d_expected).part(first, count));
+        first += count;
+    }
+    d_expected.clear();
+    d_in->release();
+}
+
+void nr_receiver_block::receive(slots_view slots)
+{
+    const auto began = std::chrono::steady_clock::now();
+    std::vector<std::vector<reception>> got;
+    if (!received(slots, got)) {
+        for (size_t i = 0; i < slots.size(); ++i) {
+            receive(slots.part(i, 1));
+        }
+        return;
+    }
+    computed(slots.size() * slots[0].orders.size(), began);
+    for (size_t i = 0; i < slots.size(); ++i) {
+        for (size_t k = 0; k < got[i].size(); ++k) {
+            keep_account_of(slots[i].orders[k], got[i][k]);
+        }
+    }
+    for (size_t i = 0; i < slots.size(); ++i) {
+        for (size_t k = 0; k < got[i].size(); ++k) {
+            publish(slots[i], slots[i].orders[k], got[i][k]);
+        }
+    }
 }
 
 kernels::nr::receiver& nr_receiver_block::receiver_of(const std::vector<nr_order>& orders)
@@ -354,20 +435,29 @@ nr_receiver_block::reception_orders(std::vector<nr_order>& orders,
     return out;
 }
 
-std::vector<kernels::nr::reception>
-nr_receiver_block::received(std::vector<nr_order>& orders)
+//! False if several slots together would take more of HARQ's memory than there is.
+bool nr_receiver_block::received(slots_view slots,
+                                 std::vector<std::vector<reception>>& got)
 {
-    auto& with = receiver_of(orders);
+    auto& with = receiver_of(slots[0].orders);
     std::vector<harq_store::use> kept;
-    auto given = reception_orders(orders, kept);
-    std::vector<reception> got;
+    std::vector<std::vector<kernels::nr::reception_order>> given;
+    std::vector<int> numbers;
+    for (auto& one : slots) {
+        given.push_back(reception_orders(one.orders, kept));
+        numbers.push_back(one.slot);
+    }
     while (got.empty()) {
         try {
-            got = with.run(d_in.items(), d_clock.slot(), given);
+            got = with.run_slots(
+                d_in->items(slots[0].packet, slots.size()), numbers, given);
         } catch (const std::invalid_argument& problem) {
             // Only the memory of HARQ is left to be refused.
             if (kept.empty()) {
                 throw;
+            }
+            if (slots.size() > 1) { // of one after the other less must be released
+                return false;
             }
             if (d_harq.release_one(kept)) {
                 continue;
@@ -375,26 +465,30 @@ nr_receiver_block::received(std::vector<nr_order>& orders)
             refuse_order(problem.what() +
                          std::string("; the slot's transmissions stand alone"));
             kept.clear();
-            for (size_t i = 0; i < given.size(); ++i) {
-                given[i].combining = nullptr;
-                given[i].new_data = true;
-                orders[i].process.reset();
+            for (size_t i = 0; i < given[0].size(); ++i) {
+                given[0][i].combining = nullptr;
+                given[0][i].new_data = true;
+                slots[0].orders[i].process.reset();
             }
         }
     }
-    for (size_t i = 0; i < got.size(); ++i) {
-        if (orders[i].process) {
-            const auto& channel = *d_channels[orders[i].user];
-            const auto& blocks = got[i].codewords;
-            const bool done = std::all_of(
-                blocks.begin(), blocks.end(), [](const auto& one) { return one.ok; });
-            d_harq.used({ channel.parameters().rnti, *orders[i].process }, channel, done);
-        }
-    }
-    return got;
+    return true;
 }
 
-void nr_receiver_block::publish(const nr_order& order, const reception& got)
+void nr_receiver_block::keep_account_of(const nr_order& order, const reception& got)
+{
+    if (order.process) {
+        const auto& channel = *d_channels[order.user];
+        const bool done = std::all_of(got.codewords.begin(),
+                                      got.codewords.end(),
+                                      [](const auto& one) { return one.ok; });
+        d_harq.used({ channel.parameters().rnti, *order.process }, channel, done);
+    }
+}
+
+void nr_receiver_block::publish(const expected_slot& slot,
+                                const nr_order& order,
+                                const reception& got)
 {
     auto common = order.metadata;
     const auto add = [](pmt::pmt_t& to, const char* name, const pmt::pmt_t& value) {
@@ -405,16 +499,16 @@ void nr_receiver_block::publish(const nr_order& order, const reception& got)
     };
     add(common, "user", pmt::from_long(static_cast<long>(order.user)));
     add(common, "rnti", pmt::from_long(d_channels[order.user]->parameters().rnti));
-    add(common, "slot", pmt::from_long(d_clock.slot()));
-    add(common, "frame", pmt::from_long(d_clock.frame()));
+    add(common, "slot", pmt::from_long(slot.slot));
+    add(common, "frame", pmt::from_long(slot.frame));
     add(common, "new_data", pmt::from_bool(order.new_data));
     if (order.process) {
         add(common, "process", pmt::from_long(*order.process));
     } else { // of a refused order
         common = pmt::dict_delete(common, pmt::mp("process"));
     }
-    if (d_rx_time) {
-        add(common, "rx_time", d_rx_time);
+    if (slot.rx_time) {
+        add(common, "rx_time", slot.rx_time);
     }
     real("timing_offset", got.timing_offset);
     if (std::isfinite(got.frequency_offset)) {

@@ -33,7 +33,7 @@ public:
     double average_iterations() const override;
     double average_sinr_db() const override;
     uint64_t refused_schedules() const override { return d_refused_orders; }
-    uint64_t refused_packets() const override { return d_in.refused(); }
+    uint64_t refused_packets() const override { return d_in ? d_in->refused() : 0; }
     uint64_t harq_bytes() const override { return d_harq.bytes(); }
     uint64_t forgotten_processes() const override { return d_harq.released(); }
 
@@ -47,16 +47,29 @@ private:
     using channel = kernels::nr::shared_channel;
     using reception = kernels::nr::reception;
 
+    //! A slot that waits to be received.
+    struct expected_slot {
+        size_t packet; //!< among those that wait
+        int slot, frame;
+        pmt::pmt_t rx_time;
+        std::vector<nr_order> orders;
+    };
+    using slots_view = view<expected_slot>;
+
     void check(const channel_list& channels) const;
     kernels::nr::receiver& receiver_of(const std::vector<nr_order>& orders);
     void run(size_t there, const gr_vector_const_void_star& in);
-    void receive();
-    void read_slot();
+    void expect();
+    pmt::pmt_t read_slot();
     std::vector<nr_order> orders_of_tags();
+    void receive_all();
+    size_t together(size_t first) const;
+    void receive(slots_view slots);
     std::vector<kernels::nr::reception_order>
     reception_orders(std::vector<nr_order>& orders, std::vector<harq_store::use>& kept);
-    std::vector<reception> received(std::vector<nr_order>& orders);
-    void publish(const nr_order& order, const reception& got);
+    bool received(slots_view slots, std::vector<std::vector<reception>>& got);
+    void keep_account_of(const nr_order& order, const reception& got);
+    void publish(const expected_slot& slot, const nr_order& order, const reception& got);
     void take_message(const pmt::pmt_t& message);
     void refuse_order(const std::string& problem);
     void complain(const std::string& problem);
@@ -78,8 +91,8 @@ private:
     slot_clock d_clock; //!< of the slot that comes next
     nr_schedule d_schedule;
     harq_store d_harq;
-    packet_gatherer d_in;
-    pmt::pmt_t d_rx_time;
+    std::unique_ptr<packet_gatherer> d_in;
+    std::vector<expected_slot> d_expected;
     std::string d_complaint;
     std::atomic<uint64_t> d_refused_orders{ 0 };
 

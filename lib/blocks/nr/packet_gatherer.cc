@@ -1,16 +1,66 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "blocks/nr/packet_gatherer.h"
+#include "kernels/common/parallel.h"
 #include <algorithm>
+#include <gnuradio/cudaphy/kernels/page_locked.h>
 #include <stdexcept>
 
 namespace gr::cudaphy {
+namespace {
 
-void packet_gatherer::clear()
+constexpr size_t items_a_copy = 1 << 13; // worth a core's start
+
+} // namespace
+
+packet_gatherer::packet_gatherer(size_t streams,
+                                 size_t items,
+                                 const pmt::pmt_t& length_key,
+                                 size_t packets,
+                                 bool for_gpu)
+    : d_items(items), d_packets(packets), d_room(packets == 1 ? 1 : 2 * packets),
+      d_key(length_key), d_gathered(make(d_room * streams * items, for_gpu)),
+      d_tags(streams), d_whole_tags(streams)
+{
+}
+
+packet_gatherer::memory packet_gatherer::make(size_t items, bool for_gpu)
+{
+    auto* const there =
+        for_gpu ? page_locked_memory(items * sizeof(gr_complex)) : nullptr;
+    return there ? memory(static_cast<gr_complex*>(there), { true })
+                 : memory(new gr_complex[items], { false });
+}
+
+void packet_gatherer::release_memory::operator()(gr_complex* memory) const
+{
+    if (page_locked) {
+        release_page_locked(memory);
+    } else {
+        delete[] memory;
+    }
+}
+
+void packet_gatherer::drop_begun()
 {
     d_filled = d_skip = 0;
     for (auto& list : d_tags) {
         list.clear();
     }
+}
+
+void packet_gatherer::release()
+{
+    d_first += d_waiting;
+    d_waiting = 0;
+    if (d_first == d_room || d_filled == 0) {
+        d_first = 0;
+    }
+}
+
+void packet_gatherer::clear()
+{
+    drop_begun();
+    d_first = d_waiting = 0;
 }
 
 size_t packet_gatherer::take(const gr_vector_const_void_star& from,
@@ -30,7 +80,7 @@ size_t packet_gatherer::take(const gr_vector_const_void_star& from,
             begins = true;
             const auto length = whole_number(tag.value).value_or(0);
             d_refused += d_filled > 0; // torn
-            clear();
+            drop_begun();
             if (length < 1 || size_t(length) != d_items) {
                 ++d_refused;
                 d_skip = length < 1 ? 1 : static_cast<size_t>(length);
@@ -52,9 +102,20 @@ size_t packet_gatherer::take(const gr_vector_const_void_star& from,
         return step;
     }
     step = std::min(step, d_items - d_filled);
-    for (size_t stream = 0; stream < d_tags.size(); ++stream) {
-        const auto* const first = static_cast<const gr_complex*>(from[stream]) + done;
-        std::copy(first, first + step, d_gathered.data() + stream * d_items + d_filled);
+    const size_t streams = d_tags.size();
+    auto* const packet = d_gathered.get() + (d_first + d_waiting) * streams * d_items;
+    // Pieces of all streams, one stream after the other.
+    for_each_part(streams * step, items_a_copy, [&](size_t first, size_t last) {
+        while (first < last) {
+            const size_t stream = first / step, at = first % step;
+            const size_t count = std::min(step - at, last - first);
+            std::copy_n(static_cast<const gr_complex*>(from[stream]) + done + at,
+                        count,
+                        packet + stream * d_items + d_filled + at);
+            first += count;
+        }
+    });
+    for (size_t stream = 0; stream < streams; ++stream) {
         for (auto tag : tags[stream]) {
             if (tag.offset >= done && tag.offset < done + step) {
                 tag.offset += d_filled - done;
@@ -63,6 +124,11 @@ size_t packet_gatherer::take(const gr_vector_const_void_star& from,
         }
     }
     d_filled += step;
+    if (d_filled == d_items) {
+        std::swap(d_tags, d_whole_tags);
+        drop_begun();
+        ++d_waiting;
+    }
     return step;
 }
 

@@ -2,10 +2,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Blocks that receive PUSCH and PDSCH of 5G NR: what comes out of a slot, and the status."""
 
+import os
+
 import numpy as np
 from gnuradio import blocks, cudaphy, gr
 from qa_support import BACKEND, captured_log, gaussian, main, packet_tags, tag
-from qa_support.nr_blocks import Mailbox, NrBlockCase, channel, payloads, status_of
+from qa_support.nr_blocks import (
+    Mailbox,
+    NrBlockCase,
+    channel,
+    message,
+    payloads,
+    status_of,
+)
 
 
 class qa_nr_receiver_blocks(NrBlockCase):
@@ -55,6 +64,33 @@ class qa_nr_receiver_blocks(NrBlockCase):
             self.assertEqual(metadata.get("reason", ""), wanted.reason)
             self.assertAlmostEqual(metadata["sinr_db"], wanted.sinr_db[0], 4)
             self.assertEqual(metadata["iterations"], max(wanted.iterations[0]))
+
+    def test_slots_that_wait_are_received_together(self):
+        """Two users that come and go, slots without any, and processes that come again."""
+        users = [channel(prbs=(0, 3), rnti=7), channel(prbs=(3, 3), rnti=8)]
+        count = 20
+        sent = [payloads(of, count, seed) for seed, of in enumerate(users)]
+        grids = sum(self.grids_of(*one) for one in zip(users, sent))
+        size = grids[0, 0].size
+        orders = {
+            (slot, user): dict(user=user, process=slot % 7 % 3)
+            for slot in range(count)
+            for user in range(2)
+            if slot % 5 != 4 and (user == 0 or 6 <= slot < 14)
+        }
+        tags = [
+            tag(slot * size, "nr_schedule", message(**order))
+            for (slot, _), order in orders.items()
+        ]
+        block, ok, fail = self.received(grids, users, tags, slots=[[], []])
+        self.assertEqual(fail, [])
+        self.assertEqual([(one["slot"], one["user"]) for one, _ in ok], list(orders))
+        for (slot, user), (metadata, data) in zip(orders, ok):
+            self.assertEqual(data, sent[user][slot])
+            self.assertEqual(metadata["process"], orders[slot, user]["process"])
+        together, _, _ = self.received(grids, users[0])
+        least = 1 if BACKEND == "cuda" or len(os.sched_getaffinity(0)) > 1 else 0
+        self.assertGreater(together.stats()["largest_batch"], least)
 
     def test_a_failure_says_why(self):
         of = channel()
