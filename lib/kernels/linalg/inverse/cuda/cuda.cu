@@ -29,7 +29,7 @@ public:
         d_processors = size_t(attribute(cudaDevAttrMultiProcessorCount));
         d_thresholds = thresholds_of(10 * attribute(cudaDevAttrComputeCapabilityMajor));
         if constexpr (has_orders_of_warps) {
-            if (p.order > most_long_warp_order<element>) {
+            if (p.order > most_long_warp_order<element> && !is_tall()) {
                 prepare_warps_per_matrix<element>(device, p.order, p.pivot);
             }
         }
@@ -119,6 +119,11 @@ private:
                is_definite_order<element>(d_parameters.order);
     }
 
+    bool is_tall() const
+    {
+        return tall_warp_order<element>(d_parameters.order, d_parameters.pivot) > 0;
+    }
+
     //! Runs `kernel` over the batch's matrices if rcond is wanted.
     template <typename Kernel>
     void norms(Kernel kernel,
@@ -175,7 +180,8 @@ private:
         } else if (n <= most_long_warp_order<element>) {
             launch_long_warp(batch, how);
         } else if constexpr (has_orders_of_warps) {
-            launch_warps_per_matrix(batch, how);
+            is_tall() ? launch_tall_warp(batch, how)
+                      : launch_warps_per_matrix(batch, how);
         }
     }
 

@@ -48,8 +48,12 @@ bool has_tf32_products();
 //! Orders 33 to most_long_warp_order<T>, row-major.
 template <typename T>
 void launch_long_warp(const batch_of<T>& batch, const inverse_launch& how);
-//! Orders above that to 64, row-major, for any T but float. prepare_warps_per_matrix()
-//! must be called before, once for the current device, the order and the pivoting.
+//! Orders that have a tall_warp_order(), row-major, for any T but float.
+template <typename T>
+void launch_tall_warp(const batch_of<T>& batch, const inverse_launch& how);
+//! All other orders above most_long_warp_order<T> to 64, row-major, for any T but float.
+//! prepare_warps_per_matrix() must be called before, once for the current device, the
+//! order and the pivoting.
 template <typename T>
 void launch_warps_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 template <typename T>

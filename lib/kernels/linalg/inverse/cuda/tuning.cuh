@@ -153,6 +153,28 @@ public:
     static constexpr int slots_after = 2;
 };
 
+//! inverse_tall_warp: the largest order of its kernel for an order above
+//! most_long_warp_order; 0 where inverse_warps_per_matrix takes less time.
+template <typename T>
+constexpr int tall_warp_order(int order, pivoting pivot)
+{
+    if (order <= most_long_warp_order<T>) {
+        return 0;
+    }
+    if (std::is_same_v<T, double2>) {
+        return order > 40 && order <= 44 ? 44 : 0;
+    }
+    const bool full = pivot == pivoting::full;
+    const bool is_slower = std::is_same_v<T, double> && pivot == pivoting::none;
+    return order <= 60 && !is_slower ? 60 : full ? 64 : 0;
+}
+template <typename T, int R, pivoting Pivoting, int Generation = tuned_generation>
+struct tall_policy {
+    //! A lane's rows in registers. A multiprocessor has registers for eight matrices.
+    static constexpr int rows_held = std::is_same_v<T, double2> ? 8 : 12;
+    static constexpr int least_matrices = 8;
+};
+
 //! inverse_warp_panels and inverse_warp_two_stages: the orders for which tensor cores
 //! take less time than the elimination step by step.
 template <typename T>

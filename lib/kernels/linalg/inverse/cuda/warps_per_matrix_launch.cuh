@@ -18,27 +18,18 @@ constexpr int warps_bytes =
 
 //! Calls `use` with the largest order of the kernel for an order, and with whether the
 //! kernel is that of full pivoting.
-template <typename T, typename Use>
+template <typename T, int R = 40, typename Use>
 void with_warps_kernel(int order, pivoting pivot, const Use& use)
 {
-    const auto with_largest = [&](auto full) {
-        if constexpr (most_long_warp_order<T> < 40) {
-            if (order <= 40) {
-                return use(std::integral_constant<int, 40>(), full);
-            }
-            if (order <= 48) {
-                return use(std::integral_constant<int, 48>(), full);
-            }
-            if (order <= 56) {
-                return use(std::integral_constant<int, 56>(), full);
-            }
-        }
-        use(std::integral_constant<int, 64>(), full);
-    };
-    if (pivot == pivoting::full) {
-        with_largest(std::true_type());
+    constexpr std::integral_constant<int, R> largest;
+    if constexpr (R <= most_long_warp_order<T>) {
+        with_warps_kernel<T, R + 8>(order, pivot, use);
+    } else if (R < 64 && order > R) {
+        with_warps_kernel<T, std::min(R + 8, 64)>(order, pivot, use);
+    } else if (tall_warp_order<T>(R, pivoting::full) == 0 && pivot == pivoting::full) {
+        use(largest, std::bool_constant<tall_warp_order<T>(R, pivoting::full) == 0>());
     } else {
-        with_largest(std::false_type());
+        use(largest, std::false_type());
     }
 }
 
