@@ -38,7 +38,7 @@ CUDAPHY_API inverse_algorithm inverse_algorithm_from_name(const std::string& nam
  * compares moduli. The fastest kernels compare |re| + |im|, to within 2^-14. CPU and CUDA
  * take the same pivots and give the same bits, with two exceptions. CUDA then has the
  * same rule for pivots and the same accuracy, but other roundings:
- * - complex<float> of orders 25 to 32: CUDA may use tensor cores on blocks.
+ * - complex<float> of orders 25 to 32, without full pivoting to 40: tensor cores, if any.
  * - no pivoting, float of orders 14 to 24 and complex<float> of orders 12 to 20: CUDA
  * does half the operations, because it works on the lower triangle alone. The upper one
  * only decides whether A is finite.

@@ -34,7 +34,7 @@ public:
             }
         }
         d_uses_tensor_cores =
-            tensor_cores_are_faster<element>(p.order) && has_tf32_products();
+            tensor_cores_are_faster<element>(p.order, p.pivot) && has_tf32_products();
         if constexpr (has_definite_orders) {
             if (is_definite()) {
                 prepare_definite_thread<element>(p.order);
@@ -168,14 +168,12 @@ private:
             launch_thread_per_matrix(batch, how);
         } else if (n <= most_lanes_order && lean) {
             launch_lanes_per_matrix(batch, how);
-        } else if (n <= most_warp_order) {
+        } else if (d_uses_tensor_cores) {
             if constexpr (std::is_same_v<element, float2>) {
-                if (d_uses_tensor_cores) {
-                    return how.pivot == pivoting::full
-                               ? launch_warp_two_stages(batch, how)
-                               : launch_warp_panels(batch, how);
-                }
+                how.pivot == pivoting::full ? launch_warp_two_stages(batch, how)
+                                            : launch_warp_panels(batch, how);
             }
+        } else if (n <= most_warp_order) {
             launch_warp_per_matrix(batch, how);
         } else if (n <= most_long_warp_order<element>) {
             launch_long_warp(batch, how);

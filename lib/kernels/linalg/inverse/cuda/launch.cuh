@@ -39,7 +39,7 @@ void prepare_definite_thread(int order);
 //! Orders 9 to 32, row-major; lanes serve faster up to 16.
 template <typename T>
 void launch_warp_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
-//! Orders 25 to 32, row-major, without full pivoting, where has_tf32_products().
+//! Orders 25 to 40, row-major, without full pivoting, where has_tf32_products().
 void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how);
 //! Orders 25 to 32, row-major, with full pivoting, where has_tf32_products().
 void launch_warp_two_stages(const batch_of<float2>& batch, const inverse_launch& how);

@@ -51,6 +51,18 @@ struct tf32_factor {
         im_high[e] = i.high;
         im_low[e] = i.low;
     }
+    //! Row g + 8 `second` of a left factor, from column g of a right factor.
+    __device__ __forceinline__ void set_row(int second, const tf32_factor<2>& column)
+    {
+        static_assert(N == 4);
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            re_high[2 * e + second] = column.re_high[e];
+            re_low[2 * e + second] = column.re_low[e];
+            im_high[2 * e + second] = column.im_high[e];
+            im_low[2 * e + second] = column.im_low[e];
+        }
+    }
 };
 
 //! re + i im += a b, small terms first.

@@ -178,11 +178,16 @@ struct tall_policy {
 //! inverse_warp_panels and inverse_warp_two_stages: the orders for which tensor cores
 //! take less time than the elimination step by step.
 template <typename T>
-constexpr bool tensor_cores_are_faster(int order)
+constexpr bool tensor_cores_are_faster(int order, pivoting pivot)
 {
-    return std::is_same_v<T, float2> && order > 24 && order <= 32;
+    return std::is_same_v<T, float2> && order > 24 &&
+           order <= (pivot == pivoting::full ? 32 : 40);
 }
-constexpr int panels_threads = 64;
+template <int Panels>
+constexpr int panels_threads = Panels > 4 ? 32 : 64;
+//! Blocks that a multiprocessor must hold; 0 if the compiler finds as many.
+template <int Panels>
+constexpr int panels_least_blocks = Panels > 4 ? 12 : 0;
 constexpr int two_stages_threads = 32;
 //! Blocks that a multiprocessor must hold: a few registers more would leave 15.
 constexpr int two_stages_least_blocks = 16;

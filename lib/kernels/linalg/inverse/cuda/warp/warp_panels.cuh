@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/linalg/inverse/cuda/tf32.cuh"
-#include "kernels/linalg/inverse/cuda/warp/warp_per_matrix.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_panels_memory.cuh"
 
 // A warp inverts a matrix of complex64 by panels of 8 columns, so that tensor cores do
 // most of the work. A panel is eliminated alone, with a row in the registers of each
@@ -14,6 +14,11 @@
 // columns 2 t and 2 t + 1 of each panel (g = lane / 4, t = lane % 4). W in these places
 // is also an operand (tf32.cuh).
 //
+// Order 40 has five panels, and eight rows more than lanes. These rows are dealt out: in
+// the panel, a lane has row 32 + g and columns 2 t and 2 t + 1. Elsewhere it has rows
+// 32 + 2 t and 32 + 2 t + 1 and column g of each panel, because their product is made as
+// R^T W^T, of two panels at once.
+//
 // Each pivot has the largest size, but the bits differ from those of the other kernels.
 // To keep the difference that small, the matrix goes to the elimination step by step in
 // these cases: a pivot is not within 2^-80 .. 2^80 (zero, not finite, or parts
@@ -22,26 +27,6 @@
 
 namespace gr::cudaphy::kernels {
 namespace {
-
-template <int Panels>
-struct panels_memory {
-    static constexpr int order = 8 * Panels;
-    // Distances at which lanes use all banks.
-    static constexpr int panel_apart = 10;
-    static constexpr int row_apart = 26;
-    static constexpr int x_apart = order + 2;
-    struct during {
-        float2 panel[32 * panel_apart];
-        float2 rows[8 * row_apart]; //!< R
-        float2 found[2][8];         //!< a pivot's row in the panel
-    };
-    union {
-        __align__(16) during now;
-        __align__(16) float2 x[order * x_apart];
-        warp_memory<float2, order, false> step_by_step;
-    };
-    float2 pivots[order];
-};
 
 //! Writes X, its status and its determinant. Returns false, and writes nothing, if the
 //! elimination step by step must do it.
@@ -53,6 +38,7 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
 {
     using memory_type = panels_memory<Panels>;
     constexpr int order = memory_type::order;
+    constexpr bool has_rest = memory_type::has_rest;
     const int lane = threadIdx.x % 32;
     const int g = lane / 4;
     const int t = lane % 4;
@@ -84,10 +70,45 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
             im[panel][a / 2][at + 1] = two.w;
         }
     }
+    // Element of row 32 + 2 t + e and column 8 panel + g: [panel][e].
+    [[maybe_unused]] float rest_re[Panels][2], rest_im[Panels][2];
+    if constexpr (has_rest) {
+#pragma unroll
+        for (int panel = 0; panel < Panels; ++panel) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                const int i = 32 + 2 * t + e;
+                const int j = 8 * panel + g;
+                const float2 one = i < n && j < n ? from[i * n + j] : float2{ 0, 0 };
+                rest_re[panel][e] = one.x;
+                rest_im[panel][e] = one.y;
+            }
+        }
+    }
 
-    int id = id_of(lane, n); // of row `lane`
-    int column_of = -1;      // of row `lane`: the column whose pivot it has
-    int row_of = 0;          // of column `lane`: the row that has its pivot
+    int id = id_of(lane, n);        // of row `lane`
+    int rest_id = id_of(32 + g, n); // of row 32 + g
+    int column_of = -1;             // of row `lane`: the column whose pivot it has
+    int row_of = 0;                 // of column `lane`: the row that has its pivot
+    if constexpr (has_rest) {
+        for (int i = lane; i < order; i += 32) {
+            memory.column_of[i] = -1;
+        }
+    }
+    const auto column_of_row = [&](int i) {
+        if constexpr (has_rest) {
+            return memory.column_of[i];
+        } else {
+            return __shfl_sync(all_lanes, column_of, i);
+        }
+    };
+    const auto row_of_column = [&](int j) {
+        if constexpr (has_rest) {
+            return memory.row_of[j];
+        } else {
+            return __shfl_sync(all_lanes, row_of, j);
+        }
+    };
     // Bits of the pivots' sizes.
     uint32_t least = 0xffffffff, largest = 0;
     auto& now = memory.now;
@@ -96,6 +117,8 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
     auto* const own_row = reinterpret_cast<float4*>(
         in_register(&now.panel[lane * memory_type::panel_apart]));
     constexpr int rows_8 = 8 * memory_type::panel_apart / 2;
+    float2* const rest_part = in_register(
+        &now.panel[(has_rest ? 32 + 2 * t : 0) * memory_type::panel_apart + g]);
     float2* const rows_to = in_register(&now.rows[2 * t]);
     const float2* const rows_from =
         in_register(&now.rows[2 * t * memory_type::row_apart + g]);
@@ -111,6 +134,13 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
             const int at = a % 2 * 2;
             own_parts[a * rows_8] = float4{ r[at], i[at], r[at + 1], i[at + 1] };
         }
+        if constexpr (has_rest) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                rest_part[e * memory_type::panel_apart] = { rest_re[0][e],
+                                                            rest_im[0][e] };
+            }
+        }
         __syncwarp();
         float2 w[8];
 #pragma unroll
@@ -121,6 +151,13 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
         }
         // The pivots' rows are not divided by their pivots until the end.
         float2 scale{ 1, 0 };
+        [[maybe_unused]] float2 v[2]; // of row 32 + g: columns 2 t and 2 t + 1
+        [[maybe_unused]] float2 rest_scale{ 1, 0 };
+        if constexpr (has_rest) {
+            const float4 two = own_parts[4 * rows_8];
+            v[0] = { two.x, two.y };
+            v[1] = { two.z, two.w };
+        }
 #pragma unroll
         for (int s = 0; s < 8; ++s) {
             const int k = first + s;
@@ -129,7 +166,12 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
             }
             int i = k;
             if constexpr (Pivoting == pivoting::partial) {
-                i = index_in(largest_of_lanes<32>(key_with(bits_of(size_of(w[s])), id)));
+                int key = key_with(bits_of(size_of(w[s])), id);
+                if constexpr (has_rest) {
+                    const int other = key_with(bits_of(size_of(v[s % 2])), rest_id);
+                    key = max(key, t == s / 2 ? other : 0);
+                }
+                i = index_in(largest_of_lanes<32>(key));
             }
             const bool mine = lane == i;
             float4* const found = found_rows + s % 2 * 4;
@@ -142,7 +184,17 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
                 id = 0;
                 column_of = k;
             }
-            row_of = lane == k ? i : row_of;
+            [[maybe_unused]] const bool rest_mine = i == 32 + g;
+            if constexpr (has_rest) {
+                if (rest_mine) {
+                    found[t] = float4{ v[0].x, v[0].y, v[1].x, v[1].y };
+                    rest_id = 0;
+                }
+                memory.column_of[i] = k;
+                memory.row_of[k] = i;
+            } else {
+                row_of = lane == k ? i : row_of;
+            }
             __syncwarp();
             float2 row[8];
 #pragma unroll
@@ -173,6 +225,19 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
             }
             w[s] = float2{ mine ? 1 : -factor.x, -factor.y };
             scale = select(mine, r, scale);
+            if constexpr (has_rest) {
+                const int source = lane - t + s / 2;
+                const float2 own{ __shfl_sync(all_lanes, v[s % 2].x, source),
+                                  __shfl_sync(all_lanes, v[s % 2].y, source) };
+                const float2 rest_factor =
+                    multiply(select(rest_mine, float2{ 0, 0 }, own), r);
+                const float4 two = found[t];
+                v[0] = subtract_product(v[0], rest_factor, float2{ two.x, two.y });
+                v[1] = subtract_product(v[1], rest_factor, float2{ two.z, two.w });
+                const float2 w_s{ rest_mine ? 1 : -rest_factor.x, -rest_factor.y };
+                v[s % 2] = select(t == s / 2, w_s, v[s % 2]);
+                rest_scale = select(rest_mine, r, rest_scale);
+            }
         }
 #pragma unroll
         for (int h = 0; h < 4; ++h) {
@@ -180,10 +245,15 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
             const float2 other = multiply(w[2 * h + 1], scale);
             own_row[h] = float4{ one.x, one.y, other.x, other.y };
         }
+        if constexpr (has_rest) {
+            const float2 one = multiply(v[0], rest_scale);
+            const float2 other = multiply(v[1], rest_scale);
+            own_parts[4 * rows_8] = float4{ one.x, one.y, other.x, other.y };
+        }
         // R, in the order of its pivots, and zeros in its place.
 #pragma unroll
         for (int a = 0; a < 4; ++a) {
-            const int at = __shfl_sync(all_lanes, column_of, g + 8 * a) - first;
+            const int at = column_of_row(g + 8 * a) - first;
             const bool here = at >= 0;
             const float kept_part = here ? 0.0f : 1.0f;
             float4* const to =
@@ -202,6 +272,23 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
                 i[e + 1] *= kept_part;
             }
         }
+        if constexpr (has_rest) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                const int at = column_of_row(32 + 2 * t + e) - first;
+                const bool here = at >= 0;
+                const float kept_part = here ? 0.0f : 1.0f;
+                float2* const to = &now.rows[at * memory_type::row_apart + g];
+#pragma unroll
+                for (int panel = 1; panel < Panels; ++panel) {
+                    if (here) {
+                        to[8 * (panel - 1)] = { rest_re[panel][e], rest_im[panel][e] };
+                    }
+                    rest_re[panel][e] *= kept_part;
+                    rest_im[panel][e] *= kept_part;
+                }
+            }
+        }
         for (int s = n - first; s < 8; ++s) { // columns without a pivot
             if (lane < order - 8) {
                 now.rows[s * memory_type::row_apart + lane] = float2{ 0, 0 };
@@ -216,6 +303,13 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
             w_half[a / 2].set(a % 2, two.x, two.y);
             w_half[a / 2].set(a % 2 + 2, two.z, two.w);
         }
+        [[maybe_unused]] tf32_factor<2> rest_w;
+        [[maybe_unused]] tf32_factor<4> two_panels; // of R^T
+        if constexpr (has_rest) {
+            const float4 two = own_parts[4 * rows_8];
+            rest_w.set(0, two.x, two.y);
+            rest_w.set(1, two.z, two.w);
+        }
 #pragma unroll
         for (int panel = 1; panel < Panels; ++panel) {
             tf32_factor<2> r;
@@ -229,6 +323,23 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
             for (int half = 0; half < 2; ++half) {
                 add_complex_product(re[panel][half], im[panel][half], w_half[half], r);
             }
+            if constexpr (has_rest) {
+                two_panels.set_row((panel - 1) % 2, r);
+                if (panel % 2 == 0) {
+                    float d_re[4], d_im[4];
+#pragma unroll
+                    for (int e = 0; e < 4; ++e) {
+                        d_re[e] = rest_re[panel - 1 + e / 2][e % 2];
+                        d_im[e] = rest_im[panel - 1 + e / 2][e % 2];
+                    }
+                    add_complex_product(d_re, d_im, two_panels, rest_w);
+#pragma unroll
+                    for (int e = 0; e < 4; ++e) {
+                        rest_re[panel - 1 + e / 2][e % 2] = d_re[e];
+                        rest_im[panel - 1 + e / 2][e % 2] = d_im[e];
+                    }
+                }
+            }
         }
 #pragma unroll
         for (int panel = 1; panel < Panels; ++panel) {
@@ -239,6 +350,11 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
                     re[panel - 1][half][e] = re[panel][half][e];
                     im[panel - 1][half][e] = im[panel][half][e];
                 }
+            }
+#pragma unroll
+            for (int e = 0; e < 2 && has_rest; ++e) {
+                rest_re[panel - 1][e] = rest_re[panel][e];
+                rest_im[panel - 1][e] = rest_im[panel][e];
             }
         }
         // Read again, because there are no registers to hold it.
@@ -254,27 +370,65 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
             r[at + 1] = two.z;
             i[at + 1] = two.w;
         }
+        if constexpr (has_rest) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                const float2 one = rest_part[e * memory_type::panel_apart];
+                rest_re[Panels - 1][e] = one.x;
+                rest_im[Panels - 1][e] = one.y;
+            }
+        }
         __syncwarp();
     }
 
     // (P A)^-1 = A^-1 P^-1: columns go where their pivots' rows were, and rows, on the
     // way out, where their pivots' columns were.
     float x_finite = 0;
+    // With a rest whole matrices leave at once, and rows lie where they are in X.
+    const auto row_of_x = [&](int i) {
+        return memory.x + (has_rest ? column_of_row(i) * n : i * memory_type::x_apart);
+    };
+    const auto put = [&](float2* row, int i, int j, int to, const float2& one) {
+        if (i < n && j < n) {
+            nan_unless_finite(x_finite, one);
+            row[to] = one;
+        }
+    };
+    float2* rows[4];
+#pragma unroll
+    for (int a = 0; a < 4; ++a) {
+        rows[a] = row_of_x(g + 8 * a);
+    }
 #pragma unroll
     for (int panel = 0; panel < Panels; ++panel) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
             const int j = 8 * panel + 2 * t + e;
-            const int to = __shfl_sync(all_lanes, row_of, j);
+            const int to = row_of_column(j);
 #pragma unroll
             for (int a = 0; a < 4; ++a) {
-                const int i = g + 8 * a;
                 const int at = a % 2 * 2 + e;
-                const float2 one{ re[panel][a / 2][at], im[panel][a / 2][at] };
-                if (i < n && j < n) {
-                    nan_unless_finite(x_finite, one);
-                    memory.x[i * memory_type::x_apart + to] = one;
-                }
+                put(rows[a],
+                    g + 8 * a,
+                    j,
+                    to,
+                    float2{ re[panel][a / 2][at], im[panel][a / 2][at] });
+            }
+        }
+    }
+    if constexpr (has_rest) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+            const int i = 32 + 2 * t + e;
+            float2* const row = row_of_x(i);
+#pragma unroll
+            for (int panel = 0; panel < Panels; ++panel) {
+                const int j = 8 * panel + g;
+                put(row,
+                    i,
+                    j,
+                    row_of_column(j),
+                    float2{ rest_re[panel][e], rest_im[panel][e] });
             }
         }
     }
@@ -288,12 +442,15 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
     }
     __syncwarp();
     float2* const x = batch.x + item * (n * n);
-    if (pairs) {
+    if constexpr (has_rest) {
+        write_matrix<float2, order>(
+            reinterpret_cast<const char*>(memory.x), x, n, lane, batch.aligned);
+    } else if (pairs) {
         const int piece = 2 * (lane % 16);
 #pragma unroll 4
         for (int i = 0; i < n; i += 2) {
             const int row = i + lane / 16;
-            const int to = __shfl_sync(all_lanes, column_of, row);
+            const int to = column_of_row(row);
             if (piece < n) {
                 *reinterpret_cast<float4*>(x + to * n + piece) =
                     *reinterpret_cast<const float4*>(
@@ -303,7 +460,7 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
     } else {
 #pragma unroll 4
         for (int i = 0; i < n; ++i) {
-            const int to = __shfl_sync(all_lanes, column_of, i);
+            const int to = column_of_row(i);
             if (lane < n) {
                 x[to * n + lane] = memory.x[i * memory_type::x_apart + lane];
             }
@@ -311,7 +468,11 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
     }
     elimination<float2> so_far;
     if (batch.determinant) {
-        so_far.odd = is_odd(column_of, lane, n);
+        if constexpr (has_rest) {
+            so_far.odd = is_odd(memory.column_of, lane, n);
+        } else {
+            so_far.odd = is_odd(column_of, lane, n);
+        }
         for (int k = 0; k < n; ++k) {
             so_far.determinant = multiply(so_far.determinant, memory.pivots[k]);
         }
@@ -323,10 +484,10 @@ __device__ __forceinline__ bool invert_by_panels(const batch_of<float2>& batch,
 }
 
 template <int Panels, pivoting Pivoting>
-__global__ void __launch_bounds__(panels_threads)
+__global__ void __launch_bounds__(panels_threads<Panels>, panels_least_blocks<Panels>)
     inverse_warp_panels(const batch_of<float2> batch, int n)
 {
-    constexpr int warps = panels_threads / 32;
+    constexpr int warps = panels_threads<Panels> / 32;
     __shared__ panels_memory<Panels> shared[warps];
     const int warp = threadIdx.x / 32;
     const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;

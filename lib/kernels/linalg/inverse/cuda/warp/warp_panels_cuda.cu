@@ -6,12 +6,23 @@ namespace gr::cudaphy::kernels {
 
 void launch_warp_panels(const batch_of<float2>& batch, const inverse_launch& how)
 {
-    constexpr int matrices = panels_threads / 32;
-    const auto grid = unsigned((batch.size + matrices - 1) / matrices);
-    const auto kernel = how.pivot == pivoting::partial
-                            ? inverse_warp_panels<4, pivoting::partial>
-                            : inverse_warp_panels<4, pivoting::none>;
-    kernel<<<grid, panels_threads, 0, how.stream>>>(batch, how.order);
+    with_pivoting(how.pivot, [&](auto pivot) {
+        constexpr pivoting P = pivot;
+        const auto launch = [&](auto panels) {
+            constexpr int threads = panels_threads<panels>;
+            constexpr int matrices = threads / 32;
+            const auto grid = unsigned((batch.size + matrices - 1) / matrices);
+            inverse_warp_panels<panels, P>
+                <<<grid, threads, 0, how.stream>>>(batch, how.order);
+        };
+        if constexpr (P != pivoting::full) {
+            if (how.order <= 32) {
+                launch(std::integral_constant<int, 4>());
+            } else {
+                launch(std::integral_constant<int, 5>());
+            }
+        }
+    });
     cuda_check_launch("inverse: inverse_warp_panels");
 }
 
