@@ -164,7 +164,8 @@ private:
             launch_patent(batch, how);
         } else if (n <= most_small_batch_order && (small || !lean)) {
             launch_small_batch(batch, how);
-        } else if (n <= most_thread_order<element> && lean && !small) {
+        } else if (interleaved ||
+                   (is_thread_order<element>(n, how.pivot) && lean && !small)) {
             launch_thread_per_matrix(batch, how);
         } else if (n <= most_lanes_order && lean) {
             launch_lanes_per_matrix(batch, how);

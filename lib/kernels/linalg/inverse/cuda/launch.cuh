@@ -18,8 +18,8 @@ struct inverse_launch {
     cudaStream_t stream;
 };
 
-//! Orders up to most_thread_order<T>, for large batches; either layout, and a determinant
-//! of interleaved ones.
+//! Orders up to most_thread_order<T>, for large batches; a determinant of interleaved
+//! ones. Rows if is_thread_order<T>().
 template <typename T>
 void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& how);
 //! Orders up to 8, row-major: for small batches.

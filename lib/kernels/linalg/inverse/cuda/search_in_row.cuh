@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/linalg/inverse/cuda/steps.cuh"
+#include "kernels/linalg/inverse/cuda/warp/warp_keys.cuh"
 
 // The search of full pivoting in kernels whose lanes hold parts of rows.
 
@@ -61,15 +61,7 @@ struct search_in_row<float2, B> {
                 size[b] = bits_of(size_of(row[b]));
             }
         }
-        int largest = size[0];
-#pragma unroll
-        for (int b = 1; b + 1 < B; b += 2) {
-            largest = __vimax3_s32(largest, size[b], size[b + 1]);
-        }
-        if constexpr (B % 2 == 0) {
-            largest = max(largest, size[B - 1]);
-        }
-        return largest;
+        return largest_size<B>(size);
     }
 };
 

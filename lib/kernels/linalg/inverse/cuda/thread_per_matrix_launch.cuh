@@ -16,9 +16,10 @@ void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& ho
         with_pivoting(how.pivot, [&](auto pivot) {
             constexpr int N = order;
             constexpr pivoting P = pivot;
+            constexpr bool never_rows = !is_thread_order<T>(N, P);
             const auto kernel = how.interleaved
                                     ? inverse_thread_per_matrix<T, N, P, true>
-                                    : inverse_thread_per_matrix<T, N, P, false>;
+                                    : inverse_thread_per_matrix<T, N, P, never_rows>;
             const int threads =
                 threads_a_block(batch.size, thread_kernel_threads<T, N, P>, how);
             const auto grid = unsigned((batch.size + threads - 1) / threads);

@@ -32,6 +32,14 @@ constexpr int most_thread_order = std::is_same_v<T, float>    ? 13
                                   : std::is_same_v<T, double> ? 9
                                                               : 6;
 
+//! The same for large batches of rows, but the one order that two lanes invert faster.
+template <typename T>
+constexpr bool is_thread_order(int order, pivoting pivot)
+{
+    return order <= most_thread_order<T> &&
+           !(std::is_same_v<T, float2> && order == 10 && pivot == pivoting::full);
+}
+
 template <typename T, int N, pivoting Pivoting, int Generation = tuned_generation>
 struct thread_policy {
     //! Warps of a block, by the bytes of a warp's tile: together the tiles take at most
@@ -77,7 +85,8 @@ private:
     static constexpr bool full = Pivoting == pivoting::full;
     //! Two lanes a matrix are faster, and the registers suffice.
     static constexpr bool has_two_lanes =
-        (is_complex64 && (N == 11 || N == 12)) || (is_double && N >= 10 && N <= 12);
+        (is_complex64 && (N == 11 || N == 12 || (N == 10 && full))) ||
+        (is_double && N >= 10 && N <= 12);
 
 public:
     static constexpr int threads = 64; //!< of a block
@@ -118,8 +127,12 @@ constexpr bool has_long_warp_kernel(int R)
            (R <= 40 || R % 8 == 0 || R == (std::is_same_v<T, float> ? 52 : 44));
 }
 
-//! inverse_warp_per_matrix for orders up to R: 24, 32, or has_long_warp_kernel().
-constexpr int small_warp_order = 24;
+//! The least of the orders 20, 24 and 32 for which it has a kernel.
+template <typename T, pivoting Pivoting>
+constexpr int least_warp_kernel =
+    std::is_same_v<T, float> || Pivoting == pivoting::none ? 24 : 20;
+
+//! inverse_warp_per_matrix for orders up to R: 20, 24, 32, or has_long_warp_kernel().
 template <typename T, int R, pivoting Pivoting, int Generation = tuned_generation>
 struct warp_policy {
 private:

@@ -76,7 +76,7 @@ template <typename T, int R, bool FullPivoting>
 struct warp_memory {
     //! The distance of rows that are brought forward, so that lanes use all banks.
     static constexpr int apart = !FullPivoting                   ? R
-                                 : R > 32                        ? (R + 7) / 8 * 8
+                                 : R > 32 || R % 8 != 0          ? (R + 7) / 8 * 8
                                  : sizeof(T) < 16 && R % 16 == 0 ? R + 8
                                                                  : R;
     __align__(16) char x[R * apart * sizeof(T)];

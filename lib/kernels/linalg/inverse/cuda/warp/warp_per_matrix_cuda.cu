@@ -32,8 +32,11 @@ void launch_warp_per_matrix(const batch_of<T>& batch, const inverse_launch& how)
             inverse_warp_per_matrix<T, R, P>
                 <<<grid, threads, 0, how.stream>>>(batch, how.order);
         };
-        if (how.order <= small_warp_order) {
-            launch(std::integral_constant<int, small_warp_order>());
+        constexpr int least = least_warp_kernel<T, P>;
+        if (how.order <= least) {
+            launch(std::integral_constant<int, least>());
+        } else if (how.order <= 24) {
+            launch(std::integral_constant<int, 24>());
         } else {
             launch(std::integral_constant<int, most_warp_order>());
         }
