@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace gr::cudaphy::kernels {
 
@@ -31,6 +32,21 @@ struct fdtd_tuning_sm90 {
         static constexpr int runs_blocks(std::size_t bytes) { return bytes == 4 ? 5 : 4; }
         //! Tiles a block from which on tiles become smaller, and twice as large if wide.
         static constexpr int least_tiles = 4, tiles_for_wide = 16;
+
+        // run_march: cells of a tile, a thread each, halo included
+        template <int Height, int Width, int Blocks>
+        struct march_tile {
+            static constexpr int height = Height, width = Width,
+                                 blocks_a_multiprocessor = Blocks;
+        };
+        template <std::size_t Bytes>
+        using march =
+            std::conditional_t<Bytes == 4, march_tile<16, 32, 2>, march_tile<16, 32, 1>>;
+        template <std::size_t Bytes>
+        using march_layers =
+            std::conditional_t<Bytes == 4, march_tile<20, 32, 1>, march_tile<12, 32, 1>>;
+        //! Of cells alike, at least.
+        static constexpr double march_share = 0.5;
 
         // run_onchip_steps
         static constexpr int onchip_threads(std::size_t bytes)

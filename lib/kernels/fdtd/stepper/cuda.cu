@@ -2,6 +2,7 @@
 #include "kernels/common/memory/device_memory.cuh"
 #include "kernels/fdtd/stepper/large.cuh"
 #include "kernels/fdtd/stepper/makers.h"
+#include "kernels/fdtd/stepper/march.cuh"
 #include "kernels/fdtd/stepper/onchip.cuh"
 #include <algorithm>
 #include <climits>
@@ -246,6 +247,11 @@ public:
             neighbours = fdtd_neighbours::find(system, plan, d_blocks);
         }
         d_there = std::make_unique<resident<T>>(plan, d_size, d_blocks, neighbours);
+        if (large && p.format == sparse_format::dictionary && forced.two_steps) {
+            d_march = march_system<T>::make(
+                system, d_device, forced.tile_rows > 0 ? 0 : tuning::march_share);
+            d_matrix_bytes += d_march ? d_march->matrix_bytes() : 0;
+        }
         clear_all(cudaStreamLegacy);
         // Copies from pageable memory may still be under way.
         cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "fdtd_stepper: clear");
@@ -254,6 +260,7 @@ public:
     {
         const cuda_device_scope scope(d_device, std::nothrow);
         d_onchip.reset();
+        d_march.reset();
         d_there.reset();
     }
 
@@ -272,12 +279,18 @@ public:
         const cuda_device_scope scope(d_device);
         const auto stream = stream_of(queue);
         auto& there = *d_there;
-        const fdtd_step<T> first{ there.state->data(), excitation.data(), probes.data(),
-                                  d_sources,           d_probes,          0 };
+        fdtd_step<T> first{ there.state->data(), excitation.data(), probes.data(),
+                            d_sources,           d_probes,          0 };
         if (steps > 0 && d_onchip) {
             d_onchip->run(first, unsigned(steps), there.kept->data(), stream);
-        } else if (steps > 0) {
-            launch(first, unsigned(steps), stream);
+        } else {
+            const auto left = [&] { return unsigned(steps) - first.number; };
+            for (; d_march && left() >= d_march->steps; first.number += d_march->steps) {
+                d_march->run(first, there.kept->data(), stream);
+            }
+            if (left() > 0) {
+                launch(first, left(), stream);
+            }
         }
         examine<<<scan_blocks(d_size), scan_threads, 0, stream>>>(
             there.state->data(), d_size, there.kept->data());
@@ -368,6 +381,7 @@ private:
     size_t d_matrix_bytes = 0;
     std::unique_ptr<resident<T>> d_there;
     std::unique_ptr<onchip_system<T>> d_onchip; //!< if it is small enough
+    std::unique_ptr<march_system<T>> d_march;   //!< if it is large, and a grid
 };
 
 } // namespace

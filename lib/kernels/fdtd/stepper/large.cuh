@@ -35,9 +35,10 @@ __global__ void __launch_bounds__(Warps * 32, BlocksAMultiprocessor)
         a.tables, threadIdx.x / 32, Warps, threadIdx.x % 32);
     auto* const counter = a.arrived.flags + size_t(gridDim.x) * flag_stride;
     for (unsigned s = 0; s < a.steps; ++s) {
-        const auto step = [&] { return a.first.at(s); };
+        const auto step = [&] { return a.first.at(a.first.number + s); };
         const auto not_finite = [&] {
-            atomicMin(&a.kept->bad_step, static_cast<unsigned long long>(s));
+            atomicMin(&a.kept->bad_step,
+                      static_cast<unsigned long long>(a.first.number + s));
         };
         for (int p = 0; p < a.phases; ++p) {
             const auto& phase = a.tables.phases[p];

@@ -25,6 +25,7 @@ namespace gr::cudaphy::kernels {
 struct fdtd_large_shape {
     int32_t tile_rows = 0; //!< 0: the fastest; else so many, even for a small system
     int blocks = 0;        //!< 0: as many as the device holds
+    bool two_steps = true; //!< whether a grid goes two time steps a pass
 };
 
 //! Makes a stepper of that shape, for tests.

@@ -160,6 +160,54 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(tiles_of_every_size_step_large_systems_as_written,
         }
     }
 }
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(two_steps_a_pass_over_memory_are_steps_as_written,
+                              T,
+                              number_types)
+{
+    if (tested_backend() != backend::cuda) {
+        return;
+    }
+    const auto pec = fdtd_boundary::pec, pmc = fdtd_boundary::pmc,
+               cpml = fdtd_boundary::cpml;
+    const std::pair<std::vector<int64_t>, std::array<fdtd_boundary, 2>> cases[] = {
+        { { 41, 43, 97 }, { pec, pec } },
+        { { 9, 130, 31 }, { pec, pmc } },
+        { { 65, 47, 70 }, { cpml, cpml } },
+        { { 30, 64, 128 }, { pec, cpml } },
+    };
+    for (const auto& [cells, boundary] : cases) {
+        const auto system = grid_system<T>(cells, boundary);
+        const auto make = [&](bool two_steps) {
+            return make_fdtd_stepper_cuda<T>(
+                system, { sparse_format::dictionary, 11 }, 0, { 4096, 0, two_steps });
+        };
+        simulation<T> tested(make(true), 11);
+        // The tables of such a pass come on top of the others.
+        BOOST_TEST(tested.stepper().matrix_bytes() > make(false)->matrix_bytes());
+        auto expected_state = gaussian<T>(size_t(system.size));
+        tested.set(expected_state);
+        for (const size_t steps : { 4, 1, 6, 11, 8, 3 }) {
+            const auto excitation = gaussian<T>(steps * system.sources.size());
+            const auto expected = stepped(system, steps, excitation, expected_state);
+            check_same(tested.run(steps, excitation), expected);
+            BOOST_TEST(tested.status() == -1);
+            check_same(tested.state(), expected_state);
+        }
+        // A probe that is not finite is found in its step.
+        std::vector<T> excitation(9 * system.sources.size());
+        excitation[6] = std::numeric_limits<T>::infinity();
+        tested.set(gaussian<T>(size_t(system.size)));
+        tested.run(9, excitation);
+        const auto status = tested.status();
+        simulation<T> plain(make(false), 11);
+        plain.set(gaussian<T>(size_t(system.size)));
+        plain.run(33);
+        plain.run(9, excitation);
+        BOOST_TEST(status >= 33);
+        BOOST_TEST(status == plain.status());
+    }
+}
 #endif
 
 BOOST_AUTO_TEST_CASE(a_system_larger_than_the_device_says_how_much_fits)
