@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/memory/device_memory.cuh"
+#include "kernels/ldpc/encoder/accumulator.cuh"
 #include "kernels/ldpc/encoder/encoding_plan.h"
 #include "kernels/ldpc/encoder/makers.h"
+#include "kernels/ldpc/encoder/side_by_side.cuh"
+#include "kernels/ldpc/encoder/sliced.cuh"
+#include "kernels/ldpc/encoder/strings.cuh"
 #include <algorithm>
 #include <climits>
 #include <numeric>
@@ -57,96 +61,10 @@ constexpr int extra_slots = 2;
 struct cuda_plan {
     const int *level, *start, *chain, *info;
     const void *target, *source; //!< of the kernel's Index
-    int levels, chain_length, k, n, slots;
-    bool packed_input, packed_output;
-    size_t info_bytes, word_bytes;
+    int levels, chain_length, slots;
+    words_form info_form, word_form;
     void* workspace; //!< of every block in turn, where shared memory does not hold it
 };
-
-//! Byte i of word j becomes byte j of word i.
-__device__ void transpose_bytes(unsigned (&x)[4])
-{
-    const unsigned a = __byte_perm(x[0], x[1], 0x5140);
-    const unsigned b = __byte_perm(x[2], x[3], 0x5140);
-    const unsigned c = __byte_perm(x[0], x[1], 0x7362);
-    const unsigned d = __byte_perm(x[2], x[3], 0x7362);
-    x[0] = __byte_perm(a, b, 0x5410);
-    x[1] = __byte_perm(a, b, 0x7632);
-    x[2] = __byte_perm(c, d, 0x5410);
-    x[3] = __byte_perm(c, d, 0x7632);
-}
-
-//! bits[j]: bit w is the lowest bit of byte j at `from` + w `stride`, w < count. Four
-//! bytes of a word move at once: byte j of sums[g] gathers the bits of words 8 g..8 g
-//! + 7.
-template <int Codewords>
-__device__ void
-load_four(const uint8_t* from, size_t stride, int count, unsigned (&bits)[4])
-{
-#pragma unroll
-    for (int g = 0; g < 4; ++g) {
-        bits[g] = 0;
-    }
-#pragma unroll
-    for (int w = 0; w < Codewords; ++w) {
-        if (w < count) {
-            const unsigned bytes = *reinterpret_cast<const unsigned*>(from + w * stride);
-            bits[w / 8] |= (bytes & 0x01010101u) << w % 8;
-        }
-    }
-    transpose_bytes(bits);
-}
-
-template <int Codewords>
-__device__ void store_four(uint8_t* to, size_t stride, int count, unsigned (&bits)[4])
-{
-    transpose_bytes(bits);
-#pragma unroll
-    for (int w = 0; w < Codewords; ++w) {
-        if (w < count) {
-            *reinterpret_cast<unsigned*>(to + w * stride) =
-                bits[w / 8] >> w % 8 & 0x01010101u;
-        }
-    }
-}
-
-//! As load_four(), of eight bits packed in a byte.
-template <int Codewords>
-__device__ void
-load_packed(const uint8_t* from, size_t stride, int count, unsigned (&bits)[8])
-{
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-        bits[j] = 0;
-    }
-#pragma unroll 8
-    for (int w = 0; w < Codewords; ++w) {
-        if (w < count) {
-            const unsigned byte = from[w * stride];
-#pragma unroll
-            for (int j = 0; j < 8; ++j) {
-                bits[j] |= (byte >> (7 - j) & 1u) << w;
-            }
-        }
-    }
-}
-
-template <int Codewords>
-__device__ void
-store_packed(uint8_t* to, size_t stride, int count, const unsigned (&bits)[8])
-{
-#pragma unroll 8
-    for (int w = 0; w < Codewords; ++w) {
-        if (w < count) {
-            unsigned byte = 0;
-#pragma unroll
-            for (int j = 0; j < 8; ++j) {
-                byte |= (bits[j] >> w & 1u) << (7 - j);
-            }
-            to[w * stride] = static_cast<uint8_t>(byte);
-        }
-    }
-}
 
 //! Inclusive prefix sums, modulo 2, of the chain's places. Every thread sums a run; the
 //! block computes the prefix sums of the runs' sums; then every thread computes its run's
@@ -186,10 +104,8 @@ __device__ void sum_chain(Word* place, const int* chain, int length, unsigned* t
     __syncthreads();
 }
 
-// One block encodes as many codewords as a word has bits, so that a sum of the plan is
-// one instruction for all of them. The words lie in shared memory: 32 codewords of
-// 802.11's n = 1944 take 12 KB, 8 of DVB-S2's n = 64800 take 65 KB. Neighbouring threads
-// load and store neighbouring bytes, four at a time (Wide) or one, and each byte once.
+// Any code. One block encodes as many codewords as a word has bits, side by side, in
+// shared memory: 8 of n = 64800 take 65 KB.
 template <typename Word, typename Index, bool Shared, bool Wide>
 __global__ void __launch_bounds__(most_threads)
     ldpc_encode(cuda_plan plan, const uint8_t* info, uint8_t* words, size_t batch)
@@ -202,8 +118,6 @@ __global__ void __launch_bounds__(most_threads)
                                : static_cast<Word*>(plan.workspace) + blockIdx.x * slots;
     const auto* const target = static_cast<const Index*>(plan.target);
     const auto* const source = static_cast<const Index*>(plan.source);
-    const size_t k = plan.k;
-    const size_t n = plan.n;
     const int lane = threadIdx.x % 32;
     const int warp = threadIdx.x / 32;
     const int warps = blockDim.x / 32;
@@ -213,38 +127,14 @@ __global__ void __launch_bounds__(most_threads)
         const int count =
             static_cast<int>(min(batch - first, static_cast<size_t>(codewords)));
 
-        const uint8_t* const in = info + first * plan.info_bytes;
-        if (plan.packed_input) {
-            for (size_t i = threadIdx.x; i < plan.info_bytes; i += blockDim.x) {
-                unsigned bits[8];
-                load_packed<codewords>(in + i, plan.info_bytes, count, bits);
-#pragma unroll
-                for (int j = 0; j < 8; ++j) {
-                    if (8 * i + j < k) {
-                        place[plan.info[8 * i + j]] = static_cast<Word>(bits[j]);
-                    }
-                }
-            }
-        } else if (Wide) {
-            for (size_t i = size_t{ 4 } * threadIdx.x; i < k;
-                 i += size_t{ 4 } * blockDim.x) {
-                unsigned bits[4];
-                load_four<codewords>(in + i, k, count, bits);
-#pragma unroll
-                for (int j = 0; j < 4; ++j) {
-                    place[plan.info[i + j]] = static_cast<Word>(bits[j]);
-                }
-            }
-        } else {
-            for (size_t i = threadIdx.x; i < k; i += blockDim.x) {
-                unsigned bits = 0;
-#pragma unroll 8
-                for (int w = 0; w < codewords; ++w) {
-                    bits |= w < count ? (in[w * k + i] & 1u) << w : 0u;
-                }
-                place[plan.info[i]] = static_cast<Word>(bits);
-            }
-        }
+        take_words<Wide>(
+            plan.info_form,
+            info + first * plan.info_form.bytes,
+            count,
+            place,
+            [&](size_t i) { return plan.info[i]; },
+            threadIdx.x,
+            blockDim.x);
         if (threadIdx.x == 0) {
             place[plan.slots] = 0;
         }
@@ -268,37 +158,14 @@ __global__ void __launch_bounds__(most_threads)
             sum_chain(place, plan.chain, plan.chain_length, totals);
         }
 
-        uint8_t* const out = words + first * plan.word_bytes;
-        if (plan.packed_output) {
-            for (size_t i = threadIdx.x; i < plan.word_bytes; i += blockDim.x) {
-                unsigned bits[8];
-#pragma unroll
-                for (int j = 0; j < 8; ++j) {
-                    bits[j] = 8 * i + j < n ? place[8 * i + j] : 0u;
-                }
-                store_packed<codewords>(out + i, plan.word_bytes, count, bits);
-            }
-        } else if (Wide) {
-            for (size_t i = size_t{ 4 } * threadIdx.x; i < n;
-                 i += size_t{ 4 } * blockDim.x) {
-                unsigned bits[4];
-#pragma unroll
-                for (int j = 0; j < 4; ++j) {
-                    bits[j] = place[i + j];
-                }
-                store_four<codewords>(out + i, n, count, bits);
-            }
-        } else {
-            for (size_t i = threadIdx.x; i < n; i += blockDim.x) {
-                const unsigned bits = place[i];
-#pragma unroll 8
-                for (int w = 0; w < codewords; ++w) {
-                    if (w < count) {
-                        out[w * n + i] = static_cast<uint8_t>(bits >> w & 1u);
-                    }
-                }
-            }
-        }
+        put_words<Wide>(
+            plan.word_form,
+            words + first * plan.word_form.bytes,
+            count,
+            place,
+            [](size_t i) { return i; },
+            threadIdx.x,
+            blockDim.x);
         __syncthreads(); // before the next words overwrite the places
     }
 }
@@ -330,8 +197,9 @@ public:
         const auto aligned = [](const uint8_t* data, int length) {
             return reinterpret_cast<uintptr_t>(data) % 4 == 0 && length % 4 == 0;
         };
-        const bool wide = (d_plan.packed_input || aligned(info, d_plan.k)) &&
-                          (d_plan.packed_output || aligned(words, d_plan.n));
+        const bool wide =
+            (d_plan.info_form.packed || aligned(info, d_plan.info_form.bits)) &&
+            (d_plan.word_form.packed || aligned(words, d_plan.word_form.bits));
         const size_t blocks = (batch + d_codewords - 1) / d_codewords;
         (wide ? d_wide
               : d_narrow)<<<static_cast<unsigned>(std::min(blocks, d_most_blocks)),
@@ -357,13 +225,9 @@ private:
         d_plan.info = d_info.data();
         d_plan.levels = static_cast<int>(steps.level.size()) - 1;
         d_plan.chain_length = static_cast<int>(plan.chain.size());
-        d_plan.k = code.k();
-        d_plan.n = code.n();
         d_plan.slots = plan.slots;
-        d_plan.packed_input = p.packed_input;
-        d_plan.packed_output = p.packed_output;
-        d_plan.info_bytes = bytes.info;
-        d_plan.word_bytes = bytes.word;
+        d_plan.info_form = { bytes.info, code.k(), p.packed_input };
+        d_plan.word_form = { bytes.word, code.n(), p.packed_output };
         const size_t slots = plan.slots + extra_slots;
         const bool small = slots <= 65536;
         if (small) {
@@ -452,12 +316,16 @@ public:
         : d_bytes(*code, p), d_device(device)
     {
         cuda_device_scope scope(d_device);
-        d_plan =
-            std::make_unique<device_plan>(*code, ldpc_encoding_plan(*code), p, d_device);
+        d_words = make_words(*code, p);
+        if (!d_words) {
+            d_plan = std::make_unique<device_plan>(
+                *code, ldpc_encoding_plan(*code), p, d_device);
+        }
     }
     ~ldpc_encoder_cuda() override
     {
         const cuda_device_scope scope(d_device, std::nothrow);
+        d_words.reset();
         d_plan.reset();
     }
 
@@ -468,13 +336,37 @@ public:
             return;
         }
         cuda_device_scope scope(d_device);
-        d_plan->launch(info.data(), words.data(), batch, stream_of(q));
+        if (d_words) {
+            d_words->launch(info.data(), words.data(), batch, stream_of(q));
+        } else {
+            d_plan->launch(info.data(), words.data(), batch, stream_of(q));
+        }
     }
 
 private:
+    //! Nothing if the code is of no such form.
+    std::unique_ptr<device_words_encoder> make_words(const ldpc_code& code,
+                                                     const parameters& p) const
+    {
+        if (auto made = accumulator_encoder::make(code, p, d_device)) {
+            return made;
+        }
+        const auto tables = ldpc_circulant_tables::make(code);
+        if (!tables) {
+            return {};
+        }
+        if (strings_encoder::suits(*tables, p)) {
+            if (auto made = strings_encoder::make(*tables, d_bytes, p, d_device)) {
+                return made;
+            }
+        }
+        return sliced_encoder::make(*tables, d_bytes, p, d_device);
+    }
+
     ldpc_encoder_bytes d_bytes;
     int d_device;
-    std::unique_ptr<device_plan> d_plan;
+    std::unique_ptr<device_words_encoder> d_words; //!< if the code's form allows it
+    std::unique_ptr<device_plan> d_plan;           //!< else
 };
 
 } // namespace

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "kernels/ldpc/encoder/device_words.cuh"
+#include "kernels/ldpc/encoder/strings_lane.cuh"
+
+// Encodes words of a quasi-cyclic code one by one, by whole circulants, as the CPU does
+// (circulant_encoder_cpu.cc): 32 bits of a string are one instruction. A word takes few
+// KB of shared memory, so that many are under way on a multiprocessor.
+
+namespace gr::cudaphy::kernels {
+namespace {
+
+constexpr int strings_threads = 128; //!< of a block
+
+template <int Threads, int Group>
+__global__ void __launch_bounds__(strings_threads, 12)
+    ldpc_encode_strings(const __grid_constant__ strings_plan plan,
+                        const uint8_t* info,
+                        uint8_t* words,
+                        size_t batch)
+{
+    extern __shared__ uint32_t strings_shared[];
+    constexpr int a_block = strings_threads / Threads;
+    const int number = threadIdx.x / Threads;
+    const strings_lane<Threads, Group> lane(
+        plan, strings_shared + number * plan.shared, threadIdx.x % Threads);
+    for (size_t w = size_t(blockIdx.x) * a_block + number; w < batch;
+         w += size_t(gridDim.x) * a_block) {
+        lane.encode(info + w * plan.info.bytes, words + w * plan.word.bytes);
+    }
+}
+
+class strings_encoder : public device_words_encoder
+{
+public:
+    //! Whether this is the fastest way (H200). Packed bits move little, and to turn them
+    //! into words side by side takes longer than the sums.
+    static bool suits(const ldpc_circulant_tables& tables,
+                      const ldpc_encoder::parameters& p)
+    {
+        return tables.z >= (p.packed_input && p.packed_output ? 96 : 320);
+    }
+
+    //! Nothing if strings are too short or too long, or too many.
+    static std::unique_ptr<device_words_encoder> make(const ldpc_circulant_tables& tables,
+                                                      const ldpc_encoder_bytes& bytes,
+                                                      const ldpc_encoder::parameters& p,
+                                                      int device)
+    {
+        const auto placed = ldpc_placed_strings::make(tables);
+        if (!placed) {
+            return {};
+        }
+        std::unique_ptr<strings_encoder> made(
+            new strings_encoder(tables, *placed, bytes, p));
+        return made->d_launch.fits(device) ? std::move(made) : nullptr;
+    }
+
+    void launch(const uint8_t* info,
+                uint8_t* words,
+                size_t batch,
+                cudaStream_t stream) const override
+    {
+        auto plan = d_plan;
+        plan.info = word_form::of(info, plan.info.bytes, plan.info.bits, d_packed_input);
+        plan.word =
+            word_form::of(words, plan.word.bytes, plan.word.bits, d_packed_output);
+        d_launch.run(plan, info, words, batch, stream);
+    }
+
+private:
+    strings_encoder(const ldpc_circulant_tables& t,
+                    const ldpc_placed_strings& placed,
+                    const ldpc_encoder_bytes& bytes,
+                    const ldpc_encoder::parameters& p)
+        : d_packed_input(p.packed_input), d_packed_output(p.packed_output),
+          d_inputs(placed.inputs), d_phases(t.phases), d_sums(placed.sums),
+          d_terms(placed.terms), d_outputs(placed.outputs)
+    {
+        d_plan.info = { bytes.info, t.k, p.packed_input, 1 };
+        d_plan.word = { bytes.word, t.n, p.packed_output, 1 };
+        d_plan.z = t.z;
+        d_plan.inputs = int(t.inputs.size());
+        d_plan.phases = int(t.phases.size());
+        d_plan.outputs = int(placed.outputs.size());
+        const int words = (t.z + 31) / 32;
+        d_plan.info_at = placed.words;
+        d_plan.word_at = placed.words + (t.k + 31) / 32 + words + 2;
+        d_plan.shared = d_plan.word_at + int(placed.outputs.size());
+        d_plan.input = d_inputs.data();
+        d_plan.phase = d_phases.data();
+        d_plan.sum = d_sums.data();
+        d_plan.term = d_terms.data();
+        d_plan.output = d_outputs.data();
+        // A short string leaves most threads of a block without work.
+        if (words <= 4) {
+            d_launch.kernel = ldpc_encode_strings<32, 4>;
+        } else if (words <= 8) {
+            d_launch.kernel = ldpc_encode_strings<32, 8>;
+        } else {
+            d_launch.kernel = ldpc_encode_strings<strings_threads, 16>;
+        }
+        d_launch.words = words <= 8 ? strings_threads / 32 : 1;
+        d_launch.threads = strings_threads;
+        d_launch.shared =
+            size_t(d_plan.shared) * sizeof(uint32_t) * size_t(d_launch.words);
+    }
+
+    strings_plan d_plan{};
+    const bool d_packed_input, d_packed_output;
+    device_memory<ldpc_placed_strings::input> d_inputs;
+    device_memory<ldpc_circulant_tables::phase> d_phases;
+    device_memory<ldpc_placed_strings::sum> d_sums;
+    device_memory<uint32_t> d_terms;
+    device_memory<ldpc_placed_strings::place> d_outputs;
+    device_words_launch<strings_plan> d_launch;
+};
+
+} // namespace
+} // namespace gr::cudaphy::kernels
