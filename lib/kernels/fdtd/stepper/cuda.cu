@@ -247,9 +247,11 @@ public:
             neighbours = fdtd_neighbours::find(system, plan, d_blocks);
         }
         d_there = std::make_unique<resident<T>>(plan, d_size, d_blocks, neighbours);
-        if (large && p.format == sparse_format::dictionary && forced.two_steps) {
+        const bool tested = forced.tile_rows > 0;
+        if (large && p.format == sparse_format::dictionary && forced.two_steps &&
+            (tested || is_beyond_caches())) {
             d_march = march_system<T>::make(
-                system, d_device, forced.tile_rows > 0 ? 0 : tuning::march_share);
+                system, d_device, tested ? 0 : tuning::march_share);
             d_matrix_bytes += d_march ? d_march->matrix_bytes() : 0;
         }
         clear_all(cudaStreamLegacy);
@@ -340,6 +342,15 @@ public:
     }
 
 private:
+    //! Whether the state is so large that a pass over it takes the memory's time.
+    bool is_beyond_caches() const
+    {
+        int cache = 0;
+        cuda_check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, d_device),
+                   "cudaDeviceGetAttribute");
+        return double(d_size) * sizeof(T) > tuning::march_caches * cache;
+    }
+
     void launch(const fdtd_step<T>& first, unsigned steps, cudaStream_t stream)
     {
         auto& there = *d_there;
