@@ -250,8 +250,8 @@ public:
         const bool tested = forced.tile_rows > 0;
         if (large && p.format == sparse_format::dictionary && forced.two_steps &&
             (tested || is_beyond_caches())) {
-            d_march = march_system<T>::make(
-                system, d_device, tested ? 0 : tuning::march_share);
+            d_march =
+                march_system<T>::make(system, d_device, tested ? 0 : tuning::march_share);
             d_matrix_bytes += d_march ? d_march->matrix_bytes() : 0;
         }
         clear_all(cudaStreamLegacy);

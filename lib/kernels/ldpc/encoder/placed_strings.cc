@@ -16,7 +16,8 @@ ldpc_placed_strings::make(const ldpc_circulant_tables& t)
     int at = 0;
     for (const char rotated : t.rotated) {
         to.push_back(at << 1 | int(rotated != 0));
-        at += rotated ? 2 * in_words + 2 : in_words;
+        // A read takes the word behind the last one, too.
+        at += (rotated ? 2 * in_words : in_words) + 1;
     }
     const auto zeros = uint32_t(at) * 32;
     // Masked bits are read up to a string's length before the information.

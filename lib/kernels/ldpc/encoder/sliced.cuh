@@ -124,7 +124,8 @@ private:
             return bytes_for<uint16_t>() <= half ? set<uint16_t, 512>(device)
                                                  : set<uint8_t, 512>(device);
         }
-        return d_plan.places < 1500   ? set<uint32_t, 128>(device)
+        const int few = d_plan.info.packed && d_plan.word.packed ? 5000 : 1500;
+        return d_plan.places < few    ? set<uint32_t, 128>(device)
                : d_plan.places < 9000 ? set<uint32_t, 256>(device)
                                       : set<uint32_t, 512>(device);
     }

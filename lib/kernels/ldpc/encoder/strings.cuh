@@ -34,12 +34,12 @@ __global__ void __launch_bounds__(strings_threads, 12)
 class strings_encoder : public device_words_encoder
 {
 public:
-    //! Whether this is the fastest way (H200). Packed bits move little, and to turn them
-    //! into words side by side takes longer than the sums.
-    static bool suits(const ldpc_circulant_tables& tables,
-                      const ldpc_encoder::parameters& p)
+    //! Whether this is the fastest way (H200): if 32 words side by side leave room for
+    //! one block on a multiprocessor. Packed bits move little, and to turn them into
+    //! words side by side takes longer than the sums of long strings.
+    static bool suits(const ldpc_circulant_tables& t, const ldpc_encoder::parameters& p)
     {
-        return tables.z >= (p.packed_input && p.packed_output ? 96 : 320);
+        return p.packed_input && p.packed_output ? t.z >= 128 : t.strings * t.z > 22500;
     }
 
     //! Nothing if strings are too short or too long, or too many.
@@ -93,15 +93,18 @@ private:
         d_plan.sum = d_sums.data();
         d_plan.term = d_terms.data();
         d_plan.output = d_outputs.data();
-        // A short string leaves most threads of a block without work.
+        // Short and few strings leave most threads of a block without work.
+        const bool by_warps = words <= 8 || t.strings * t.z < 16000;
         if (words <= 4) {
             d_launch.kernel = ldpc_encode_strings<32, 4>;
         } else if (words <= 8) {
             d_launch.kernel = ldpc_encode_strings<32, 8>;
+        } else if (by_warps) {
+            d_launch.kernel = ldpc_encode_strings<32, 16>;
         } else {
             d_launch.kernel = ldpc_encode_strings<strings_threads, 16>;
         }
-        d_launch.words = words <= 8 ? strings_threads / 32 : 1;
+        d_launch.words = by_warps ? strings_threads / 32 : 1;
         d_launch.threads = strings_threads;
         d_launch.shared =
             size_t(d_plan.shared) * sizeof(uint32_t) * size_t(d_launch.words);

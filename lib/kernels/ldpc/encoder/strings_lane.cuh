@@ -53,7 +53,7 @@ public:
                 sync();
             }
         }
-        if (d_plan.word.packed || d_plan.word.unit == 16) {
+        if (d_plan.word.unit == (d_plan.word.packed ? 4 : 16)) {
             put_word<Threads>(
                 d_plan.word, [this](int i) { return composed(i); }, out, d_thread);
             sync();
