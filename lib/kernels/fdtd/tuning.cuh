@@ -45,9 +45,10 @@ struct fdtd_tuning_sm90 {
         template <std::size_t Bytes>
         using march_layers =
             std::conditional_t<Bytes == 4, march_tile<20, 32, 1>, march_tile<12, 32, 1>>;
-        //! Of cells alike, at least. Of the second-level cache, which serves a smaller
-        //! state in any order: 128^3 cells in float take 54 us a step by pieces, 64 so.
-        static constexpr double march_share = 0.5, march_caches = 2;
+        //! Of cells alike, at least.
+        static constexpr double march_share = 0.5;
+        //! Of the second-level cache, which serves a smaller state in any order.
+        static constexpr double march_caches(bool layers) { return layers ? 3 : 1.1; }
 
         // run_onchip_steps
         static constexpr int onchip_threads(std::size_t bytes)

@@ -249,7 +249,7 @@ public:
         d_there = std::make_unique<resident<T>>(plan, d_size, d_blocks, neighbours);
         const bool tested = forced.tile_rows > 0;
         if (large && p.format == sparse_format::dictionary && forced.two_steps &&
-            (tested || is_beyond_caches())) {
+            (tested || is_beyond_caches(layers))) {
             d_march =
                 march_system<T>::make(system, d_device, tested ? 0 : tuning::march_share);
             d_matrix_bytes += d_march ? d_march->matrix_bytes() : 0;
@@ -343,12 +343,12 @@ public:
 
 private:
     //! Whether the state is so large that a pass over it takes the memory's time.
-    bool is_beyond_caches() const
+    bool is_beyond_caches(bool layers) const
     {
         int cache = 0;
         cuda_check(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, d_device),
                    "cudaDeviceGetAttribute");
-        return double(d_size) * sizeof(T) > tuning::march_caches * cache;
+        return double(d_size) * sizeof(T) > tuning::march_caches(layers) * cache;
     }
 
     void launch(const fdtd_step<T>& first, unsigned steps, cudaStream_t stream)

@@ -11,7 +11,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 template <int Threads>
-__global__ void __launch_bounds__(Threads, 1536 / Threads)
+__global__ void __launch_bounds__(Threads, threads_at_once / Threads)
     ldpc_encode_accumulator(const __grid_constant__ accumulator_plan plan,
                             const uint8_t* info,
                             uint8_t* words,

@@ -11,6 +11,13 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
+//! Threads of a multiprocessor for which registers are to suffice.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int threads_at_once = 1024; // Turing holds no more
+#else
+constexpr int threads_at_once = 1536;
+#endif
+
 class device_words_encoder
 {
 public:

@@ -14,7 +14,7 @@ namespace {
 constexpr int strings_threads = 128; //!< of a block
 
 template <int Threads, int Group>
-__global__ void __launch_bounds__(strings_threads, 12)
+__global__ void __launch_bounds__(strings_threads, threads_at_once / strings_threads)
     ldpc_encode_strings(const __grid_constant__ strings_plan plan,
                         const uint8_t* info,
                         uint8_t* words,
