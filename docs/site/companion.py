@@ -71,6 +71,7 @@ def add(flowgraph, kind, name, values):
 def example_block(platform, kind):
     """The block with its defaults, beside what these need, evaluated and validated."""
     flowgraph = platform.make_flow_graph()
+    flowgraph.options_block.params["output_language"].set_value("python")
     add(flowgraph, "variable", "samp_rate", {"value": "32000"})
     for name, (variable, values) in EXAMPLES.items():
         if variable != kind:

@@ -13,7 +13,7 @@ code.n = 3  # misc
 cudaphy.ldpc_decoder("wifi")  # arg-type
 cudaphy.ldpc_decoder(code, max_iteration=20)  # call-arg
 cudaphy.ldpc_decoder(code, packed="yes")  # arg-type
-cudaphy.ldpc_decoder(code, 20.5)  # arg-type
+cudaphy.ldpc_decoder(code, "20")  # arg-type
 cudaphy.ldpc_decoder(code, output=1)  # arg-type
 cudaphy.ldpc_decoder_def(code)  # arg-type
 cudaphy.ldpc_decode(code)  # call-arg

@@ -117,6 +117,18 @@ need_backend()  # skip before loading, which takes seconds
 PLATFORM, WARNINGS = load_platform()
 
 
+def new_flowgraph(name, language="python", run="prompt"):
+    """An empty flowgraph without a window. GNU Radio 3.10.12 has options for each pair of language and kind."""
+    flowgraph = PLATFORM.make_flow_graph()
+    kind = {"output_language": language, "generate_options": "no_gui"}
+    for key, value in kind.items():
+        flowgraph.options_block.params[key].set_value(value)
+    flowgraph.rewrite()
+    for key, value in {"id": name, "run_options": run}.items():
+        flowgraph.options_block.params[key].set_value(value)
+    return flowgraph
+
+
 def add(flowgraph, kind, name, parameters, whole=True):
     """A new block. whole: evaluate references to and from the block at once."""
     block = flowgraph.new_block(kind)
@@ -145,10 +157,7 @@ class Flowgraph:
     """One block, with null sources and sinks on all of its ports."""
 
     def __init__(self, kind, parameters, code={}):
-        self.graph = PLATFORM.make_flow_graph()
-        options = self.graph.options_block
-        options.params["id"].set_value("tried")
-        options.params["generate_options"].set_value("no_gui")
+        self.graph = new_flowgraph("tried")
         for name, value in VARIABLES.items():
             add(self.graph, "variable", name, {"value": value}, whole=False)
         self.code = add(self.graph, "variable_cudaphy_ldpc_code", "code", code)

@@ -15,11 +15,9 @@ from pathlib import Path
 import numpy as np
 from gnuradio import cudaphy
 from gnuradio.cudaphy import companion_cpp
-from qa_grc import FOLDER, PLATFORM, add
+from qa_grc import FOLDER, PLATFORM, add, new_flowgraph
 from qa_support import BACKEND, main
 
-from gnuradio.grc.core.generator.cpp_top_block import CppTopBlockGenerator
-from gnuradio.grc.core.generator.top_block import TopBlockGenerator
 
 INCLUDE = FOLDER.parent / "include"
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
@@ -214,14 +212,7 @@ class Flowgraph:
 
     def __init__(self, folder, language, blocks=BLOCKS):
         self.folder, self.outputs = Path(folder), []
-        self.graph = PLATFORM.make_flow_graph()
-        for name, value in {
-            "id": f"all_{language}",
-            "output_language": language,
-            "generate_options": "no_gui",
-            "run_options": "run",
-        }.items():
-            self.graph.options_block.params[name].set_value(value)
+        self.graph = new_flowgraph(f"all_{language}", language, run="run")
         for name, value in VARIABLES.items():
             add(self.graph, "variable", name, {"value": value}, whole=False)
         for name, (kind, parameters) in OBJECTS.items():
@@ -267,8 +258,8 @@ class Flowgraph:
     def errors(self):
         return [f"{where}: {text}" for where, text in self.graph.iter_error_messages()]
 
-    def write(self, generator):
-        generator(self.graph, str(self.folder)).write()
+    def write(self):
+        PLATFORM.Generator(self.graph, str(self.folder)).write()
 
 
 def without_sanitizer():
@@ -320,8 +311,8 @@ class qa_grc_cpp(unittest.TestCase):
             )
             self.assertEqual(in_cpp.errors(), [])
             self.assertEqual(in_python.errors(), [])
-            in_cpp.write(CppTopBlockGenerator)
-            in_python.write(TopBlockGenerator)
+            in_cpp.write()
+            in_python.write()
             source = Path(folder, "all_cpp/all_cpp.cpp")
             recipe = source.with_name("CMakeLists.txt").read_text()
             self.assertIn("find_package(gnuradio-cudaphy)", recipe)
@@ -350,7 +341,7 @@ class qa_grc_cpp(unittest.TestCase):
             waiting = [one for one in BLOCKS if one[0] in WAITING]
             graph = Flowgraph(folder, "cpp", waiting)
             self.assertEqual(graph.errors(), [])
-            graph.write(CppTopBlockGenerator)
+            graph.write()
             self.compile(Path(folder, "all_cpp/all_cpp.cpp"))
 
     def compile(self, source):
@@ -385,7 +376,7 @@ class qa_grc_cpp(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 graph = Flowgraph(folder, "cpp", [(kind, parameters)])
                 with self.assertRaisesRegex(Exception, f"{kind}_0.*{said}"):
-                    graph.write(CppTopBlockGenerator)
+                    graph.write()
 
     def test_expressions_that_cpp_reads_otherwise_become_their_values(self):
         with tempfile.TemporaryDirectory() as folder:

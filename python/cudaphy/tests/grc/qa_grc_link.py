@@ -10,7 +10,7 @@ import unittest
 
 import numpy as np
 from gnuradio import cudaphy
-from qa_grc import PLATFORM, add
+from qa_grc import PLATFORM, add, new_flowgraph
 from qa_support import BACKEND, main
 
 FRAMES = 12
@@ -24,9 +24,7 @@ class Link:
     the backend and the code."""
 
     def __init__(self):
-        self.graph = PLATFORM.make_flow_graph()
-        self.graph.options_block.params["id"].set_value("link")
-        self.graph.options_block.params["generate_options"].set_value("no_gui")
+        self.graph = new_flowgraph("link")
         self.blocks = {}
         add(self.graph, "variable_cudaphy_ldpc_code", "code", {})
         add(self.graph, "import", "imported", {"imports": "from gnuradio import cudaphy"})
