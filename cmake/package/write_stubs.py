@@ -43,6 +43,8 @@ NAME_OR_OBJECT = {"constellation", "dtype", "datatype", "file", "boundary"}
 # float and int are typed by what may be given for them, and by what comes back.
 GIVEN = {"int": "_Int", "float": "_Float", "bool": "_Bool", "complex": "complex"}
 PLAIN = {"str": "str", "None": "None", "bytes": "bytes"}
+# pybind11 3 writes a number as a union of these and SupportsIndex; the first of them that is there says which.
+NUMBERS = {"SupportsInt": "int", "SupportsComplex": "complex", "SupportsFloat": "float"}
 LISTS = {"List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable"}
 
 
@@ -50,12 +52,28 @@ class unreadable(Exception):
     """A signature that this program cannot read."""
 
 
+def union_parts(node):
+    """The types that `|` joins. Those that stand for a number are its name."""
+    parts = [node]
+    while isinstance(parts[0], ast.BinOp):
+        parts[:1] = [parts[0].left, parts[0].right]
+    names = [ast.unparse(part).rpartition(".")[2] for part in parts]
+    numbers = [NUMBERS[name] for name in NUMBERS if name in names]
+    rest = [
+        part
+        for part, name in zip(parts, names)
+        if name not in {*NUMBERS, "SupportsIndex"}
+    ]
+    return [ast.Name(numbers[0]), *rest] if numbers else parts
+
+
 def type_name(node, given):
     """The type of pybind11's annotation, given or returned, as it stands in a stub."""
     if isinstance(node, ast.Constant) and node.value is None:
         return "None"
     if isinstance(node, ast.BinOp):
-        return f"Union[{type_name(node.left, given)}, {type_name(node.right, given)}]"
+        parts = [type_name(part, given) for part in union_parts(node)]
+        return f"Union[{', '.join(parts)}]" if parts[1:] else parts[0]
     inside = node.slice if isinstance(node, ast.Subscript) else None
     name = ast.unparse(node.value if inside is not None else node)
     last = name.rpartition(".")[2]
@@ -66,6 +84,7 @@ def type_name(node, given):
     if name.startswith(f"{NATIVE}."):
         return last
     if inside is None:
+        last = NUMBERS.get(last, last)
         if given and last in GIVEN:
             return GIVEN[last]
         known = {**PLAIN, "int": "int", "float": "float", "bool": "bool"}

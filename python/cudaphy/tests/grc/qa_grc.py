@@ -123,7 +123,7 @@ def new_flowgraph(name, language="python", run="prompt"):
     kind = {"output_language": language, "generate_options": "no_gui"}
     for key, value in kind.items():
         flowgraph.options_block.params[key].set_value(value)
-    flowgraph.rewrite()
+        flowgraph.rewrite()
     for key, value in {"id": name, "run_options": run}.items():
         flowgraph.options_block.params[key].set_value(value)
     return flowgraph
