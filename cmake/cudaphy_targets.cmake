@@ -108,7 +108,7 @@ endfunction()
 # cudaphy_python_test(name program.py arguments...): runs a Python program with the package of the
 # build tree. CUDAPHY_TEST_PRELOAD names a sanitizer's library for Python alone: CTest under the
 # thread sanitizer does not see that a test has ended. detect_leaks is off because Python keeps memory
-# to its end. The quarantine is small because soak would take its 256 MB for growth.
+# to its end. The quarantine is small because soak would take its 256 MB for growth. A name.cuda needs a GPU.
 set(CUDAPHY_TEST_PRELOAD "" CACHE STRING "Sanitizer's library, loaded before Python in tests")
 function(cudaphy_python_test name program)
     get_filename_component(program ${program} ABSOLUTE)
@@ -121,7 +121,10 @@ function(cudaphy_python_test name program)
         set(preload LD_PRELOAD=${CUDAPHY_TEST_PRELOAD}
             ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=4)
     endif()
-    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E env
+    if(name MATCHES "\\.cuda$")
+        set(with_gpu ${PROJECT_SOURCE_DIR}/cmake/with_gpu.sh)
+    endif()
+    add_test(NAME ${name} COMMAND ${with_gpu} ${CMAKE_COMMAND} -E env
         PYTHONPATH=${path}
         PYTHONDONTWRITEBYTECODE=1
         GR_CONF_CONTROLPORT_ON=False ${preload} ${PYTHON_EXECUTABLE} ${program} ${ARGN})
