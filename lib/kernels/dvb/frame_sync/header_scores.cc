@@ -26,7 +26,8 @@ float tone_score(const std::complex<float>* symbols)
     return energy > 0 ? best / energy : 0;
 }
 
-void normalise(const std::vector<std::complex<float>>& symbols, std::vector<float>& sums)
+void normalise_differences(const std::vector<std::complex<float>>& symbols,
+                           std::vector<float>& sums)
 {
     double energy = 0;
     for (int i = 0; i + 1 < pl_header_symbols; ++i) {

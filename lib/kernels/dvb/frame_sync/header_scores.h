@@ -11,6 +11,7 @@ namespace gr::cudaphy::kernels {
 float tone_score(const std::complex<float>* symbols);
 
 //! Divides the sums of differences by the symbols' energy.
-void normalise(const std::vector<std::complex<float>>& symbols, std::vector<float>& sums);
+void normalise_differences(const std::vector<std::complex<float>>& symbols,
+                           std::vector<float>& sums);
 
 } // namespace gr::cudaphy::kernels

@@ -338,7 +338,7 @@ void header_tracker::scan(const symbol_buffer& symbols, uint64_t last)
     clean_up(clean);
     std::vector<float> metric(places);
     pl_search::differences(clean.data(), clean.size(), metric.data());
-    normalise(clean, metric);
+    normalise_differences(clean, metric);
     std::vector<size_t> order(places);
     std::iota(order.begin(), order.end(), size_t{ 0 });
     const size_t count = std::min(most_candidates, places);
