@@ -65,12 +65,12 @@ namespace gr::cudaphy::kernels {
  *   of the stored one is damped. On CUDA its factor is halved, or, for rates below 0.45,
  *   less by a share of 3 max_iterations / 400, at most 1/2. Elsewhere it becomes (|r| +
  *   1) / 2, rounded down, or, if that share is less than 3/8, (3 |r| + 1) / 4.
- * - For DVB's short frames of rate 1/5 (1/4 by name) a message then is not the product of
- *   a factor, but u - max(0, min(u / 2, c) - (v - u) / 4), with the least and the second
- *   least magnitude u and v of the other bits, at most 127, and c = 7 steps on CUDA, 3
- *   elsewhere: sum-product with a straight line for its correction. It is rounded as
- *   above. LLRs must be natural within a factor of about 2; words of floats with steps of
- *   their own are.
+ * - For DVB's short and medium frames of rate 1/5 (short 1/4 by name) a message then is
+ *   not the product of a factor, but u - max(0, min(u / 2, c) - (v - u) / 4), with the
+ *   least and the second least magnitude u and v of the other bits, at most 127, and c =
+ *   7 steps on CUDA, 3 elsewhere: sum-product with a straight line for its correction. It
+ *   is rounded as above. LLRs must be natural within a factor of about 2; words of floats
+ *   with steps of their own are.
  * - Shortened bits are set to the greatest L before every iteration.
  * - At least one iteration runs. Decoding stops after an iteration if the word is
  * decoded. Without `stop_crc` each telling check must also have been even right after its

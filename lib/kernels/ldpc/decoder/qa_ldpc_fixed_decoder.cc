@@ -99,11 +99,12 @@ BOOST_AUTO_TEST_CASE(messages_whose_sign_changes_are_damped)
     BOOST_TEST(!ldpc_code::wifi(648, "1/2")->default_damps());
 }
 
-BOOST_AUTO_TEST_CASE(messages_of_short_frames_of_rate_1_5_are_corrected)
+BOOST_AUTO_TEST_CASE(messages_of_frames_of_rate_1_5_are_corrected)
 {
     for (const auto& code : { ldpc_code::dvbs2("short", "1/4"),
                               ldpc_code::dvbs2x("short", "1/5 VL-SNR"),
-                              ldpc_code::dvbs2x("short", "1/5 VL-SNR SF2") }) {
+                              ldpc_code::dvbs2x("short", "1/5 VL-SNR SF2"),
+                              ldpc_code::dvbs2x("medium", "1/5 VL-SNR") }) {
         auto p = fixed_point();
         p.max_iterations = 15;
         // Words apart, and as many side by side as a vector has lanes; far too strong

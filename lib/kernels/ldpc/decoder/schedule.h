@@ -86,12 +86,9 @@ struct ldpc_decoding {
     }
     static bool has_low_rate(const ldpc_code& code) { return code.rate() < .45; }
     //! Whether int8 arithmetic takes a correction off messages in place of the factor:
-    //! where most checks have three or four bits, as DVB's short frames of rate 1/5 have,
-    //! factors lose 0.13 dB to sum-product.
-    bool corrects() const
-    {
-        return damps() && code->rate() < .21 && code->variables() <= 16200;
-    }
+    //! where most checks have three or four bits, as DVB's short and medium frames of
+    //! rate 1/5 have, factors lose 0.13 dB to sum-product.
+    bool corrects() const { return damps() && code->rate() < .21; }
 
     //! The value of `scales` for these parameters.
     static std::vector<float> scales_of(const ldpc_code&,
