@@ -2,6 +2,8 @@
 #pragma once
 
 #include "kernels/common/cuda_check.cuh"
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace gr::cudaphy {
@@ -28,14 +30,11 @@ public:
         if (host.empty()) {
             return;
         }
-        const std::vector<T> items(host.begin(), host.end());
-        cuda_check(
-            cudaMemcpy(
-                d_data, items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice),
-            "copy of a kernel's tables");
-        // cudaMemcpy from pageable memory may return before the copy is complete, and the
-        // queues' streams do not wait for the default stream.
-        cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "copy of a kernel's tables");
+        if constexpr (std::is_same_v<T, Host>) {
+            copy(host);
+        } else {
+            copy({ host.begin(), host.end() });
+        }
     }
     ~device_memory() { cudaFree(d_data); }
     device_memory(const device_memory&) = delete;
@@ -44,7 +43,30 @@ public:
     T* data() const { return d_data; }
 
 private:
+    void copy(const std::vector<T>& items)
+    {
+        cuda_check(
+            cudaMemcpy(
+                d_data, items.data(), items.size() * sizeof(T), cudaMemcpyHostToDevice),
+            "copy of a kernel's tables");
+        // cudaMemcpy from pageable memory may return before the copy is complete, and the
+        // queues' streams do not wait for the default stream.
+        cuda_check(cudaStreamSynchronize(cudaStreamLegacy), "copy of a kernel's tables");
+    }
+
     T* d_data = nullptr;
 };
+
+//! Memory that is made after the object that holds it.
+template <typename T>
+using device_table = std::unique_ptr<device_memory<T>>;
+
+//! Copies `from` to a new table, and puts its address into `pointer`.
+template <typename T>
+void put_table(device_table<T>& table, const T*& pointer, const std::vector<T>& from)
+{
+    table = std::make_unique<device_memory<T>>(from);
+    pointer = table->data();
+}
 
 } // namespace gr::cudaphy

@@ -125,14 +125,11 @@ int32_t large_tile_rows_of(int64_t rows, int blocks, bool wide)
 //! The stepper's memory on the device.
 template <typename T>
 struct resident {
-    template <typename U>
-    using memory = std::unique_ptr<device_memory<U>>;
-
-    fdtd_tables<T, memory> stored;
-    memory<T> state;
-    memory<record> kept;
-    memory<unsigned> flags;
-    memory<int32_t> neighbour_start, neighbours;
+    fdtd_tables<T, device_table> stored;
+    device_table<T> state;
+    device_table<record> kept;
+    device_table<unsigned> flags;
+    device_table<int32_t> neighbour_start, neighbours;
     fdtd_tables<T, fdtd_pointer> tables{};
 
     //! \throws std::runtime_error if the device has too little memory.
@@ -151,43 +148,28 @@ struct resident {
         if (needed > available) {
             throw std::runtime_error(fdtd_stepper_memory_error(needed, available, total));
         }
-        put(stored.phases, tables.phases, host.phases);
-        put(stored.tiles, tables.tiles, host.tiles);
-        put(stored.words, tables.words, host.words);
-        put(stored.pieces, tables.pieces, host.pieces);
-        put(stored.singles, tables.singles, host.singles);
-        put(stored.numbers, tables.numbers, host.numbers);
-        put(stored.codes, tables.codes, host.codes);
-        put(stored.pattern_entries, tables.pattern_entries, host.pattern_entries);
-        put(stored.blocks, tables.blocks, host.blocks);
-        put(stored.block_rows, tables.block_rows, host.block_rows);
-        put(stored.columns, tables.columns, host.columns);
-        put(stored.values, tables.values, host.values);
-        put(stored.row_start, tables.row_start, host.row_start);
-        put(stored.diagonals, tables.diagonals, host.diagonals);
-        put(stored.marks, tables.marks, host.marks);
-        put(stored.sources, tables.sources, host.sources);
-        put(stored.probes, tables.probes, host.probes);
-        const int32_t* unused = nullptr;
-        put(neighbour_start, unused, n.start);
-        put(neighbours, unused, n.neighbours);
+        put_table(stored.phases, tables.phases, host.phases);
+        put_table(stored.tiles, tables.tiles, host.tiles);
+        put_table(stored.words, tables.words, host.words);
+        put_table(stored.pieces, tables.pieces, host.pieces);
+        put_table(stored.singles, tables.singles, host.singles);
+        put_table(stored.numbers, tables.numbers, host.numbers);
+        put_table(stored.codes, tables.codes, host.codes);
+        put_table(stored.pattern_entries, tables.pattern_entries, host.pattern_entries);
+        put_table(stored.blocks, tables.blocks, host.blocks);
+        put_table(stored.block_rows, tables.block_rows, host.block_rows);
+        put_table(stored.columns, tables.columns, host.columns);
+        put_table(stored.values, tables.values, host.values);
+        put_table(stored.row_start, tables.row_start, host.row_start);
+        put_table(stored.diagonals, tables.diagonals, host.diagonals);
+        put_table(stored.marks, tables.marks, host.marks);
+        put_table(stored.sources, tables.sources, host.sources);
+        put_table(stored.probes, tables.probes, host.probes);
+        neighbour_start = std::make_unique<device_memory<int32_t>>(n.start);
+        neighbours = std::make_unique<device_memory<int32_t>>(n.neighbours);
         state = std::make_unique<device_memory<T>>(size_t(size));
         kept = std::make_unique<device_memory<record>>(std::vector<record>(1));
         flags = std::make_unique<device_memory<unsigned>>(flag_count);
-    }
-
-private:
-    template <typename U>
-    static void put(memory<U>& to, const U*& pointer, const std::vector<U>& from)
-    {
-        to = std::make_unique<device_memory<U>>(from.size());
-        pointer = to->data();
-        if (!from.empty()) {
-            cuda_check(
-                cudaMemcpy(
-                    to->data(), from.data(), from.size() * sizeof(U), cudaMemcpyDefault),
-                "copy of a kernel's tables");
-        }
     }
 };
 

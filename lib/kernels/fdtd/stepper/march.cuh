@@ -121,9 +121,6 @@ public:
     }
 
 private:
-    template <typename U>
-    using memory = std::unique_ptr<device_memory<U>>;
-
     static size_t bytes_of(const fdtd_march_tables<T, fdtd_on_host>& t)
     {
         const auto of = [](const auto& table) { return table.size() * sizeof table[0]; };
@@ -135,15 +132,15 @@ private:
           d_kernel(march_choice<T>::of(plan.layers)), d_other(size_t(system.size))
     {
         d_pass.grid = plan.grid;
-        put(d_stored.classes, d_pass.tables.classes, plan.tables.classes);
-        put(d_stored.kinds, d_pass.tables.kinds, plan.tables.kinds);
-        put(d_stored.rows, d_pass.tables.rows, plan.tables.rows);
-        put(d_stored.forms, d_pass.tables.forms, plan.tables.forms);
-        put(d_stored.places, d_pass.tables.places, plan.tables.places);
-        put(d_stored.starts, d_pass.tables.starts, plan.tables.starts);
-        put(d_stored.marks, d_pass.tables.marks, plan.tables.marks);
-        put(d_stored.sources, d_pass.tables.sources, plan.tables.sources);
-        put(d_stored.probes, d_pass.tables.probes, plan.tables.probes);
+        put_table(d_stored.classes, d_pass.tables.classes, plan.tables.classes);
+        put_table(d_stored.kinds, d_pass.tables.kinds, plan.tables.kinds);
+        put_table(d_stored.rows, d_pass.tables.rows, plan.tables.rows);
+        put_table(d_stored.forms, d_pass.tables.forms, plan.tables.forms);
+        put_table(d_stored.places, d_pass.tables.places, plan.tables.places);
+        put_table(d_stored.starts, d_pass.tables.starts, plan.tables.starts);
+        put_table(d_stored.marks, d_pass.tables.marks, plan.tables.marks);
+        put_table(d_stored.sources, d_pass.tables.sources, plan.tables.sources);
+        put_table(d_stored.probes, d_pass.tables.probes, plan.tables.probes);
 
         const int threads = d_kernel.height * d_kernel.width;
         int multiprocessors = 0, each = 0;
@@ -163,20 +160,7 @@ private:
         d_shape.tiles = shares.tiles_z * shares.tiles_y;
         d_shape.planes = shares.planes;
         d_blocks = unsigned(shares.order.size());
-        put(d_order, d_shape.order, shares.order);
-    }
-
-    template <typename U>
-    static void put(memory<U>& to, const U*& pointer, const std::vector<U>& from)
-    {
-        to = std::make_unique<device_memory<U>>(from.size());
-        pointer = to->data();
-        if (!from.empty()) {
-            cuda_check(
-                cudaMemcpy(
-                    to->data(), from.data(), from.size() * sizeof(U), cudaMemcpyDefault),
-                "copy of a kernel's tables");
-        }
+        put_table(d_order, d_shape.order, shares.order);
     }
 
     void launch(const fdtd_march_pass<T>& pass, record* kept, cudaStream_t stream) const
@@ -191,8 +175,8 @@ private:
     const size_t d_matrix_bytes;
     const march_choice<T> d_kernel;
     const device_memory<T> d_other; //!< the state after the first of two passes
-    fdtd_march_tables<T, memory> d_stored;
-    memory<int32_t> d_order;
+    fdtd_march_tables<T, device_table> d_stored;
+    device_table<int32_t> d_order;
     fdtd_march_pass<T> d_pass{};
     march_shape d_shape{};
     unsigned d_blocks = 0;

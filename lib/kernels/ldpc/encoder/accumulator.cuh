@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(Threads, threads_at_once / Threads)
     }
 }
 
-class accumulator_encoder : public device_words_encoder
+class accumulator_encoder : public planned_words_encoder<accumulator_plan>
 {
 public:
     //! Nothing if the code is none of those.
@@ -40,24 +40,12 @@ public:
         return made->d_launch.fits(device) ? std::move(made) : nullptr;
     }
 
-    void launch(const uint8_t* info,
-                uint8_t* words,
-                size_t batch,
-                cudaStream_t stream) const override
-    {
-        auto plan = d_plan;
-        plan.info = word_form::of(info, plan.info.bytes, plan.info.bits, d_packed_input);
-        plan.word =
-            word_form::of(words, plan.word.bytes, plan.word.bits, d_packed_output);
-        d_launch.run(plan, info, words, batch, stream);
-    }
-
 private:
     accumulator_encoder(ldpc_accumulator_tables t,
                         const ldpc_code& code,
                         const ldpc_encoder::parameters& p)
-        : d_plan(plan_of(t, code, p)), d_packed_input(p.packed_input),
-          d_packed_output(p.packed_output), d_starts(t.starts), d_terms(placed(t))
+        : planned_words_encoder(plan_of(t, code, p)), d_starts(t.starts),
+          d_terms(placed(t))
     {
         d_plan.start = d_starts.data();
         d_plan.term = d_terms.data();
@@ -101,11 +89,8 @@ private:
         return terms;
     }
 
-    accumulator_plan d_plan;
-    const bool d_packed_input, d_packed_output;
     device_memory<int32_t> d_starts;
     device_memory<ldpc_accumulator_tables::term> d_terms;
-    device_words_launch<accumulator_plan> d_launch;
 };
 
 } // namespace

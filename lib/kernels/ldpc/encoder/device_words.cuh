@@ -68,5 +68,28 @@ struct device_words_launch {
     }
 };
 
+//! An encoder whose plan, a kernel's argument, says how words lie in memory.
+template <typename Plan>
+class planned_words_encoder : public device_words_encoder
+{
+public:
+    void launch(const uint8_t* info,
+                uint8_t* words,
+                size_t batch,
+                cudaStream_t stream) const override
+    {
+        auto plan = d_plan;
+        plan.info = plan.info.from(info);
+        plan.word = plan.word.from(words);
+        d_launch.run(plan, info, words, batch, stream);
+    }
+
+protected:
+    explicit planned_words_encoder(const Plan& plan) : d_plan(plan) {}
+
+    Plan d_plan;
+    device_words_launch<Plan> d_launch;
+};
+
 } // namespace
 } // namespace gr::cudaphy::kernels

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(strings_threads, threads_at_once / strings_thr
     }
 }
 
-class strings_encoder : public device_words_encoder
+class strings_encoder : public planned_words_encoder<strings_plan>
 {
 public:
     //! Whether this is the fastest way (H200): if 32 words side by side leave room for
@@ -57,26 +57,14 @@ public:
         return made->d_launch.fits(device) ? std::move(made) : nullptr;
     }
 
-    void launch(const uint8_t* info,
-                uint8_t* words,
-                size_t batch,
-                cudaStream_t stream) const override
-    {
-        auto plan = d_plan;
-        plan.info = word_form::of(info, plan.info.bytes, plan.info.bits, d_packed_input);
-        plan.word =
-            word_form::of(words, plan.word.bytes, plan.word.bits, d_packed_output);
-        d_launch.run(plan, info, words, batch, stream);
-    }
-
 private:
     strings_encoder(const ldpc_circulant_tables& t,
                     const ldpc_placed_strings& placed,
                     const ldpc_encoder_bytes& bytes,
                     const ldpc_encoder::parameters& p)
-        : d_packed_input(p.packed_input), d_packed_output(p.packed_output),
-          d_inputs(placed.inputs), d_phases(t.phases), d_sums(placed.sums),
-          d_terms(placed.terms), d_outputs(placed.outputs)
+        : planned_words_encoder(strings_plan{}), d_inputs(placed.inputs),
+          d_phases(t.phases), d_sums(placed.sums), d_terms(placed.terms),
+          d_outputs(placed.outputs)
     {
         d_plan.info = { bytes.info, t.k, p.packed_input, 1 };
         d_plan.word = { bytes.word, t.n, p.packed_output, 1 };
@@ -110,14 +98,11 @@ private:
             size_t(d_plan.shared) * sizeof(uint32_t) * size_t(d_launch.words);
     }
 
-    strings_plan d_plan{};
-    const bool d_packed_input, d_packed_output;
     device_memory<ldpc_placed_strings::input> d_inputs;
     device_memory<ldpc_circulant_tables::phase> d_phases;
     device_memory<ldpc_placed_strings::sum> d_sums;
     device_memory<uint32_t> d_terms;
     device_memory<ldpc_placed_strings::place> d_outputs;
-    device_words_launch<strings_plan> d_launch;
 };
 
 } // namespace

@@ -53,14 +53,14 @@ struct word_form {
     int unit; //!< 16, 8, 4 or 1
 
     //! For words from `data` on.
-    static word_form of(const void* data, size_t bytes, int bits, bool packed)
+    word_form from(const void* data) const
     {
         const auto address = reinterpret_cast<uintptr_t>(data) | bytes;
-        int unit = packed ? 4 : 16;
-        while (address % unsigned(unit)) {
-            unit /= 2;
+        int widest = packed ? 4 : 16;
+        while (address % unsigned(widest)) {
+            widest /= 2;
         }
-        return { bytes, bits, packed, unit < 4 ? 1 : unit };
+        return { bytes, bits, packed, widest < 4 ? 1 : widest };
     }
 };
 
