@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // 5G NR receiver. A peak slot: 273 resource blocks at 30 kHz, 4 layers at 4 antennas,
 // 256-QAM of rate 0.93, DM-RS at two positions; on the CPU also a small cell's: 52
-// resource blocks, 2 layers at 2 antennas, 64-QAM of rate 0.55. One slot from the host's
-// memory to packed bytes, several there, and batches of slots from a GPU's memory.
-// Arguments: backends, and slots of a batch (then only these); without, all of them.
-// "once": without times, for tools. A slot lasts 500 us.
+// resource blocks, 2 layers at 2 antennas, 64-QAM of rate 0.55. By name (nr_slot.h):
+// "precoded", "ptrs", "massive", "massive12". One slot from the host's memory to packed
+// bytes, several there, and batches of slots from a GPU's memory. Arguments: backends,
+// names, and slots of a batch (then only these); without, all slots. "once": without
+// times, for tools. "white": noise is taken for white, not asked whether it is. A slot
+// lasts 500 us.
 #include "bench/benchmark.h"
 #include "bench/receiver/nr_slot.h"
 #include <chrono>
@@ -101,29 +103,43 @@ void measure_one(const std::string& name,
 void measure(const scenario& of,
              backend where,
              const std::vector<std::string>& chosen,
-             bool once)
+             bool once,
+             bool white)
 {
-    const auto name = name_of(where) + ", " + of.name;
-    const auto channel = channel_of(of);
-    const auto payload = random_payload(*channel);
+    const auto name = name_of(where) + ", " + of.name + (white ? ", white" : "");
+    std::vector<shared_channel::sptr> channels;
+    std::vector<std::vector<uint8_t>> payloads;
+    for (int u = 0; u < of.users; ++u) {
+        channels.push_back(channel_of(of, u));
+        payloads.push_back(random_payload(*channels.back()));
+    }
     receiver_parameters p;
     p.packed = true;
-    receiver with({ channel }, of.antennas, p, where);
-    const std::vector<reception_order> order{ { { 0 } } };
-    const auto grid = received_slot(of, channel, payload, 3);
-    const auto first = with.run(grid, 3, order).front();
-    double iterations = 0;
-    for (const int one : first.codewords.front().iterations) {
-        iterations += one;
+    p.noise = white ? noise_model::white : noise_model::automatic;
+    receiver with(channels, of.antennas, p, where);
+    const std::vector<reception_order> order(of.users, { { 0 } });
+    const auto grid = received_slot(of, channels, payloads, 3);
+    const auto got = with.run(grid, 3, order);
+    for (int u = 0; u < of.users; ++u) {
+        const auto& block = got[u].codewords.front();
+        double iterations = 0;
+        for (const int one : block.iterations) {
+            iterations += one;
+        }
+        std::printf(
+            "%s: %zu bits, %zu code blocks, %.1f iterations, SINR %.1f dB%s, %s\n",
+            name.c_str(),
+            payloads[u].size(),
+            block.iterations.size(),
+            iterations / double(block.iterations.size()),
+            block.sinr_db,
+            got[u].colored_noise ? ", colored noise" : "",
+            same(got[u], payloads[u]) ? "decoded" : "NOT DECODED");
     }
-    std::printf("%s: %zu bits, %zu code blocks, %.1f iterations, SINR %.1f dB, %s\n",
-                name.c_str(),
-                payload.size(),
-                first.codewords.front().iterations.size(),
-                iterations / double(first.codewords.front().iterations.size()),
-                first.codewords.front().sinr_db,
-                same(first, payload) ? "decoded" : "NOT DECODED");
-    const int calls = where == backend::cuda ? 400 : of.blocks > 100 ? 20 : 200;
+    const int calls = of.antennas > 16         ? 20
+                      : where == backend::cuda ? 400
+                      : of.blocks > 100        ? 20
+                                               : 200;
     if (chosen.empty() && !once) {
         measure_one(name, with, grid, order, calls);
     }
@@ -143,7 +159,8 @@ void measure(const scenario& of,
     }
     const auto q = queue::make(where);
     for (const int slots : { 1, 2, 4, 8, 12, 16, 24, 30, 40 }) {
-        if (!benchmarks::is_chosen(chosen, std::to_string(slots))) {
+        const bool large = of.antennas > 16 && slots > 4;
+        if (large || !benchmarks::is_chosen(chosen, std::to_string(slots))) {
             continue;
         }
         std::vector<complex64> all;
@@ -156,10 +173,12 @@ void measure(const scenario& of,
         q->synchronize();
         const std::vector<std::vector<reception_order>> orders(slots, order);
         const view<const complex64> from = on_device;
-        receiver of_batch({ channel }, of.antennas, p, where);
-        for (const auto& got : of_batch.run_slots(from, numbers, orders)) {
-            if (!same(got.front(), payload)) {
-                std::printf("a slot of %d is NOT DECODED\n", slots);
+        receiver of_batch(channels, of.antennas, p, where);
+        for (const auto& of_slot : of_batch.run_slots(from, numbers, orders)) {
+            for (int u = 0; u < of.users; ++u) {
+                if (!same(of_slot[u], payloads[u])) {
+                    std::printf("a slot of %d is NOT DECODED\n", slots);
+                }
             }
         }
         if (!once) {
@@ -178,10 +197,20 @@ int main(int argc, char** argv)
     const auto chosen = benchmarks::take_words(
         argc, argv, { "1", "2", "4", "8", "12", "16", "24", "30", "40" });
     const bool once = !benchmarks::take_words(argc, argv, { "once" }).empty();
+    const bool white = !benchmarks::take_words(argc, argv, { "white" }).empty();
+    const scenario* const scenarios[] = { &peak,          &small,   &precoded,
+                                          &precoded_ptrs, &massive, &most_massive };
+    std::vector<std::string> names;
+    for (const auto* const one : scenarios) {
+        names.push_back(one->word);
+    }
+    const auto named = benchmarks::take_words(argc, argv, names);
     for (const auto where : benchmarks::measured_backends(argc, argv)) {
-        measure(peak, where, chosen, once);
-        if (where == backend::cpu) {
-            measure(small, where, chosen, once);
+        for (const auto* const one : scenarios) {
+            const bool usual = one == &peak || (one == &small && where == backend::cpu);
+            if (named.empty() ? usual : benchmarks::is_chosen(named, one->word)) {
+                measure(*one, where, chosen, once, white);
+            }
         }
     }
 }

@@ -74,7 +74,7 @@ double core_time()
 void measure(const scenario& of, backend where, int slots_of_room)
 {
     const auto channel = channel_of(of);
-    const auto grid = received_slot(of, channel, random_payload(*channel), 3);
+    const auto grid = received_slot(of, { channel }, { random_payload(*channel) }, 3);
     const size_t each = grid.size() / of.antennas;
     nr_receiver_options options;
     options.backend = name_of(where);

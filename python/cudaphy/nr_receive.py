@@ -209,8 +209,7 @@ def nr_pusch_receive(
     than by chance. delay_spread (rms, s) and doppler (Hz): what "mmse" assumes; None: what DM-RS tells.
     track_frequency: undo the frequency offset that DM-RS at two positions or more tells.
     harq: nr_harq, into whose process the transmission goes; new_data: False for a retransmission, which is combined
-    with what the process holds. max_iterations: of the LDPC decoder. backend, device: of equalizer, demapper and
-    decoder.
+    with what the process holds. max_iterations: of the LDPC decoder. backend, device: of all steps.
 
     Returns nr_reception; of a list of channels a list. redundancy_version, harq, process and new_data are then for
     all, or lists. Samples that are not finite are erased. Raises ValueError, also for an unknown process or a

@@ -29,8 +29,6 @@ struct gpu_order {
 class gpu_receiver
 {
 public:
-    //! Null if some user's channel has a step that only the host takes: transform
-    //! precoding.
     static std::unique_ptr<gpu_receiver> make(const std::vector<gpu_user>& users,
                                               int antennas,
                                               const receiver_parameters& p,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_receiver/layer_separation.h"
 #include "kernels/common/parallel.h"
-#include "kernels/nr_receiver/queue_memory.h"
 #include <algorithm>
 #include <numeric>
 
@@ -15,8 +14,8 @@ constexpr int most_antennas_for_own_covariance = 16;
 
 } // namespace
 
-layer_separation::layer_separation(int antennas, int layers, backend where, int device)
-    : d_antennas(antennas), d_layers(layers), d_device(device), d_where(where)
+layer_separation::layer_separation(int antennas, int layers, backend where)
+    : d_antennas(antennas), d_layers(layers), d_where(where)
 {
     made(detector::mmse); // throws for sizes that it does not take
 }
@@ -29,7 +28,7 @@ equalizer& layer_separation::made(detector method)
         p.receive_antennas = d_antennas;
         p.layers = d_layers;
         p.method = method;
-        out = equalizer::make(p, d_where, d_device);
+        out = equalizer::make(p, d_where);
     }
     return *out;
 }
@@ -112,21 +111,13 @@ void layer_separation::run(const std::vector<estimated_channel>& channels,
     symbols.resize(n * d_layers);
     noise.resize(n * d_layers);
     d_status.resize(n);
-    const queue_input<complex64> y(queue, d_received), h(queue, d_channel);
-    queue_output<complex64> x(queue, symbols);
-    queue_output<float> left(queue, noise);
-    queue_output<int> status(queue, d_status);
+    const view<const complex64> y(d_received), h(d_channel);
+    const view<complex64> x(symbols);
+    const view<float> left(noise);
+    const view<int> status(d_status);
     if (!colored) {
-        const std::vector<float> variance{ static_cast<float>(around.mean + error) };
-        const queue_input<float> n0(queue, variance);
-        made(detector::mmse)
-            .run(y.data(),
-                 h.data(),
-                 n0.data(),
-                 x.data(),
-                 left.data(),
-                 status.data(),
-                 queue);
+        const std::vector<float> n0{ static_cast<float>(around.mean + error) };
+        made(detector::mmse).run(y, h, view<const float>(n0), x, left, status, queue);
     } else {
         const size_t square = antennas * antennas;
         const size_t covariances = by_bundle ? bundles.size() : n;
@@ -140,32 +131,29 @@ void layer_separation::run(const std::vector<estimated_channel>& channels,
                 to[a * antennas + a] += static_cast<float>(error);
             }
         }
-        const queue_input<complex64> r(queue, d_covariance);
+        const view<const complex64> r(d_covariance);
         const auto separate = [&](size_t first, size_t count, view<const complex64> by) {
             const size_t layers = d_layers;
             made(detector::mmse_irc)
-                .run(y.data().part(first * antennas, count * antennas),
-                     h.data().part(first * antennas * layers, count * antennas * layers),
+                .run(y.part(first * antennas, count * antennas),
+                     h.part(first * antennas * layers, count * antennas * layers),
                      by,
-                     x.data().part(first * layers, count * layers),
-                     left.data().part(first * layers, count * layers),
-                     status.data().part(first, count),
+                     x.part(first * layers, count * layers),
+                     left.part(first * layers, count * layers),
+                     status.part(first, count),
                      queue);
         };
         if (!by_bundle) {
-            separate(0, n, r.data());
+            separate(0, n, r);
         }
         size_t first = 0;
         for (size_t i = 0; by_bundle && i < bundles.size(); ++i) {
             if (bundles[i]) {
-                separate(first, bundles[i], r.data().part(i * square, square));
+                separate(first, bundles[i], r.part(i * square, square));
             }
             first += bundles[i];
         }
     }
-    x.fetch();
-    left.fetch();
-    status.fetch();
     if (by_bundle) {
         restore_order(symbols, d_layers);
         restore_order(noise, d_layers);

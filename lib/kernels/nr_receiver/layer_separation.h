@@ -21,7 +21,8 @@ class layer_separation
 {
 public:
     //! \param layers  of all channels together
-    layer_separation(int antennas, int layers, backend where, int device);
+    //! \param where   no GPU
+    layer_separation(int antennas, int layers, backend where);
 
     /*!
      * \param channels  the first one is received; layers follow in this order
@@ -49,7 +50,7 @@ private:
     template <typename T>
     void restore_order(std::vector<T>& values, size_t width) const;
 
-    int d_antennas, d_layers, d_device;
+    int d_antennas, d_layers;
     backend d_where;
     std::unique_ptr<equalizer> d_white, d_colored;
     std::vector<complex64> d_received, d_channel, d_covariance;

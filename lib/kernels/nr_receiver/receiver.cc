@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/receiver.h>
-#include <gnuradio/cudaphy/kernels/page_locked.h>
 #include <set>
 
 namespace gr::cudaphy::kernels::nr {
@@ -27,13 +26,6 @@ receiver::receiver(std::vector<shared_channel::sptr> channels,
             "delay_spread is in seconds, below 1e-4");
     require(!std::isnan(p.doppler) && p.doppler < 1e5, "doppler is in Hz, below 1e5");
     const auto& first = channels.front()->parameters();
-    // A receiver on a GPU needs decoders of the host for what it is in doubt of alone.
-    constexpr int most_on_gpu = 16; // antennas
-    const bool on_gpu =
-        d_queue->where() == backend::cuda && antennas <= most_on_gpu &&
-        std::none_of(channels.begin(), channels.end(), [](const auto& of) {
-            return of->parameters().transform_precoding;
-        });
     for (const auto& channel : channels) {
         const auto& other = channel->parameters();
         require(other.direction == first.direction &&
@@ -45,8 +37,8 @@ receiver::receiver(std::vector<shared_channel::sptr> channels,
                 "grid_start and grid_size");
     }
     d_channels = std::move(channels);
-    d_lanes.push_back(make_users(on_gpu));
-    if (on_gpu) {
+    d_lanes.push_back(make_users());
+    if (d_queue->where() == backend::cuda) {
         make_gpu_receiver();
     }
     d_slots_at_once = count_at_once();
@@ -57,17 +49,25 @@ receiver::receiver(std::vector<shared_channel::sptr> channels,
 size_t receiver::count_at_once() const
 {
     constexpr size_t most_on_gpu = 16, most_bytes = size_t(256) << 20;
+    const size_t most = d_gpu                              ? most_on_gpu
+                        : d_queue->where() == backend::cpu ? cores()
+                                                           : 1;
+    return std::max<size_t>(1, std::min(most, most_bytes / bytes_of_slot()));
+}
+
+//! Of the channels of a slot's elements; or, where a GPU forms some elements' at a time,
+//! of those of its subcarriers at the positions of DM-RS.
+size_t receiver::bytes_of_slot() const
+{
+    constexpr int most_antennas = 16, most_positions = 4;
     const auto& map = d_channels.front()->map();
     size_t layers = 0; // that are separated together, at most
     for (const auto& channel : d_channels) {
         layers = std::min<size_t>(16, layers + channel->parameters().layers);
     }
-    const size_t channels_of_elements =
-        d_antennas * layers * map.symbols * map.subcarriers * sizeof(complex64);
-    const size_t most = d_gpu                              ? most_on_gpu
-                        : d_queue->where() == backend::cpu ? cores()
-                                                           : 1;
-    return std::max<size_t>(1, std::min(most, most_bytes / channels_of_elements));
+    const bool some = d_gpu && d_antennas > most_antennas;
+    return d_antennas * layers * (some ? most_positions : map.symbols) * map.subcarriers *
+           sizeof(complex64);
 }
 
 void receiver::make_gpu_receiver()
@@ -231,15 +231,27 @@ std::vector<std::vector<reception>> receiver::run_independent(
         turns.emplace_back(one->d_turn);
     }
     const auto held = prepare(orders);
-    if (d_gpu) {
-        return run_on_gpu(grids, slots, orders, held);
-    }
     const size_t size = grids.size() / slots.size();
-    std::vector<std::vector<reception>> out(slots.size());
+    std::vector<std::vector<reception>> out;
+    if (d_gpu) {
+        constexpr size_t most_bytes = size_t(4) << 30;
+        const size_t most = std::max<size_t>(1, most_bytes / bytes_of_slot());
+        for (size_t first = 0; first < slots.size(); first += most) {
+            const size_t count = std::min(most, slots.size() - first);
+            auto got =
+                run_on_gpu(grids.part(first * size, count * size),
+                           slots.part(first, count),
+                           orders.part(first, count),
+                           view<const held_blocks::value_type>(held).part(first, count));
+            std::move(got.begin(), got.end(), std::back_inserter(out));
+        }
+        return out;
+    }
+    out.resize(slots.size());
     for (size_t first = 0; first < slots.size(); first += d_slots_at_once) {
         const size_t count = std::min(d_slots_at_once, slots.size() - first);
         while (d_lanes.size() < count) {
-            d_lanes.push_back(make_users(false));
+            d_lanes.push_back(make_users());
         }
         for_each_item(count, [&](size_t lane) {
             const size_t at = first + lane;
@@ -269,7 +281,7 @@ std::vector<std::vector<reception>>
 receiver::run_on_gpu(view<const complex64> grids,
                      view<const int> slots,
                      view<const orders_of_slot> orders,
-                     const held_blocks& held)
+                     view<const held_blocks::value_type> held)
 {
     const auto& users = d_lanes.front();
     std::vector<std::vector<std::vector<gpu_order>>> given(slots.size());
@@ -309,18 +321,11 @@ receiver::run_on_gpu(view<const complex64> grids,
 
 std::vector<reception>
 receiver::run_one(const user_list& users,
-                  view<const complex64> given,
+                  view<const complex64> grid,
                   int slot,
                   const orders_of_slot& orders,
                   const std::vector<harq::process_blocks*>& held) const
 {
-    std::vector<complex64> on_host;
-    if (d_queue->where() == backend::cuda && gpu_of_pointer(given.data()) >= 0) {
-        on_host.resize(given.size());
-        d_queue->copy_out(on_host.data(), given.data(), given.size() * sizeof(complex64));
-        d_queue->synchronize();
-    }
-    const auto grid = on_host.empty() ? given : view<const complex64>(on_host);
     std::vector<estimated_channel> channels;
     for (auto& one : users) {
         one->estimate.run(grid, slot);

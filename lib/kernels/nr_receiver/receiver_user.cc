@@ -28,7 +28,6 @@ receiver::user::user(shared_channel::sptr of,
                      int antennas,
                      const receiver_parameters& p,
                      backend where,
-                     backend decoders_on,
                      int device)
     : channel(std::move(of)),
       estimate(channel, antennas, estimation_of(p, channel->parameters()))
@@ -39,24 +38,21 @@ receiver::user::user(shared_channel::sptr of,
         decoding.limited_buffer = codeword.limited_buffer;
         decoding.decoding.llr = ldpc_decoder::number::int8;
         decoding.decoding.max_iterations = p.max_iterations;
-        decoders.push_back(
-            std::make_unique<decoder>(codeword.blocks, decoding, decoders_on, device));
+        // On a GPU the receiver decodes; what it is in doubt of alone goes by these.
+        decoders.push_back(std::make_unique<decoder>(
+            codeword.blocks, decoding, where == backend::cuda ? backend::cpu : where));
         bits.push_back(
             std::make_unique<soft_bits>(channel, static_cast<int>(i), where, device));
         buffer_bytes += decoders.back()->make_buffer().bytes();
     }
 }
 
-receiver::user_list receiver::make_users(bool on_gpu) const
+receiver::user_list receiver::make_users() const
 {
     user_list users;
     for (const auto& channel : d_channels) {
-        users.push_back(std::make_unique<user>(channel,
-                                               d_antennas,
-                                               d_parameters,
-                                               d_queue->where(),
-                                               on_gpu ? backend::cpu : d_queue->where(),
-                                               d_queue->device()));
+        users.push_back(std::make_unique<user>(
+            channel, d_antennas, d_parameters, d_queue->where(), d_queue->device()));
     }
     for (auto& one : users) {
         int layers = one->channel->parameters().layers;
@@ -80,8 +76,10 @@ receiver::user_list receiver::make_users(bool on_gpu) const
         require(layers <= 16,
                 std::to_string(layers) +
                     " layers share resource blocks; at most 16 are separated");
-        one->separation = std::make_unique<layer_separation>(
-            d_antennas, layers, d_queue->where(), d_queue->device());
+        if (d_queue->where() != backend::cuda) {
+            one->separation =
+                std::make_unique<layer_separation>(d_antennas, layers, d_queue->where());
+        }
     }
     return users;
 }

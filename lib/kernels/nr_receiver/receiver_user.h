@@ -23,12 +23,10 @@ inline double symbol_of(const shared_channel_parameters& p)
 
 //! A channel of a receiver: what its steps need, and what a slot leaves in them.
 struct receiver::user {
-    //! \param decoders  where code blocks are decoded
     user(shared_channel::sptr of,
          int antennas,
          const receiver_parameters& p,
          backend where,
-         backend decoders_on,
          int device);
 
     reception measured() const;
@@ -40,8 +38,8 @@ struct receiver::user {
 
     shared_channel::sptr channel;
     channel_estimate estimate;
-    std::vector<user*> together; // itself first
-    std::unique_ptr<layer_separation> separation;
+    std::vector<user*> together;                  // itself first
+    std::unique_ptr<layer_separation> separation; // null if a GPU does it
     std::vector<std::unique_ptr<soft_bits>> bits;
     std::vector<std::unique_ptr<nr5g::transport_block_decoder>> decoders;
     size_t buffer_bytes = 0;

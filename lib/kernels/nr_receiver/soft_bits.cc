@@ -2,7 +2,6 @@
 #include "kernels/nr_receiver/soft_bits.h"
 #include "kernels/nr_receiver/common_phase.h"
 #include "kernels/nr_receiver/planes.h"
-#include "kernels/nr_receiver/queue_memory.h"
 #include <algorithm>
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/gold_sequence.h>
@@ -83,11 +82,10 @@ void soft_bits::run(const layer_separation& from,
         }
     }
     llr.resize(symbols.size() * of.coding.order);
-    const queue_input<complex64> x(queue, symbols);
-    const queue_input<float> variances(queue, noise);
-    queue_output<int8_t> soft(queue, llr);
-    d_demapper->run(x.data(), variances.data(), soft.data(), queue);
-    soft.fetch();
+    d_demapper->run(view<const complex64>(symbols),
+                    view<const float>(noise),
+                    view<int8_t>(llr),
+                    queue);
     int8_t* const bits = llr.data();
     const int8_t* const signs = d_signs.data();
     for (size_t i = 0, count = llr.size(); i < count; ++i) {

@@ -20,7 +20,7 @@ public:
     //! dB: that of the white noise whose capacity equals the mean over the symbols.
     double sinr_db = 0;
 
-    //! Takes the codeword's layers, the first ones of those separated.
+    //! Takes the codeword's layers, the first ones of those separated. Not with CUDA.
     //! \param dmrs_times  of DM-RS's positions, in symbols
     void run(const layer_separation& from,
              int slot,

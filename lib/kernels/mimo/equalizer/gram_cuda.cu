@@ -32,8 +32,15 @@ __global__ void __launch_bounds__(most_threads) equalize_by_gram(const gram_job 
     const size_t vector =
         (group * job.symbols + begin) * job.tones + (matrix - group * job.tones);
     const size_t apart = size_t(job.tones) * nr;
-    const size_t variance =
+    size_t variance =
         job.variance_step ? quotient(coloured ? local : matrix, job.variance_step) : 0;
+    if (job.whitener_of) {
+        const int own = job.whitener_of[matrix];
+        if ((own >= 0) != coloured) {
+            return; // the other kernel's
+        }
+        variance = coloured ? own : variance;
+    }
     const float2* const whitener =
         job.whiteners.inverse + variance * (nr * whitener_pitch(nr));
 
@@ -235,13 +242,15 @@ void launch_gram(const gram_job& job, cudaStream_t stream)
     const int tiles = pairs_of(row_tiles) + row_tiles * ((shape.vectors + 1) / 2);
     const int held = (pairs_of(job.layers) + most_held - 1) / most_held;
     const int wanted = (std::max(tiles, held) + 31) / 32 * 32;
-    const bool coloured = job.whiteners.inverse;
-    const int threads = coloured ? most_threads : std::min(wanted, most_threads);
-    auto* const kernel = coloured ? &equalize_by_gram<true> : &equalize_by_gram<false>;
-    kernel<<<unsigned(job.items),
-             threads,
-             sizeof(float2) * shape.rows * shape.pitch,
-             stream>>>(job);
+    const size_t bytes = sizeof(float2) * shape.rows * shape.pitch;
+    const auto blocks = unsigned(job.items);
+    if (!job.whiteners.inverse || job.whitener_of) {
+        equalize_by_gram<false>
+            <<<blocks, std::min(wanted, most_threads), bytes, stream>>>(job);
+    }
+    if (job.whiteners.inverse) {
+        equalize_by_gram<true><<<blocks, most_threads, bytes, stream>>>(job);
+    }
     cuda_check_launch("equalizer of many antennas");
 }
 

@@ -24,7 +24,7 @@ __host__ __device__ constexpr int whitener_pitch(int receive)
 struct gram_job {
     const float2* y;
     const float2* h;
-    const float* n0;          //!< null where whiteners are given
+    const float* n0;          //!< null where every matrix has a whitener
     gram_whiteners whiteners; //!< of matrix `first` and those after it
     size_t variance_step;     //!< matrices that one of these serves; 0: all
     float2* x;
@@ -34,16 +34,21 @@ struct gram_job {
     size_t symbols, chunk;
     int receive, layers, tones;
     bool mmse, unbiased, ratio;
+    //! Of each matrix the whitener that serves it; below 0: its noise is white, n0. Null:
+    //! as variance_step says.
+    const int* whitener_of = nullptr;
 };
 
 void launch_gram(const gram_job& job, cudaStream_t stream);
 
-//! \param room  of shared memory, a block
+//! \param room    of shared memory, a block
+//! \param wanted  0 for covariances that serve no matrix, and are not read; null: all do
 void launch_whiteners(const float2* covariances,
                       size_t count,
                       int receive,
                       const gram_whiteners& out,
                       int room,
-                      cudaStream_t stream);
+                      cudaStream_t stream,
+                      const int* wanted = nullptr);
 
 } // namespace gr::cudaphy::kernels

@@ -27,9 +27,16 @@ CUDAPHY_LANE complex_lane lane_of(float2 a) { return { a.x, a.y }; }
 // antennas, or in the result's place where there is less. Its 128 + 128 steps follow each
 // other: a factor takes tens of microseconds, whatever the GPU, but serves all tones of a
 // bundle. (Golub and Van Loan, Matrix Computations, 4th ed., 4.2.5 and 3.1.)
-__global__ void __launch_bounds__(block_threads) find_whiteners(
-    const float2* covariances, int nr, float least, gram_whiteners out, bool in_shared)
+__global__ void __launch_bounds__(block_threads) find_whiteners(const float2* covariances,
+                                                                int nr,
+                                                                float least,
+                                                                gram_whiteners out,
+                                                                bool in_shared,
+                                                                const int* wanted)
 {
+    if (wanted && !wanted[blockIdx.x]) {
+        return;
+    }
     extern __shared__ float2 shared[];
     __shared__ float inverse[most_antennas]; // 1 / L_kk
     const int pitch = whitener_pitch(nr);
@@ -118,19 +125,20 @@ void launch_whiteners(const float2* covariances,
                       int receive,
                       const gram_whiteners& out,
                       int room,
-                      cudaStream_t stream)
+                      cudaStream_t stream,
+                      const int* wanted)
 {
     const size_t bytes = sizeof(float2) * receive * (receive + 1) / 2;
-    // 1 KB of it is the kernel's own.
-    const bool in_shared = bytes + 1024 <= size_t(room);
+    const int most = room - 1024; // 1 KB is the kernel's own
+    const bool in_shared = bytes <= size_t(most);
     if (in_shared) {
-        cuda_check(cudaFuncSetAttribute(find_whiteners,
-                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        int(bytes)),
+        // As much for every number of antennas: a recorded launch may follow another's.
+        cuda_check(cudaFuncSetAttribute(
+                       find_whiteners, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
                    "cudaFuncSetAttribute");
     }
     find_whiteners<<<unsigned(count), block_threads, in_shared ? bytes : 0, stream>>>(
-        covariances, receive, least_pivot_of(receive), out, in_shared);
+        covariances, receive, least_pivot_of(receive), out, in_shared, wanted);
     cuda_check_launch("equalizer, factors of covariances");
 }
 

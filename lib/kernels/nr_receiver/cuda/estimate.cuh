@@ -44,7 +44,7 @@ struct slot_state {
     int known, used; //!< sets that are taken off; and those that tell of noise
     int bundle_tones, bundles;
     double noise_mean;
-    int colored;
+    int all_colored, colored;   //!< the allocation's covariance; any
     double layer_energy, error; //!< channel_estimate::energy() and error()
     double turns_a_symbol, doppler;
     float2 weights[most_symbols * most_positions]; //!< over time
@@ -86,6 +86,8 @@ struct estimate_cuda {
     float2* h;            //!< (positions, layers, antennas, tones)
     double2* products;    //!< of residuals, (bundles, pairs of antennas)
     double* samples;      //!< (bundles)
+    double2* total;       //!< of many antennas: all products, (pairs of antennas)
+    double2* differences; //!< of many antennas: of covariances, (bundles)
     double2* correlation; //!< (layers · antennas, positions, positions)
     float2* covariance;   //!< (bundles, antennas, antennas)
     double2* ptrs_sums;   //!< (symbols)
@@ -96,6 +98,7 @@ struct estimate_cuda {
     {
         return ((position * sets + set) * antennas + antenna) * 2 + parity;
     }
+    __host__ __device__ bool at_many_antennas() const { return antennas > 16; }
     __host__ __device__ int pairs() const { return antennas * (antennas + 1) / 2; }
     __host__ __device__ int comb_start(int group, int parity) const
     {

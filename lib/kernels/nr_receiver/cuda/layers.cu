@@ -28,26 +28,8 @@ __global__ void __launch_bounds__(gather_threads) gather(const layers_cuda job)
     job.received[to] =
         job.grid[(size_t(slot) * job.antennas + antenna) * job.symbols * job.subcarriers +
                  element];
-    int column = 0;
-    for (int i = 0; i < job.senders; ++i) {
-        const auto& from = job.sender[i];
-        const slot_state& state = from.state[slot];
-        const int tone = state.usable ? from.tone_of_subcarrier[subcarrier] : -1;
-        const float2 phase = state.phase[symbol];
-        for (int layer = 0; layer < from.layers; ++layer, ++column) {
-            float2 h{ 0, 0 };
-            for (int p = 0; p < from.positions && tone >= 0; ++p) {
-                const size_t row =
-                    ((size_t(slot) * from.positions + p) * from.layers + layer) *
-                        job.antennas +
-                    antenna;
-                h = add_product(times(phase, state.weights[symbol * from.positions + p]),
-                                from.h[row * from.tones + tone],
-                                h);
-            }
-            job.channel[to * job.layers + column] = h;
-        }
-    }
+    find_channel_row(
+        job, slot, symbol, subcarrier, antenna, job.channel + to * job.layers);
     if (job.covariances) {
         const int tone = job.sender[0].tone_of_subcarrier[subcarrier];
         const int bundle = own.colored ? tone / own.bundle_tones : 0;
@@ -80,7 +62,7 @@ __global__ void __launch_bounds__(select_threads)
     double product = 1;
     int terms = 0;
     for (size_t i = blockIdx.x * select_threads + threadIdx.x; i < all;
-         i += capacity_parts * select_threads) {
+         i += select_parts * select_threads) {
         size_t from = i;
         if (of.layers != job.layers) {
             const unsigned vector = unsigned(i) / unsigned(of.layers);
@@ -101,7 +83,7 @@ __global__ void __launch_bounds__(select_threads)
     }
     sum = block_sum(sum + log2(product), shared);
     if (threadIdx.x == 0) {
-        of.capacity[slot * capacity_parts + blockIdx.x] = sum;
+        of.capacity[slot * select_parts + blockIdx.x] = sum;
     }
 }
 
@@ -119,7 +101,7 @@ void launch_select(const layers_cuda& job,
                    int slots,
                    cudaStream_t stream)
 {
-    select<<<dim3(capacity_parts, slots), select_threads, 0, stream>>>(job, of);
+    select<<<dim3(select_parts, slots), select_threads, 0, stream>>>(job, of);
     cuda_check_launch("nr receiver, layers of a codeword");
 }
 

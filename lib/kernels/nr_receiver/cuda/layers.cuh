@@ -39,22 +39,22 @@ struct codeword_layers_cuda {
     int first, layers;
     float2* x; //!< (data, layers of the codeword); null: all are the codeword's
     float* noise;
-    double* capacity; //!< bits of all symbols, in parts, (capacity_parts)
+    double* capacity; //!< bits of all symbols, in parts, (capacity_parts_of())
 };
 
-constexpr int capacity_parts = 32, separation_threads = 128, separation_warp = 32;
+constexpr int select_parts = 32, separation_threads = 128, separation_warp = 32;
 
 //! launch_separation() takes these numbers of antennas and layers.
 bool separates_in_registers(const layers_cuda&);
-//! The parts of the capacity that launch_separation() gives.
-int separation_parts(const layers_cuda&);
+//! The parts of the capacity that launch_separation() or launch_select() gives.
+int capacity_parts_of(const layers_cuda&);
 //! In one step; all layers of x and noise are the codeword's, which are the first ones.
 void launch_separation(const layers_cuda&,
                        const codeword_layers_cuda&,
                        int slots,
                        cudaStream_t);
 
-//! What the equalizer takes: received vectors, channels, noise.
+//! What the equalizer of up to 16 antennas takes: received vectors, channels, noise.
 void launch_gather(const layers_cuda&, int slots, cudaStream_t);
 //! After the equalizer: the codeword's layers, and their capacity.
 void launch_select(const layers_cuda&,
@@ -76,6 +76,31 @@ __device__ __forceinline__ double error_of(const layers_cuda& job, int slot)
         error += from.state[slot].usable ? from.layers * from.state[slot].error : 0;
     }
     return error;
+}
+
+//! The channel of an element at an antenna: a row of all layers.
+__device__ __forceinline__ void find_channel_row(
+    const layers_cuda& job, int slot, int symbol, int subcarrier, int antenna, float2* to)
+{
+    for (int i = 0; i < job.senders; ++i) {
+        const auto& from = job.sender[i];
+        const slot_state& state = from.state[slot];
+        const int tone = state.usable ? from.tone_of_subcarrier[subcarrier] : -1;
+        const float2 phase = state.phase[symbol];
+        for (int layer = 0; layer < from.layers; ++layer) {
+            float2 h{ 0, 0 };
+            for (int p = 0; p < from.positions && tone >= 0; ++p) {
+                const size_t row =
+                    ((size_t(slot) * from.positions + p) * from.layers + layer) *
+                        job.antennas +
+                    antenna;
+                h = add_product(times(phase, state.weights[symbol * from.positions + p]),
+                                from.h[row * from.tones + tone],
+                                h);
+            }
+            *to++ = h;
+        }
+    }
 }
 
 } // namespace

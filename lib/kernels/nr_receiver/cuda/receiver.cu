@@ -94,11 +94,6 @@ std::unique_ptr<gpu_receiver> gpu_receiver::make(const std::vector<gpu_user>& us
                                                  const receiver_parameters& p,
                                                  int device)
 {
-    for (const auto& one : users) {
-        if (one.channel->parameters().transform_precoding) {
-            return nullptr;
-        }
-    }
     return std::make_unique<gpu_receiver_cuda>(users, antennas, p, device);
 }
 

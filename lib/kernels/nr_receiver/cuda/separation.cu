@@ -188,7 +188,7 @@ void launch(const layers_cuda& job,
             cudaStream_t stream)
 {
     separate<Antennas>
-        <<<dim3(separation_parts(job), slots), separation_threads, 0, stream>>>(job, of);
+        <<<dim3(capacity_parts_of(job), slots), separation_threads, 0, stream>>>(job, of);
 }
 
 } // namespace
@@ -198,9 +198,11 @@ bool separates_in_registers(const layers_cuda& job)
     return job.antennas <= 4 && job.layers <= 4;
 }
 
-int separation_parts(const layers_cuda& job)
+int capacity_parts_of(const layers_cuda& job)
 {
-    return (job.data + separation_threads - 1) / separation_threads;
+    return separates_in_registers(job)
+               ? (job.data + separation_threads - 1) / separation_threads
+               : select_parts;
 }
 
 void launch_separation(const layers_cuda& job,

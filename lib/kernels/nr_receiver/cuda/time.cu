@@ -2,7 +2,7 @@
 // Errors of the estimate, frequency offset, Doppler, the estimate over time, and common
 // phases from PT-RS (channel_estimate.cc, time_weights.cc, common_phase.cc).
 #include "kernels/common/cuda_check.cuh"
-#include "kernels/nr_receiver/cuda/estimate.cuh"
+#include "kernels/nr_receiver/cuda/phases.cuh"
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
@@ -323,40 +323,26 @@ __global__ void __launch_bounds__(phase_threads) sum_ptrs(const estimate_cuda jo
     }
 }
 
-//! A slot a thread: straight lines between known phases, each the nearest to the last.
+//! A slot a thread.
 __global__ void find_phases(const estimate_cuda job, int slots)
 {
     const int slot = blockIdx.x * blockDim.x + threadIdx.x;
     if (slot >= slots || !job.state[slot].usable) {
         return;
     }
-    slot_state& state = job.state[slot];
-    double at[most_symbols + most_positions], phase[most_symbols + most_positions];
-    int known = 0, position = 0;
-    for (int symbol = 0; symbol < job.symbols; ++symbol) {
-        const double2 sum = job.ptrs_sums[size_t(slot) * job.symbols + symbol];
-        if (position < job.positions && job.time[position] < symbol + 1) {
-            at[known] = job.time[position++];
-            phase[known++] = 0;
-        } else if (sum.x != 0 || sum.y != 0) {
-            at[known] = symbol;
-            phase[known++] = atan2(sum.y, sum.x);
-        }
+    dmrs_times dmrs{ job.positions, {} };
+    for (int p = 0; p < job.positions; ++p) {
+        dmrs.time[p] = job.time[p];
     }
-    int next = 0;
-    for (int symbol = 0; symbol < job.symbols; ++symbol) {
-        while (next < known && at[next] <= symbol) {
-            ++next;
-        }
-        double own = phase[next ? next - 1 : 0];
-        if (next > 0 && next < known) {
-            const double step = remainder(phase[next] - phase[next - 1], 2 * pi);
-            own += step * (symbol - at[next - 1]) / (at[next] - at[next - 1]);
-        }
-        double s, c;
-        sincos(own, &s, &c);
-        state.phase[symbol] = { float(c), float(s) };
-    }
+    find_phases_between(
+        dmrs,
+        job.symbols,
+        [&](int symbol) { return job.ptrs_sums[size_t(slot) * job.symbols + symbol]; },
+        [&](int symbol, double phase) {
+            double s, c;
+            sincos(phase, &s, &c);
+            job.state[slot].phase[symbol] = { float(c), float(s) };
+        });
 }
 
 } // namespace

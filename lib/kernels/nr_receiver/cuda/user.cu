@@ -87,14 +87,20 @@ user_cuda::user_cuda(const gpu_user& of,
       d_white(p.noise == noise_model::white || antennas == 1),
       d_slots_known(slots_of_frame(*of.channel))
 {
-    make_estimate(p);
+    make_estimate();
     d_words.resize(of.channel->codewords().size());
     for (size_t i = 0; i < d_words.size(); ++i) {
         make_word(i);
     }
+    if (of.channel->parameters().transform_precoding) {
+        d_precoding = std::make_unique<precoding_undone>(*of.channel,
+                                                         of.estimate->layout().time,
+                                                         slots_of_frame(*of.channel),
+                                                         d_tables->element.data());
+    }
 }
 
-void user_cuda::make_estimate(const receiver_parameters&)
+void user_cuda::make_estimate()
 {
     const auto& layout = d_user.estimate->layout();
     const auto& how = d_user.estimate->how();
@@ -195,6 +201,9 @@ void user_cuda::place(receiver_memory& memory, int slots)
     d_h = work.place<float2>(all * job.positions * links * job.tones);
     d_products = work.place<double2>(all * job.most_bundles * job.pairs());
     d_samples = work.place<double>(all * job.most_bundles);
+    const bool many = job.at_many_antennas();
+    d_total = work.place<double2>(many ? all * job.pairs() : 0);
+    d_differences = work.place<double2>(many ? all * job.most_bundles : 0);
     d_correlation = work.place<double2>(all * links * job.positions * job.positions);
     d_covariance =
         work.place<float2>(all * job.most_bundles * job.antennas * job.antennas);
@@ -202,23 +211,30 @@ void user_cuda::place(receiver_memory& memory, int slots)
 
     const size_t data = all * d_user.channel->map().data.size();
     d_n0 = work.place<float>(all);
-    const size_t kept = separates_in_registers(d_layers) ? 0 : data; // for the equalizer
+    const size_t kept = separated() == way::by_equalizer ? data : 0;
     d_received = work.place<float2>(kept * d_antennas);
     d_channel = work.place<float2>(kept * d_antennas * d_layers.layers);
     d_covariances = work.place<float2>(d_white ? 0 : kept * d_antennas * d_antennas);
     d_x = work.place<float2>(data * d_layers.layers);
     d_noise = work.place<float>(data * d_layers.layers);
     d_status = work.place<int>(kept);
+    if (d_many) {
+        d_many->place(work, slots);
+    }
+    if (d_precoding) {
+        d_precoding->place(work, slots);
+    }
     for (auto& one : d_words) {
         const auto& words = one.job;
         const size_t blocks = all * words.blocks;
-        const size_t own = kept == 0 || one.layers.layers == d_layers.layers
-                               ? 0
-                               : data * one.layers.layers;
+        const size_t own =
+            separated() == way::in_registers || one.layers.layers == d_layers.layers
+                ? 0
+                : data * one.layers.layers;
         one.wanted = memory.in.place<word_order>(all);
         one.x = work.place<float2>(own);
         one.noise = work.place<float>(own);
-        one.capacity = work.place<double>(all * one.job.capacity_parts);
+        one.capacity = work.place<double>(all * capacity_parts_of(d_layers));
         one.llr = work.place<int8_t>(all * words.coded);
         one.received = work.place<int8_t>(blocks * one.most_received);
         one.decoded = work.place<uint8_t>(blocks * words.block_bytes);
@@ -246,6 +262,8 @@ void user_cuda::take(const receiver_memory& memory,
     job.h = work.at<float2>(d_h);
     job.products = work.at<double2>(d_products);
     job.samples = work.at<double>(d_samples);
+    job.total = work.at<double2>(d_total);
+    job.differences = work.at<double2>(d_differences);
     job.correlation = work.at<double2>(d_correlation);
     job.covariance = work.at<float2>(d_covariance);
     job.ptrs_sums = work.at<double2>(d_ptrs_sums);
@@ -257,9 +275,15 @@ void user_cuda::take(const receiver_memory& memory,
     layers.covariances = d_white ? nullptr : work.at<float2>(d_covariances);
     layers.x = work.at<float2>(d_x);
     layers.noise = work.at<float>(d_noise);
+    if (d_many) {
+        d_many->take(work);
+    }
+    if (d_precoding) {
+        d_precoding->take(work, job.state, slot_numbers);
+    }
     for (auto& one : d_words) {
         const bool all =
-            separates_in_registers(d_layers) || one.layers.layers == d_layers.layers;
+            separated() == way::in_registers || one.layers.layers == d_layers.layers;
         one.layers.x = all ? nullptr : work.at<float2>(one.x);
         one.layers.noise = all ? nullptr : work.at<float>(one.noise);
         one.layers.capacity = work.at<double>(one.capacity);
@@ -271,7 +295,9 @@ void user_cuda::take(const receiver_memory& memory,
         words.decoded = work.at<uint8_t>(one.decoded);
         words.iterations = work.at<int>(one.iterations);
         words.passed = work.at<int>(one.passed);
-        words.capacity = one.layers.capacity;
+        words.capacity = d_precoding ? d_precoding->capacity() : one.layers.capacity;
+        words.capacity_parts =
+            d_precoding ? d_precoding->capacity_parts() : capacity_parts_of(d_layers);
         words.report = memory.out.at<word_report>(one.report);
         words.records = memory.out.at<char>(one.records);
     }
@@ -300,18 +326,27 @@ void user_cuda::take_senders(const std::vector<std::unique_ptr<user_cuda>>& user
         job.layers += from.layers;
     }
     job.always_white = d_white;
-    for (auto& one : d_words) {
-        one.job.capacity_parts =
-            separates_in_registers(job) ? separation_parts(job) : capacity_parts;
+    if (d_equalizer || d_many || separated() == way::in_registers) {
+        return;
     }
-    if (!d_equalizer && !separates_in_registers(job)) {
-        equalizer::parameters p{};
-        p.receive_antennas = d_antennas;
-        p.layers = job.layers;
-        p.method = d_white ? detector::mmse : detector::mmse_irc;
-        p.tones = job.data;
-        d_equalizer = equalizer::make(p, backend::cuda, d_device);
+    if (separated() == way::at_many_antennas) {
+        d_many = std::make_unique<many_antennas>(
+            d_antennas, job.layers, job.data, job.most_bundles, d_white, d_device);
+        return;
     }
+    equalizer::parameters p{};
+    p.receive_antennas = d_antennas;
+    p.layers = job.layers;
+    p.method = d_white ? detector::mmse : detector::mmse_irc;
+    p.tones = job.data;
+    d_equalizer = equalizer::make(p, backend::cuda, d_device);
+}
+
+user_cuda::way user_cuda::separated() const
+{
+    return separates_in_registers(d_layers) ? way::in_registers
+           : d_estimate.at_many_antennas()  ? way::at_many_antennas
+                                            : way::by_equalizer;
 }
 
 void user_cuda::prepare_slot(int number, queue& queue)
@@ -325,6 +360,9 @@ void user_cuda::prepare_slot(int number, queue& queue)
                   values.data(),
                   values.size() * sizeof(complex64));
     queue.synchronize();
+    if (d_precoding && d_precoding->has_ptrs()) {
+        d_precoding->prepare_slot(*d_user.channel, number, queue);
+    }
     d_slots_known[number] = 1;
 }
 

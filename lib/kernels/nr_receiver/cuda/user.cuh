@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "kernels/nr_receiver/cuda/layers.cuh"
-#include "kernels/nr_receiver/cuda/memory.cuh"
+#include "kernels/nr_receiver/cuda/many_antennas.cuh"
+#include "kernels/nr_receiver/cuda/precoding.cuh"
 #include "kernels/nr_receiver/cuda/ranked_stream.cuh"
 #include "kernels/nr_receiver/cuda/soft_memory.cuh"
 #include "kernels/nr_receiver/cuda/wiener_tables.cuh"
@@ -79,8 +79,11 @@ private:
     };
     struct tables;
 
-    void make_estimate(const receiver_parameters& p);
+    void make_estimate();
     void make_word(size_t index);
+    //! By what its elements are separated.
+    enum class way { in_registers, by_equalizer, at_many_antennas };
+    way separated() const;
     void separate(int slots, queue& queue);
     //! How many places of the soft buffer a transmission of this version reaches.
     int reach_of(size_t codeword, int version) const;
@@ -95,11 +98,13 @@ private:
     layers_cuda d_layers{};
     std::vector<codeword_part> d_words;
     std::unique_ptr<equalizer> d_equalizer;
+    std::unique_ptr<many_antennas> d_many;
+    std::unique_ptr<precoding_undone> d_precoding; //!< null without transform precoding
     std::shared_ptr<tables> d_tables;
     std::vector<uint8_t> d_slots_known;
     const receiver_memory* d_memory = nullptr;
     size_t d_state, d_z, d_residual, d_sums, d_errors, d_lags, d_h, d_products, d_samples;
-    size_t d_correlation, d_covariance, d_ptrs_sums;
+    size_t d_total, d_differences, d_correlation, d_covariance, d_ptrs_sums;
     size_t d_n0, d_received, d_channel, d_covariances, d_x, d_noise, d_status;
 };
 

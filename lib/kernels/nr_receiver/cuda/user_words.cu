@@ -164,9 +164,11 @@ void user_cuda::decode(int slots, queue& queue)
     const auto stream = stream_of(queue);
     const auto of = [](auto* data, size_t size) { return view(data, size); };
     const auto& job = d_layers;
-    const bool in_registers = separates_in_registers(job);
+    const bool in_registers = separated() == way::in_registers;
     if (in_registers) {
         launch_separation(job, d_words.front().layers, slots, stream);
+    } else if (d_many) {
+        d_many->run(job, slots, stream);
     } else {
         separate(slots, queue);
     }
@@ -176,9 +178,15 @@ void user_cuda::decode(int slots, queue& queue)
         if (!in_registers) {
             launch_select(job, one.layers, slots, stream);
         }
-        const size_t own = size_t(slots) * job.data * one.layers.layers;
-        const auto* const x = one.layers.x ? one.layers.x : job.x;
-        const auto* const noise = one.layers.noise ? one.layers.noise : job.noise;
+        auto* const separated_x = one.layers.x ? one.layers.x : job.x;
+        auto* const separated_noise = one.layers.noise ? one.layers.noise : job.noise;
+        if (d_precoding) {
+            d_precoding->run(separated_x, separated_noise, slots, stream);
+        }
+        const bool kept = d_precoding && d_precoding->has_ptrs();
+        const auto* const x = kept ? d_precoding->x() : separated_x;
+        const auto* const noise = kept ? d_precoding->noise() : separated_noise;
+        const size_t own = size_t(slots) * (words.coded / words.order);
         auto& work = d_memory->work;
         d_user.bits[i]->demapper().run(
             view<const complex64>(reinterpret_cast<const complex64*>(x), own),
@@ -198,7 +206,7 @@ void user_cuda::decode(int slots, queue& queue)
     }
 }
 
-//! Any number of antennas and layers: by the equalizer, with its inputs in memory.
+//! Up to 16 antennas: by the equalizer, with its inputs in memory.
 void user_cuda::separate(int slots, queue& queue)
 {
     const auto& job = d_layers;
@@ -264,7 +272,7 @@ void user_cuda::report(int at, reception& out) const
                 std::memcpy(block.payload.data() + 8 * j, &bits, 8);
             }
         }
-        const double symbols = double(d_layers.data) * one.layers.layers;
+        const double symbols = one.job.coded / one.job.order;
         block.sinr_db =
             state.usable
                 ? 10 *

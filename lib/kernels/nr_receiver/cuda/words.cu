@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(recover_threads) recover(const words_cuda job)
                               (size_t(slot) * job.blocks + block) * job.received,
                           usable ? soft : nullptr,
                           job.received };
-    if (held || !usable || from.bits > job.places) {
+    if (held || !usable || from.bits > job.places || job.order == 1) {
         gather(job, from, wanted, to, held, usable);
     } else if (job.order == 2) {
         spread<2>(job, from, wanted, to);

@@ -83,9 +83,8 @@ struct reception {
  * 9. Rate recovery, LDPC, CRCs (nr5g_transport_block.h), combining with what a HARQ
  *    process holds.
  *
- * On a GPU all steps run there, and no values come back in between; of channels with
- * transform precoding steps 1 to 6, 8 and CRCs run on the calling thread, as they do
- * elsewhere. Threads may share one: their calls follow each other.
+ * On a GPU all steps run there, and no values come back in between. Threads may share
+ * one: their calls follow each other.
  */
 class CUDAPHY_API receiver
 {
@@ -144,10 +143,11 @@ private:
                std::map<const harq*, size_t>& bytes) const;
     //! Of each slot and channel what its HARQ process holds; null without one.
     using held_blocks = std::vector<std::vector<harq::process_blocks*>>;
-    user_list make_users(bool on_gpu) const;
+    user_list make_users() const;
     static int place_of(const user&, const user_list&);
     void make_gpu_receiver();
     size_t count_at_once() const;
+    size_t bytes_of_slot() const;
     held_blocks prepare(view<const orders_of_slot> orders) const;
     std::vector<std::vector<reception>>
     run_independent(view<const complex64> grids,
@@ -161,7 +161,7 @@ private:
     std::vector<std::vector<reception>> run_on_gpu(view<const complex64> grids,
                                                    view<const int> slots,
                                                    view<const orders_of_slot> orders,
-                                                   const held_blocks& held);
+                                                   view<const held_blocks::value_type>);
 
     int d_antennas;
     receiver_parameters d_parameters;
@@ -170,7 +170,7 @@ private:
     size_t d_slots_at_once = 1;
     //! Users of each slot that is received at the same time; at least of one.
     std::vector<user_list> d_lanes;
-    std::unique_ptr<gpu_receiver> d_gpu; // null: the steps up to the equalizer run here
+    std::unique_ptr<gpu_receiver> d_gpu; // null: all steps run here
     std::mutex d_turn;
 };
 
