@@ -166,7 +166,7 @@ invert_by_tall_warp(const batch_of<T>& batch, int n, tall_memory<T, R, Pivoting>
         int i = k;
         int j = k;
         T p;
-        int size_bits; // of p, of which the exponent counts
+        int size_bits = 0;
         const auto take_column = [&] {
             at_slot<B>(j / layout::across, [&](auto slot) {
                 constexpr int b = decltype(slot)::value;
@@ -218,16 +218,8 @@ invert_by_tall_warp(const batch_of<T>& batch, int n, tall_memory<T, R, Pivoting>
             j = index_in(size_bits);
             p = memory.found[j];
             take_column();
-            if (size_bits < bound) {
-                nan_unless_finite(a_finite, p); // what is not finite is the first pivot
-                p = usable_pivot(Pivoting, p, k, so_far);
-                size_bits = bits_of(size_of(p));
-                bound = (bits_of(so_far.smallest) | inverse_pivot::index_mask) + 1;
-            }
-        } else {
-            p = usable_pivot(Pivoting, p, k, so_far);
-            size_bits = bits_of(size_of(p));
         }
+        look_at_pivot<Pivoting>(p, size_bits, bound, k, so_far, a_finite);
         *pivot_k++ = p;
         const T r = reciprocal(p, scale_for_bits<real_of<T>>(size_bits));
 #pragma unroll

@@ -54,6 +54,27 @@ __device__ __forceinline__ int largest_key(const int (&key)[Down])
     return best;
 }
 
+//! Makes p the pivot that step k divides by, and size_bits the bits of its size, of which
+//! the exponent counts. With full pivoting size_bits was p's key, and a key from `bound`
+//! on is enough.
+template <pivoting Pivoting, typename T>
+__device__ __forceinline__ void look_at_pivot(
+    T& p, int& size_bits, int& bound, int k, elimination<T>& so_far, real_of<T>& a_finite)
+{
+    constexpr bool full = Pivoting == pivoting::full;
+    if (full && size_bits >= bound) {
+        return;
+    }
+    if constexpr (full) {
+        nan_unless_finite(a_finite, p); // what is not finite is the first pivot
+    }
+    p = usable_pivot(Pivoting, p, k, so_far);
+    size_bits = bits_of(size_of(p));
+    if constexpr (full) {
+        bound = (bits_of(so_far.smallest) | inverse_pivot::index_mask) + 1;
+    }
+}
+
 //! The bits that are set in any lane.
 __device__ inline unsigned union_of_lanes(unsigned bits)
 {
