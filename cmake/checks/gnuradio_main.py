@@ -6,7 +6,7 @@ Copies headers of the GNU Radio that is installed, and changes what main has cha
 marked as deleted, get_tags_in_range() has no id, get_buffer_type() of a ring is abstract, and
 generic_work() of a coder takes a constant. Then compiles as BUILD's compile_commands.json says, the
 syntax alone, and scheduler_port.cc with public calls and with inner parts. The headers that all
-share are compiled once, before. Exit status 77: the headers are not those of a 3.10 that it knows."""
+share are compiled once, before; tests are compiled together. Exit status 77: the headers are not those of a 3.10 that it knows."""
 
 import concurrent.futures
 import json
@@ -116,6 +116,20 @@ def compile_shared(options, folder):
     return header
 
 
+def together(tests, folder):
+    """(file, command) of all tests as one: what each includes, then each in a namespace of its own."""
+    includes = re.compile(r"#include .*|#define BOOST_TEST_MODULE .*")
+    heads, bodies = [], []
+    for number, (file, _) in enumerate(tests):
+        lines = Path(file).read_text().splitlines()
+        heads += [line for line in lines if re.match("#(include|if|el|endif)", line)]
+        rest = ["" if includes.fullmatch(line) else line for line in lines]
+        bodies += [f"namespace test_{number} {{", f'#line 1 "{file}"', *rest, "}"]
+    made = Path(folder, "tests.cc")
+    made.write_text("\n".join([*heads, *bodies, ""]))
+    return made, [*tests[0][1][:-1], str(made)]
+
+
 def compiled(one):
     file, command = one
     done = subprocess.run(command, capture_output=True, text=True)
@@ -134,12 +148,16 @@ def main():
             print(f"skipped: {unknown}")
             return 77
         shared = ["-include", str(compile_shared(options, headers)), "-fsyntax-only"]
+        tests = [check for check in checks if "-DBOOST_TEST_DYN_LINK" in check[1]]
+        checks = [check for check in checks if check not in tests]
+        found = len(checks) + len(tests)
+        checks.append(together(tests, headers))
         checks = [(file, [*words[:-1], *shared, words[-1]]) for file, words in checks]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             failed = [text for text in pool.map(compiled, checks) if text]
     print("\n".join(failed))
-    print(f"{len(checks)} files compiled, {len(failed)} failed")
-    return 1 if failed or len(checks) < 10 else 0
+    print(f"{found} files compiled, {len(failed)} failed")
+    return 1 if failed or found < 10 else 0
 
 
 if __name__ == "__main__":

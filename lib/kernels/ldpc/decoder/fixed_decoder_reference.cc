@@ -14,10 +14,11 @@ public:
     ldpc_fixed_decoder_reference(const ldpc_decoding& decoding,
                                  const ldpc_fixed_limits& limits)
         : d_decoding(decoding), d_code(*decoding.code), d_limits(limits),
+          d_corrects(decoding.corrects()), d_damps(decoding.damps()),
           d_schedule(*decoding.code), d_positions(decoding.output_positions())
     {
         for (const float scale : decoding.scales) {
-            const int parts = decoding.corrects() ? 4 : 1;
+            const int parts = d_corrects ? 4 : 1;
             d_messages.push_back(ldpc_fixed_messages(scale, limits, parts));
             d_damped.push_back(
                 ldpc_fixed_damped_messages(scale, decoding.damping(), limits, parts));
@@ -149,21 +150,23 @@ private:
     {
         const int begin = d_schedule.check_start[check];
         const int end = d_schedule.check_start[check + 1];
+        const int8_t* const messages[]{ d_messages[iteration].data(),
+                                        d_damped[iteration].data() };
         min_sum_of_others(q, end - begin, ldpc_fixed_greatest_message, d_others);
         for (int e = begin; e < end; ++e) {
             const auto& [least, negative, second] = d_others[e - begin];
-            const int magnitude = d_decoding.corrects()
-                                      ? ldpc_fixed_corrected(least, second, d_limits)
-                                      : least;
-            const int sign = negative ? -1 : 1;
-            const bool damps = d_decoding.damps() && sign * d_r[e] < 0;
-            d_r[e] = sign * (damps ? d_damped : d_messages)[iteration][magnitude];
+            const int magnitude =
+                d_corrects ? ldpc_fixed_corrected(least, second, d_limits) : least;
+            const int sign = 1 - 2 * negative; // without branches, which would be guesses
+            const bool damps = d_damps & (sign * d_r[e] < 0);
+            d_r[e] = sign * messages[damps][magnitude];
         }
     }
 
     const ldpc_decoding d_decoding;
     const ldpc_code& d_code;
     const ldpc_fixed_limits d_limits;
+    const bool d_corrects, d_damps;
     const ldpc_fixed_schedule d_schedule;
     const std::vector<int> d_positions;
     std::vector<int> d_order;                    //!< of groups

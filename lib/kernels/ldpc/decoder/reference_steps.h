@@ -20,7 +20,8 @@ struct min_sum_message {
 };
 
 //! For each value the two least magnitudes of all others, at most `limit`, and whether an
-//! odd number of the others is negative.
+//! odd number of the others is negative. A value's others have the least two of the three
+//! least magnitudes that are left without it.
 //! \param[out] out  (count); its memory is used again
 template <typename Real>
 void min_sum_of_others(const Real* values,
@@ -28,26 +29,21 @@ void min_sum_of_others(const Real* values,
                        Real limit,
                        std::vector<min_sum_message<Real>>& out)
 {
-    out.resize(count);
-    min_sum_message<Real> before{ limit, false, limit };
-    const auto join = [](min_sum_message<Real>& in, Real magnitude) {
-        in.second = std::min(in.second, std::max(in.least, magnitude));
-        in.least = std::min(in.least, magnitude);
-    };
-    const auto include = [&](min_sum_message<Real>& in, Real value) {
-        join(in, std::abs(value));
-        in.negative ^= value < 0;
-    };
+    Real first = limit, second = limit, third = limit;
+    bool negative = false;
     for (size_t i = 0; i < count; ++i) {
-        out[i] = before;
-        include(before, values[i]);
+        const Real magnitude = std::abs(values[i]);
+        third = std::min(third, std::max(second, magnitude));
+        second = std::min(second, std::max(first, magnitude));
+        first = std::min(first, magnitude);
+        negative ^= values[i] < 0;
     }
-    min_sum_message<Real> behind{ limit, false, limit };
-    for (size_t i = count; i-- > 0;) {
-        join(out[i], behind.least);
-        join(out[i], behind.second);
-        out[i].negative ^= behind.negative;
-        include(behind, values[i]);
+    out.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+        const Real magnitude = std::abs(values[i]);
+        out[i] = { magnitude == first ? second : first,
+                   negative != (values[i] < 0),
+                   magnitude <= second ? third : second };
     }
 }
 

@@ -61,7 +61,11 @@ public:
 
         static int bank(char kind)
         {
-            return static_cast<int>(std::strchr("rdfhp", kind) - "rdfhp");
+            return kind == 'r'   ? 0
+                   : kind == 'd' ? 1
+                   : kind == 'f' ? 2
+                   : kind == 'h' ? 3
+                                 : 4;
         }
         uint64_t get(const operand& from) const
         {
