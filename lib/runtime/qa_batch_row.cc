@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <gnuradio/io_signature.h>
 #include <gnuradio/sync_block.h>
 #include <gnuradio/top_block.h>
@@ -152,6 +153,13 @@ public:
     {
     }
 
+    //! Returns at that time at the latest.
+    void wait_for(int items, clock_type::time_point end)
+    {
+        std::unique_lock<std::mutex> lock(d_mutex);
+        d_more.wait_until(lock, end, [&] { return come >= items; });
+    }
+
 private:
     int work(int items, gr_vector_const_void_star& in, gr_vector_void_star&) override
     {
@@ -161,11 +169,17 @@ private:
         if (d_slow && any_of(d_engine, 0, 3) == 0) {
             std::this_thread::sleep_for(microseconds(any_of(d_engine, 0, 1000)));
         }
-        come += items;
+        {
+            const std::lock_guard<std::mutex> guard(d_mutex);
+            come += items;
+        }
+        d_more.notify_all();
         return items;
     }
     const bool d_slow;
     std::mt19937 d_engine;
+    std::mutex d_mutex;
+    std::condition_variable d_more;
 };
 
 //! Reads nothing.
@@ -205,11 +219,8 @@ private:
     int work(int room, gr_vector_const_void_star&, gr_vector_void_star& out) override
     {
         if (d_left == 0) {
-            const auto end = clock_type::now() + std::chrono::seconds(20);
-            while (d_sink->come < sent && !hangs) {
-                std::this_thread::yield();
-                hangs = clock_type::now() > end;
-            }
+            d_sink->wait_for(sent, clock_type::now() + std::chrono::seconds(20));
+            hangs = hangs || d_sink->come < sent;
             if (hangs || d_next == d_bursts.size()) {
                 return WORK_DONE;
             }

@@ -46,6 +46,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(inverses_equal_the_reference_to_the_condition_numb
                               T,
                               number_types)
 {
+    if (tested_backend() == backend::reference) {
+        return; // it would be compared with itself
+    }
     for (const size_t batch : { 0, 1, 31, 32, 33, 1009 }) {
         for (const int n : { 1, 2, 3, 4, 7, 8, 13, 16, 17, 31, 32, 33, 41, 48, 57, 64 }) {
             if (batch > (n > 16 ? 1 : n > 4 ? 33 : 1009)) {

@@ -68,6 +68,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(inverses_equal_the_reference, T, number_types)
 {
+    if (tested_backend() == backend::reference) {
+        return; // it would be compared with itself
+    }
     for (const size_t batch : { 0, 1, 31, 32, 33, 5003 }) {
         for (const int n : { 1, 2, 3, 4, 7, 8, 13, 16, 17, 31, 32 }) {
             if (batch > 33 && n > 8) {

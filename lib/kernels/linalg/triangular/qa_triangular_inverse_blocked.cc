@@ -86,6 +86,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(triangles_up_to_1024_have_a_small_residual, T, num
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(inverses_above_32_equal_the_reference, T, number_types)
 {
+    if (tested_backend() == backend::reference) {
+        return; // it would be compared with itself
+    }
     for (const size_t batch : { 0, 1, 2, 65 }) {
         for (const int n : { 33, 64, 77, 130 }) {
             if (batch > 2 && n > 64) {

@@ -88,17 +88,18 @@ void check_close(int n, const T* x, const T* expected, double tolerance)
 BOOST_AUTO_TEST_CASE_TEMPLATE(an_updated_inverse_is_the_fresh_one, T, number_types)
 {
     for (const int n : { 1, 2, 3, 17, 64, 65, 132, 193 }) {
+        const auto a = definite<T>(n), x_of_a = invert(n, a, definiteness::positive).x;
         for (const int k : { 1, 2, 5, 16, 64 }) {
             if (k > n) {
                 continue;
             }
             for (const real_of<T> forgetting : { 1.0, 0.75 }) {
-                const auto a = definite<T>(n), v = columns<T>(n, k);
+                const auto v = columns<T>(n, k);
                 std::vector<real_of<T>> d(k);
                 for (int c = 0; c < k; ++c) { // an update, a downdate, and no change
                     d[c] = real_of<T>(c % 3 == 0 ? 1.5 : c % 3 == 1 ? -0.25 : 0);
                 }
-                updated<T> inverse(n, k, invert(n, a, definiteness::positive).x);
+                updated<T> inverse(n, k, x_of_a);
                 BOOST_TEST(inverse.update(v, d, forgetting)[0] == 0);
                 const auto fresh = invert(n, changed(n, a, v, d, forgetting));
                 BOOST_TEST(fresh.status[0] == 0);

@@ -31,13 +31,32 @@ def shape(symbols, samples_per_symbol, roll_off, clock_error=0, delay=0.3, reach
     period = samples_per_symbol * (1 + clock_error)
     t = np.arange(int((len(symbols) - 0.5 + delay) * period) + 1) / period - delay
     nearest = np.rint(t).astype(int)
+    offset = t - nearest
     padded = np.concatenate([np.zeros(reach), symbols, np.zeros(reach + 2)])
     samples = np.zeros(len(t), complex)
-    for j in range(-reach, reach + 1):
-        samples += padded[nearest + j + reach] * root_raised_cosine(
-            t - nearest - j, roll_off
-        )
+    for j, pulse in _pulses(offset, roll_off, reach):
+        samples += padded[nearest + j + reach] * pulse
     return samples
+
+
+def _pulses(offset, roll_off, reach):
+    """(j, root_raised_cosine(offset - j)) for j = -reach ... reach: by the sums of angles, so that
+    sines of many offsets are taken once and not for each j."""
+    below, above = np.pi * (1 - roll_off), np.pi * (1 + roll_off)
+    sin, cos = np.sin(below * offset), np.cos(below * offset)
+    sin_above, cos_above = np.sin(above * offset), np.cos(above * offset)
+    for j in range(-reach, reach + 1):
+        t = offset - j
+        u = 4 * roll_off * t
+        divisor = np.pi * t * (1 - u * u)
+        pulse = sin * np.cos(below * j) - cos * np.sin(below * j)
+        pulse += u * (cos_above * np.cos(above * j) + sin_above * np.sin(above * j))
+        # Near its limits the quotient is one of two small differences.
+        near = np.abs(divisor) < 1e-3
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pulse /= divisor
+        pulse[near] = root_raised_cosine(t[near], roll_off)
+        yield j, pulse
 
 
 def noisy(samples, es_n0, samples_per_symbol, seed=2):
