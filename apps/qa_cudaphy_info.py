@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """cudaphy_info: its facts, its self-test, its exit status."""
 
+import contextlib
 import functools
+import io
 import json
 import os
 import subprocess
@@ -12,6 +14,7 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
+import cudaphy_info
 import numpy as np
 from gnuradio import cudaphy
 from gnuradio.cudaphy import machine_info
@@ -22,10 +25,12 @@ QUICK = "demapper 64-QAM"
 SOME = ("inverse 4x4", "equalizer 4x4 MMSE", QUICK, "LDPC 802.11n rate 1/2 int8")
 
 
-@functools.lru_cache
+measure_machine = functools.lru_cache(cudaphy.measure_machine)
+
+
 def machine():
     """The bounds of the kernels, which take seconds to measure."""
-    return cudaphy.measure_machine("cpu")
+    return measure_machine("cpu", 0)
 
 
 def run(*arguments):
@@ -35,6 +40,16 @@ def run(*arguments):
         text=True,
         timeout=240,
     )
+
+
+def run_here(*arguments):
+    """As run(), in this process, which has measured the machine before."""
+    out = io.StringIO()
+    argv = [str(PROGRAM), *map(str, arguments)]
+    with contextlib.redirect_stdout(out), unittest.mock.patch.multiple(
+        cudaphy, measure_machine=measure_machine
+    ), unittest.mock.patch.object(sys, "argv", argv):
+        return cudaphy_info.main(), out.getvalue()
 
 
 class test_cudaphy_info(unittest.TestCase):
@@ -71,16 +86,17 @@ class test_cudaphy_info(unittest.TestCase):
             self.assertLess(kernel["rate"], 5 * kernel["bound"], kernel)
 
     def test_the_table_names_kernels_rates_and_bounds(self):
-        out = self.good("--backend", BACKEND, "--test", QUICK)
+        status, out = run_here("--backend", BACKEND, "--test", QUICK)
+        self.assertEqual(status, 0, out)
         self.assertIn("of it", out)
         self.assertRegex(out, rf"{QUICK} +[\d.e+]+ [kMGT]symbols +[\d.e+]+ [kMGT]")
         self.assertIn("Every kernel is right", out)
         self.assertNotIn("inverse 4x4", out)
 
     def test_a_wrong_result_is_printed_and_is_exit_status_1(self):
-        done = run("--backend", BACKEND, "--test", QUICK, "--damage", QUICK)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn(f"FAILED: {QUICK} on {BACKEND}", done.stdout)
+        status, out = run_here("--backend", BACKEND, "--test", QUICK, "--damage", QUICK)
+        self.assertEqual(status, 1, out)
+        self.assertIn(f"FAILED: {QUICK} on {BACKEND}", out)
 
     def test_the_check_of_every_kernel_finds_one_wrong_value(self):
         # On the reference backend, which is only compared with itself.
