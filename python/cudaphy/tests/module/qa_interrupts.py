@@ -162,7 +162,7 @@ class qa_interrupts(unittest.TestCase):
     def interrupt(self, child, prepare, call, after=""):
         print((prepare, call, after), file=child.stdin, flush=True)
         self.assertEqual(child.stdout.readline(), "ready\n")
-        time.sleep(0.6)
+        time.sleep(0.3)
         seconds = self.press_ctrl_c(child)
         self.assertEqual(child.stdout.readline(), "ended\n")
         self.assertLess(seconds(), SOON)
@@ -191,7 +191,7 @@ class qa_interrupts(unittest.TestCase):
         )
         child = self.start(program)
         child.stdout.readline()
-        time.sleep(0.6)
+        time.sleep(0.3)
         seconds, took = self.press_ctrl_c(child), 0
         while child.poll() is None and took < SOON + 1:  # and the exit
             took = seconds()
