@@ -168,9 +168,15 @@ def run_python(blocks, work, environment):
 
 
 def run_sh(blocks, work, environment):
+    """Code that stands on several pages runs once."""
+    by_code = {}
     for one in blocks:
+        by_code.setdefault(one.code, []).append(one)
+    for code, those in by_code.items():
         command = ["bash", "-eu", "-o", "pipefail", "-s"]
-        yield str(one), call(command, work, environment, one.code, [one.prints])
+        prints = [one.prints for one in those]
+        where = ", ".join(map(str, those))
+        yield where, call(command, work, environment, code, prints)
 
 
 def run_cpp(blocks, work, environment, compiler):
