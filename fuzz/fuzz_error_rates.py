@@ -111,7 +111,7 @@ def main():
     dice = random.Random(arguments.seed)
     end = time.monotonic() + arguments.seconds
     tried = bad = 0
-    with tempfile.TemporaryDirectory() as folder:
+    with fuzzing.folder() as folder:
         path = Path(folder, "rates.csv")
         valid = valid_file(Path(folder))
 

@@ -241,7 +241,7 @@ def main():
     print(f"seed {seed}", flush=True)
     warnings.simplefilter("ignore")
     end, tried, read = time.monotonic() + options.seconds, 0, 0
-    with tempfile.TemporaryDirectory() as folder:
+    with fuzzing.folder() as folder:
         while time.monotonic() < end and tried != (options.count or -1):
             problem, good = attack(Path(folder), seed + tried)
             if problem:

@@ -48,19 +48,43 @@ wide_real<T> one_norm(int n, const T* a)
     return one_norm(n, widened(a, size_t(n) * n));
 }
 
+//! The sum of x[k] a[k] in the wider type. Factors are read in their own type, and sums
+//! stay in registers.
+template <typename T>
+wide<T> inner_product(int n, const T* x, const T* a)
+{
+    using real = wide_real<T>;
+    if constexpr (is_complex<T>) {
+        real re = 0, im = 0;
+        for (int k = 0; k < n; ++k) {
+            const real x_re = x[k].real(), x_im = x[k].imag();
+            const real a_re = a[k].real(), a_im = a[k].imag();
+            re += x_re * a_re - x_im * a_im;
+            im += x_re * a_im + x_im * a_re;
+        }
+        return { re, im };
+    } else {
+        real sum = 0;
+        for (int k = 0; k < n; ++k) {
+            sum += real(x[k]) * real(a[k]);
+        }
+        return sum;
+    }
+}
+
 //! I - X A
 template <typename T>
 std::vector<wide<T>> residual_of(int n, const T* a, const T* x)
 {
-    const auto right = widened(a, size_t(n) * n);
+    std::vector<T> columns(n * n);
+    for (int e = 0; e < n * n; ++e) {
+        columns[e % n * n + e / n] = a[e];
+    }
     std::vector<wide<T>> residual(n * n);
     for (int i = 0; i < n; ++i) {
-        residual[i * n + i] = 1;
-        for (int k = 0; k < n; ++k) {
-            const wide<T> factor = x[i * n + k];
-            for (int j = 0; j < n; ++j) {
-                residual[i * n + j] -= product(factor, right[k * n + j]);
-            }
+        for (int j = 0; j < n; ++j) {
+            residual[i * n + j] =
+                wide<T>(i == j ? 1 : 0) - inner_product(n, x + i * n, &columns[j * n]);
         }
     }
     return residual;

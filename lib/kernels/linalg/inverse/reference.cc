@@ -141,7 +141,7 @@ private:
             at(i, k) = -factor * reciprocal;
             for (int j = 0; j < n; ++j) {
                 if (j != k) {
-                    at(i, j) -= factor * at(k, j);
+                    at(i, j) -= plain_product(factor, at(k, j));
                 }
             }
         }

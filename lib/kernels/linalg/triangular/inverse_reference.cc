@@ -67,9 +67,9 @@ private:
             for (int i = j; i < n; ++i) {
                 number sum = i == j ? 1 : 0;
                 for (int k = j; k < i; ++k) {
-                    sum -= l[i * n + k] * y[k * n + j];
+                    sum -= plain_product(l[i * n + k], y[j * n + k]);
                 }
-                y[i * n + j] = sum / l[i * n + i];
+                y[j * n + i] = sum / l[i * n + i];
             }
         }
     }
@@ -78,7 +78,7 @@ private:
     {
         for (int i = 0; i < n; ++i) {
             for (int j = 0; j <= i; ++j) {
-                const T element(y[i * n + j]);
+                const T element(y[j * n + i]);
                 if (!is_finite(element)) {
                     std::fill_n(to, n * n, T(0));
                     return -1;
@@ -92,7 +92,7 @@ private:
     typename triangular_inverse<T>::parameters d_parameters;
     int n;
     std::vector<number> l;
-    std::vector<number> y;
+    std::vector<number> y; //!< column by column, as they are computed
 };
 
 } // namespace

@@ -75,11 +75,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(triangles_up_to_1024_have_a_small_residual, T, num
             const auto result = invert<T>(p, a);
             BOOST_REQUIRE_EQUAL(result.status[0], 0);
             BOOST_REQUIRE_LT(sampled_residual_ratio<T>(p, a.data(), result.x.data()), 30);
+            size_t wrong = 0; // one check for all, because a Boost check is slow
             for (size_t e = 0; e < a.size(); ++e) {
-                if (!in_triangle<T>(p, e)) {
-                    BOOST_REQUIRE(result.x[e] == T(0));
-                }
+                wrong += !in_triangle<T>(p, e) && result.x[e] != T(0);
             }
+            BOOST_REQUIRE_EQUAL(wrong, 0u);
         }
     }
 }

@@ -12,8 +12,7 @@ namespace gr::cudaphy::testing {
 using namespace kernels;
 
 //! |x - s|^2 / N of every point.
-inline std::vector<double>
-exponents(const constellation& c, complex64 x, double noise)
+inline std::vector<double> exponents(const constellation& c, complex64 x, double noise)
 {
     std::vector<double> all;
     for (const auto s : c.points) {
@@ -55,8 +54,8 @@ inline double furthest_point(const constellation& c)
 
 //! What single precision may lose: roundings of 2 Re(x s*) - |s|^2, and each exact sum's
 //! logarithm.
-inline double
-tolerance(const constellation& c, double furthest, bool max_log, complex64 x, double noise)
+inline double tolerance(
+    const constellation& c, double furthest, bool max_log, complex64 x, double noise)
 {
     const double metric = furthest * (2.0 * std::abs(x) + furthest) / noise;
     return 6e-7 * metric + (max_log ? 1e-6 : 4e-6 * c.bits);
