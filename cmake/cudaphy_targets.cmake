@@ -127,5 +127,6 @@ function(cudaphy_python_test name program)
     add_test(NAME ${name} COMMAND ${with_gpu} ${CMAKE_COMMAND} -E env
         PYTHONPATH=${path}
         PYTHONDONTWRITEBYTECODE=1
+        CUDAPHY_TEST_GRC_CACHE=${PROJECT_BINARY_DIR}/grc_cache.json
         GR_CONF_CONTROLPORT_ON=False ${preload} ${PYTHON_EXECUTABLE} ${program} ${ARGN})
 endfunction()

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""qa_flowgraph.py FILE.grc: grcc compiles the flowgraph without a complaint, and it runs, without a
+"""qa_flowgraph.py FILE.grc [FOLDER]: grcc compiles the flowgraph without a complaint, and it runs, without a
 display, until its frame error counter has seen enough frames, most of them right; or, where it has
 none, until its FDTD channel has done as many time steps.
+
+qa_flowgraph.py --compile FOLDER FILE.grc...: one grcc compiles them all, for tests with this FOLDER.
 
 Exit status 77: grcc or, for a flowgraph with windows, PyQt5 is missing."""
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,19 +32,28 @@ os.environ["GR_CONF_GRC_GLOBAL_BLOCKS_PATH"] = os.pathsep.join(
 )
 
 
-def compiled(path, folder):
-    done = subprocess.run(["grcc", "-o", folder, path], capture_output=True, text=True)
-    # Blocks in Python that the flowgraph embeds have files whose names are longer.
-    made = sorted(Path(folder).glob("*.py"), key=lambda one: len(one.name))
-    sys.path.insert(0, folder)
-    if done.returncode or not made:
+def compile_all(paths, folder):
+    done = subprocess.run(["grcc", "-o", folder, *paths], capture_output=True, text=True)
+    missing = [path for path in paths if not program_of(path, folder).exists()]
+    if done.returncode or missing:
         sys.exit(
-            f"grcc {path}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
+            f"grcc {missing or paths}: exit status {done.returncode}\n{done.stdout}{done.stderr}"
         )
-    spec = importlib.util.spec_from_file_location(made[0].stem, made[0])
+
+
+def program_of(path, folder):
+    """What grcc writes: its name is the flowgraph's Id."""
+    name = re.search(r"\bid: (\w+)", Path(path).read_text())[1]
+    return Path(folder, f"{name}.py")
+
+
+def flowgraph_class(program):
+    # Blocks in Python that the flowgraph embeds stand beside it.
+    sys.path.insert(0, str(program.parent))
+    spec = importlib.util.spec_from_file_location(program.stem, program)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return getattr(module, made[0].stem)
+    return getattr(module, program.stem)
 
 
 def counter_of(top):
@@ -66,11 +78,16 @@ def run(top, turn):
 
 
 def main():
-    path = Path(sys.argv[1]).resolve()
-    has_windows = "generate_options: qt_gui" in path.read_text()
     if not shutil.which("grcc"):
         print("skipped: there is no grcc")
         return 77
+    if sys.argv[1] == "--compile":
+        shutil.rmtree(sys.argv[2], ignore_errors=True)
+        os.makedirs(sys.argv[2])
+        compile_all(sys.argv[3:], sys.argv[2])
+        return 0
+    path, *made = (Path(one).resolve() for one in sys.argv[1:])
+    has_windows = "generate_options: qt_gui" in path.read_text()
     turn = lambda: None  # noqa: E731
     if has_windows:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -82,12 +99,14 @@ def main():
         application = Qt.QApplication(sys.argv[:1])
         turn = application.processEvents
     with tempfile.TemporaryDirectory() as folder:
-        made = compiled(path, folder)
+        if not made:
+            compile_all([path], folder)
+        flowgraph = flowgraph_class(program_of(path, made[0] if made else folder))
         # The examples' data lie beside them; what a flowgraph writes goes with the folder.
         for data in path.parent.glob("*.npy"):
             (Path(folder) / data.name).symlink_to(data)
         os.chdir(folder)
-        top = made()
+        top = flowgraph()
         run(top, turn)
     counter = counter_of(top)
     wrong = counter.frame_errors() if counter else 0

@@ -7,6 +7,7 @@ constructor would refuse."""
 import logging
 import os
 import runpy
+import shutil
 import tempfile
 import unittest
 from pathlib import Path
@@ -86,10 +87,18 @@ grc_yaml.safe_load = c_safe_load
 
 
 def build_library(platform):
-    """Loads all block files without the user's cache, maybe of another checkout."""
+    """Loads all block files without the user's cache, maybe of another checkout. Tests of one build
+    share a cache, which is replaced as a whole because they run at the same time."""
+    shared = os.environ.get("CUDAPHY_TEST_GRC_CACHE", "")
     with tempfile.TemporaryDirectory() as folder:
         Constants.CACHE_FILE = os.path.join(folder, "cache.json")
+        if os.path.exists(shared):
+            shutil.copy2(shared, Constants.CACHE_FILE)
         platform.build_library()
+        if shared and not os.path.exists(shared):
+            made = f"{shared}.{os.getpid()}"
+            shutil.copy2(Constants.CACHE_FILE, made)
+            os.replace(made, shared)
 
 
 def load_platform():
