@@ -205,7 +205,7 @@ def main():
     ends = time.monotonic() + given.seconds
     tried = codes = wrong = 0
     slowest = (0.0, 0, "")
-    with tempfile.TemporaryDirectory() as folder:
+    with fuzzing.folder() as folder:
         process = readers(folder)
         while time.monotonic() < ends and wrong < 10:
             if roll.random() < 0.03:

@@ -8,6 +8,7 @@
 #include <complex>
 #include <cstdint>
 #include <gnuradio/cudaphy/kernels/dvb_mode.h>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -29,7 +30,7 @@ public:
     using complex = std::complex<float>;
 
     pl_transmitter(int gold_code, unsigned seed)
-        : d_turns(kernels::pl_scrambling(gold_code, 1 << 16)), d_random(seed)
+        : d_turns(scrambling(gold_code)), d_random(seed)
     {
     }
 
@@ -88,7 +89,18 @@ public:
     std::vector<sent_frame> frames;
 
 private:
-    std::vector<uint8_t> d_turns;
+    //! Computed once for each code, which takes longer than many a frame.
+    static const std::vector<uint8_t>& scrambling(int gold_code)
+    {
+        static std::map<int, std::vector<uint8_t>> known;
+        auto& turns = known[gold_code];
+        if (turns.empty()) {
+            turns = kernels::pl_scrambling(gold_code, 1 << 16);
+        }
+        return turns;
+    }
+
+    const std::vector<uint8_t>& d_turns;
     std::mt19937 d_random;
 };
 
