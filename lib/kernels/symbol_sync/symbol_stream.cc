@@ -14,8 +14,9 @@ constexpr int fewest_pieces = 8;    // that a carrier is found in
 // On end in which there is a carrier: a part of a piece shows a strong signal, but not
 // how far it is off.
 constexpr int looks = 3;
-// Windows on end with a weak line: more than those that are under way when a search ends.
-constexpr size_t weak_blocks = 4;
+// Blocks on end with a weak line, in windows, and at least: more than those that are under
+// way when a search ends, which are half a window and those of the gain.
+constexpr size_t weak_windows = 4, weak_blocks = 24;
 // Samples after which a lost signal is noticed, however many a call brings.
 constexpr size_t watched_at_a_time = 1 << 18;
 
@@ -263,7 +264,7 @@ void symbol_stream::watch_line(view<const symbol_block> blocks)
     for (const auto& block : blocks) {
         d_weak = block.line < strong ? d_weak + 1 : 0;
     }
-    if (d_weak > weak_blocks * d_kernel->window_blocks()) {
+    if (d_weak > std::max(weak_blocks, weak_windows * d_kernel->window_blocks())) {
         d_holds = true;
         d_weak = 0;
         d_watched = 0;
