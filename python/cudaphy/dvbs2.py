@@ -125,7 +125,7 @@ def dvbs2_receive(
     the carrier, in symbol rates, at most 0.25. isi: the input stream whose transport packets are wanted, 0
     to 255; None: the first one that comes. vl_snr: receive VL-SNR frames of S2X too, at an Es/N0 down to -10 dB;
     any of `modes` that is one, 256 and more, implies it. averaging: symbols that an instant is estimated from, as
-    sync_symbols() has it; 0: 1024 / roll_off, and with vl_snr 131072, which a clock must be steady for.
+    sync_symbols() has it; 0: 1536 / roll_off, and with vl_snr 131072, which a clock must be steady for.
 
     Returns the frames, a list of received_frame in their order, and the transport packets, bytes.
     MODCOD, frame size, pilots, timing, gain and carrier are found; dummy frames are left out.

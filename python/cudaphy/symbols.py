@@ -66,7 +66,7 @@ def sync_symbols(
     parts. samples_per_symbol: nominal, 1.5 to 16, any real number; clock errors up to 200 ppm are
     followed. roll_off: 0.02 to 1, and at most samples_per_symbol - 1. span: symbols on either side that
     the matched filter sums up, 1 to 128; 0: the greater of 8 and 2 / roll_off. averaging: symbols that an
-    instant is estimated from, 1 to 131072; 0: 1024 / roll_off. most_offset: of the carrier, that is searched
+    instant is estimated from, 1 to 131072; 0: 1536 / roll_off. most_offset: of the carrier, that is searched
     for and removed, in symbol rates, 0 to 0.5; 0: none; what is at most roll_off / 8 stays on the symbols.
 
     Returns the symbols (m), complex64, of unit mean energy: all whose instants lie within half a symbol of

@@ -57,7 +57,7 @@ public:
      * \param span                symbols on either side that the matched filter sums up,
      *                            1..128; 0: the greater of 8 and 2 / roll_off
      * \param averaging           symbols that an instant is estimated from, 1..131072; 0:
-     *                            1024 / roll_off
+     *                            1536 / roll_off
      * \param most_offset         of the carrier, that is searched for and removed, in
      *                            symbol rates, 0..0.5; 0: none
      * \param sample_rate         in Hz, for rx_time where no rx_rate comes; 0: none

@@ -86,7 +86,7 @@ symbol_sync_plan::symbol_sync_plan(const symbol_sync_parameters& p)
     edge_half = static_cast<int>(2 / a * samples_per_symbol);
     edge_taps = padded(2 * edge_half + 1);
 
-    const double averaging = p.averaging ? p.averaging : 1024 / a;
+    const double averaging = p.averaging ? p.averaging : 1536 / a;
     half_window =
         std::max(1, static_cast<int>(std::ceil((averaging / symbols - 1) / 2)));
     window = 2 * half_window + 1;

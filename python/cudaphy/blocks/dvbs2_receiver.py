@@ -82,7 +82,7 @@ class dvbs2_receiver(gr.hier_block2):
     gold_code: of the physical layer scrambling, 0 to 262142. modes: PLS codes of the frames that are
     received, as dvb_mode has them; none: all of S2, and with extended=True all of S2X too. vl_snr: receive
     VL-SNR frames of S2X too, at an Es/N0 down to -10 dB; any of modes that is one, 256 and more, implies it.
-    averaging: symbols that Symbol Sync estimates an instant from; 0: 1024 / roll_off, and with vl_snr 131072:
+    averaging: symbols that Symbol Sync estimates an instant from; 0: 1536 / roll_off, and with vl_snr 131072:
     the clock must be that steady, and below -6 dB the carrier must be off by 0.05 or less. isi: the input stream whose transport packets are put out, 0 to 255; None: the first that comes. gse: whether
     continuous generic streams are GSE. iterations: of the LDPC decoder, at most. algorithm: of the LDPC
     decoder: "normalized_min_sum", "offset_min_sum" or "sum_product", which is slow. sample_rate: in Hz,

@@ -26,7 +26,7 @@ struct symbol_sync_parameters {
     //! Symbols before an instant and after it that the matched filter sums up, up to 128;
     //! 0: the greater of 8 and 2 / roll_off.
     int span = 0;
-    //! Symbols that an instant is estimated from, up to 131072; 0: 1024 / roll_off. Half
+    //! Symbols that an instant is estimated from, up to 131072; 0: 1536 / roll_off. Half
     //! of them come after the instant: they are the delay.
     int averaging = 0;
     //! Samples of one call at most, up to 2^26.

@@ -17,7 +17,7 @@ samples_per_symbol: nominal, 1.5 to 16, any real number; clock errors up to 200 
 roll_off: 0.02 to 1, and at most samples_per_symbol - 1. type: "complex", "sc16" (pairs of int16,
 32768 counts as 1) or "sc8" (pairs of int8, 128 counts as 1). span: symbols on either side that the
 matched filter sums up, 1 to 128; 0: the greater of 8 and 2 / roll_off. averaging: symbols that an
-instant is estimated from, 1 to 131072; 0: 1024 / roll_off; half of them are delay. most_offset:
+instant is estimated from, 1 to 131072; 0: 1536 / roll_off; half of them are delay. most_offset:
 of the carrier, that is searched for and removed, in symbol rates, 0 to 0.5; 0: none; what is at most
 roll_off / 8 stays. sample_rate: in Hz, for rx_time where no rx_rate comes; 0: none. backend: "auto", "cuda", "cpu" or "reference";
 device: index of the GPU.
