@@ -87,8 +87,7 @@ symbol_sync_plan::symbol_sync_plan(const symbol_sync_parameters& p)
     edge_taps = padded(2 * edge_half + 1);
 
     const double averaging = p.averaging ? p.averaging : 1536 / a;
-    half_window =
-        std::max(1, static_cast<int>(std::ceil((averaging / symbols - 1) / 2)));
+    half_window = std::max(1, static_cast<int>(std::ceil((averaging / symbols - 1) / 2)));
     window = 2 * half_window + 1;
     candidate_step = 1 / (2 * window * advance);
     candidates = 2 * static_cast<int>(std::ceil(last_candidate / candidate_step)) + 1;

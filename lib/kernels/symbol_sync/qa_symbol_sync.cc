@@ -59,14 +59,14 @@ void recovers(const test_signal& signal, size_t count, double most_error)
         BOOST_TEST(got.symbols.size() <= count + 1);
         BOOST_TEST(error_in_db(got.symbols.data(), sent.data(), count) < most_error);
         // The stream's beginning and its end are hardly worse, but for pulses that are
-        // cut. Windows to one side make the timing twice as uncertain, and 500 symbols are
-        // few.
+        // cut. Windows to one side make the timing twice as uncertain, and 500 symbols
+        // are few.
         const size_t span = static_cast<size_t>(2 / signal.roll_off) + 8, part = 500;
         const size_t last = count - span - part;
         for (const size_t first : { span, last }) {
             BOOST_TEST(error_in_db(got.symbols.data() + first,
                                    sent.data() + first,
-                                   part) < most_error + 8);
+                                   part) < most_error + 6);
         }
         BOOST_TEST(mean_energy(got.symbols) == 1, boost::test_tools::tolerance(0.02));
         for (const auto& block : got.blocks) {

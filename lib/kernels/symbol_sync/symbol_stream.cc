@@ -14,8 +14,8 @@ constexpr int fewest_pieces = 8;    // that a carrier is found in
 // On end in which there is a carrier: a part of a piece shows a strong signal, but not
 // how far it is off.
 constexpr int looks = 3;
-// Blocks on end with a weak line, in windows, and at least: more than those that are under
-// way when a search ends, which are half a window and those of the gain.
+// Blocks on end with a weak line, in windows, and at least: more than those that are
+// under way when a search ends, which are half a window and those of the gain.
 constexpr size_t weak_windows = 4, weak_blocks = 24;
 // Samples after which a lost signal is noticed, however many a call brings.
 constexpr size_t watched_at_a_time = 1 << 18;
