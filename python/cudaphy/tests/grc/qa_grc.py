@@ -95,7 +95,9 @@ def build_library(platform):
         if os.path.exists(shared):
             shutil.copy2(shared, Constants.CACHE_FILE)
         platform.build_library()
-        if shared and not os.path.exists(shared):
+        # Newer versions of GNU Radio keep theirs elsewhere.
+        written = os.path.exists(Constants.CACHE_FILE)
+        if shared and written and not os.path.exists(shared):
             made = f"{shared}.{os.getpid()}"
             shutil.copy2(Constants.CACHE_FILE, made)
             os.replace(made, shared)
