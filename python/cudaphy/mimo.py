@@ -85,6 +85,20 @@ def estimate_channel(
     return h.reshape(leading + h.shape[without_times:]), n0.reshape(leading)
 
 
+def _most_repeated(own, leading):
+    """Of the runs of axes, begin to end, along which an array of shape `own` is the same, the longest.
+
+    `leading` is the shape that `own` broadcasts to.
+    """
+    best, most, begin = (0, 0), 1, 0
+    for axis, (mine, whole) in enumerate(zip(own, leading)):
+        if mine != 1 and whole != 1:
+            begin = axis + 1
+        elif (items := int(np.prod(leading[begin : axis + 1]))) > most:
+            best, most = (begin, axis + 1), items
+    return best
+
+
 def equalize(
     y,
     h,
@@ -101,7 +115,8 @@ def equalize(
     Arrays may lie on a GPU (docs/gpu_arrays.md).
     y: (..., Nr), complex64. h: (..., Nr, Nt), with the same leading shape as y or one that broadcasts to it; Nr is
     1 to 128 and Nt 1 to 16, for "zf" at most Nr;
-    h of shape (tones, Nr, Nt) with y (symbols, tones, Nr) is factored once a tone.
+    h of shape (tones, Nr, Nt) with y (symbols, tones, Nr), or (slots, 1, tones, Nr, Nt) with y (slots, symbols, tones,
+    Nr), is factored once a tone, unless noise_var differs between the symbols or tones, or a covariance between symbols.
     noise_var: E|n|^2 at a receive antenna, a number or an array that broadcasts to the leading shape; None
     with a covariance. method: "zf", "mmse", "mmse_irc" or "mrc"; unbiased: scale MMSE's layers so that their
     signal has gain 1. covariance: of interference and noise, for "mmse_irc": (..., Nr, Nr), broadcast like h. route: "solve", or for "zf" and "mmse" "inverse", by the batched inverse of the Gram matrix.
@@ -127,26 +142,30 @@ def equalize(
             raise ValueError(
                 f"covariance has shape {variance.shape}; expected (..., {antennas}, {antennas})"
             )
-    # A matrix that lacks leading dimensions is factored once for all their vectors.
-    own = h.shape[:-2]
-    shared = leading[: len(leading) - len(own)]
-    symbols = int(np.prod(shared))
-    if (
-        variance.shape == item
-        and own == leading[len(leading) - len(own) :]
+    own = (1,) * (len(leading) - (h.ndim - 2)) + h.shape[:-2]
+    begin, end = _most_repeated(own, leading)
+    groups, symbols, tones = (
+        int(np.prod(leading[axes]))
+        for axes in (slice(begin), slice(begin, end), slice(end, None))
+    )
+    given = variance.shape[: variance.ndim - len(item)]
+    given = (1,) * (len(leading) - len(given)) + given
+    every = leading[:begin] + (1,) * (end - begin) + leading[end:]
+    if not (
+        y.size
         and 1 < symbols <= 65536
-        and y.size
+        and tones <= 65536
+        and all(n == 1 for n in given[begin : end if item else None])
     ):
-        tones = int(np.prod(own))
-        shape = (1, symbols, tones)
-    else:
-        shape = (int(np.prod(leading)), 1, 1)
-        h = broadcast_to(h, leading + (antennas, layers))
-        if variance.shape != item:
-            variance = broadcast_to(variance, leading + item)
+        groups, symbols, tones, every = int(np.prod(leading)), 1, 1, leading
+    h = broadcast_to(h.reshape(own + h.shape[-2:]), every + h.shape[-2:])
+    if any(n != 1 for n in given):
+        if symbols > 1 and all(n == 1 for n in given[end:]):
+            given, every = given[:begin], leading[:begin]
+        variance = broadcast_to(variance.reshape(given + item), every + item)
     x, noise, _ = _native._equalize(
-        y.reshape(shape + (antennas,)),
-        h.reshape((shape[0], shape[2], antennas, layers)),
+        y.reshape((groups, symbols, tones, antennas)),
+        h.reshape((groups, tones, antennas, layers)),
         variance.reshape((-1,) + item),
         method,
         unbiased,

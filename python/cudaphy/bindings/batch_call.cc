@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "batch_call.h"
+#include "copy_ahead.h"
 #include "interruptible.h"
 #include <algorithm>
-#include <array>
 
 namespace gr::cudaphy::bindings {
 namespace {
@@ -13,7 +13,6 @@ constexpr size_t piece_bytes = 8 * megabyte;   // of a piece's inputs or outputs
 constexpr size_t part_of_first = 4;            // how much smaller the first and last are
 // An array below this is copied whole, so that all that goes by pieces is page-locked.
 constexpr size_t least_array = megabyte;
-constexpr size_t slots = 3;
 
 //! A number of items that fills vectors and warps, at least 1.
 size_t in_whole_warps(size_t items)
@@ -24,49 +23,19 @@ size_t in_whole_warps(size_t items)
 
 //! How a batch is cut. Pieces grow at first and shrink at the end, because nothing else
 //! happens while the first is copied to the GPU and while the last comes back.
-class pieces
+std::vector<copy_ahead::piece> cut(size_t batch, size_t largest)
 {
-public:
-    pieces(size_t batch, size_t largest)
-        : d_batch(batch), d_largest(largest),
-          d_smallest(in_whole_warps(largest / part_of_first))
-    {
+    const size_t smallest = in_whole_warps(largest / part_of_first);
+    std::vector<copy_ahead::piece> pieces;
+    for (size_t first = 0, now = 0; first < batch; first += now) {
+        const size_t left = batch - first;
+        const size_t grown = pieces.size() < 8 ? smallest << pieces.size() : largest;
+        const size_t shrunk = std::max(smallest, in_whole_warps(left / 2));
+        now = std::min({ largest, grown, shrunk, left });
+        pieces.push_back({ first, now });
     }
-    size_t largest() const { return d_largest; }
-    //! Of piece `piece`, whose first item is `first`.
-    size_t items(size_t piece, size_t first) const
-    {
-        const size_t left = d_batch - first;
-        const size_t grown = piece < 8 ? d_smallest << piece : d_largest;
-        const size_t shrunk = std::max(d_smallest, in_whole_warps(left / 2));
-        return std::min({ d_largest, grown, shrunk, left });
-    }
-
-private:
-    size_t d_batch, d_largest, d_smallest;
-};
-
-//! A queue of its own, which returns to the others if all went well.
-class own_queue
-{
-public:
-    explicit own_queue(int device) : d_queue(spare_queue(backend::cuda, device)) {}
-    ~own_queue()
-    {
-        try {
-            d_queue->synchronize(); // before memory that it copies returns to a pool
-            give_back(std::move(d_queue));
-        } catch (...) { // a lost device; the call has thrown
-        }
-    }
-    own_queue(const own_queue&) = delete;
-    own_queue& operator=(const own_queue&) = delete;
-    queue& operator*() const { return *d_queue; }
-    queue* operator->() const { return d_queue.get(); }
-
-private:
-    std::unique_ptr<queue> d_queue;
-};
+    return pieces;
+}
 
 } // namespace
 
@@ -152,53 +121,36 @@ void batch_call::run_in_pieces(size_t most,
 {
     const size_t an_item =
         std::max({ bytes_of(d_inputs, true), bytes_of(d_outputs, true), size_t{ 1 } });
-    const pieces cut(d_batch, std::min(most, in_whole_warps(piece_bytes / an_item)));
-    const size_t count = cut.largest();
+    const auto pieces =
+        cut(d_batch, std::min(most, in_whole_warps(piece_bytes / an_item)));
+    std::vector<copied> cut_inputs;
+    std::vector<copy_ahead::input> to_copy;
     for (const auto& one : d_inputs) {
-        if (!goes_by_piece(one) && one.device) {
+        if (goes_by_piece(one)) {
+            cut_inputs.push_back(one);
+            to_copy.push_back({ one.host, one.item_bytes });
+        } else if (one.device) {
             d_at->copy_in(one.device.get(), one.host, one.item_bytes * d_batch);
         }
     }
-    // Declared first: memory returns to its pool after the queues have finished.
-    std::array<std::vector<std::shared_ptr<void>>, slots> memory;
-    const int device = d_at->device();
-    std::array<own_queue, slots> in{ own_queue(device),
-                                     own_queue(device),
-                                     own_queue(device) };
-    own_queue out(device);
-    std::vector<char> is_locked;
-    for (const auto& one : d_inputs) {
-        is_locked.push_back(is_page_locked(one.host));
-        for (auto& own : memory) {
-            own.push_back(goes_by_piece(one) && !is_locked.back()
-                              ? page_locked(count * one.item_bytes)
-                              : nullptr);
-        }
-    }
-    for (size_t first = 0, piece = 0, now = 0; first < d_batch; first += now, ++piece) {
+    copy_ahead ahead(std::move(to_copy), pieces, d_at->device());
+    own_queue out(d_at->device());
+    for (size_t piece = 0; piece < pieces.size(); ++piece) {
         interruption::check_current();
-        now = cut.items(piece, first);
-        const auto& own = memory[piece % slots];
-        auto& way = in[piece % slots];
-        way->synchronize(); // its memory is free, and the GPU is two pieces behind at
-                            // most
-        for (size_t i = 0; i < d_inputs.size(); ++i) {
-            const auto& one = d_inputs[i];
-            if (!goes_by_piece(one)) {
-                continue;
-            }
-            const size_t at = first * one.item_bytes, bytes = now * one.item_bytes;
-            const char* from = one.host + at;
-            if (own[i]) {
-                copy_on_all_cores(own[i].get(), from, bytes);
-                from = static_cast<char*>(own[i].get());
-            }
-            way->copy_in(static_cast<char*>(one.device.get()) + at, from, bytes);
+        ahead.wait(piece);
+        const auto [first, now] = pieces[piece];
+        auto& way = ahead.way(piece);
+        for (size_t i = 0; i < cut_inputs.size(); ++i) {
+            const auto& one = cut_inputs[i];
+            way.copy_in(static_cast<char*>(one.device.get()) + first * one.item_bytes,
+                        ahead.source(piece, i),
+                        now * one.item_bytes);
         }
-        run_after(*d_at, *way);
+        run_after(*d_at, way);
         work(first, now);
         run_after(*out, *d_at);
-        run_after(*way, *d_at);
+        run_after(way, *d_at); // so that the GPU is not many pieces behind
+        ahead.submitted(piece);
         for (const auto& one : d_outputs) {
             if (goes_by_piece(one)) {
                 const size_t at = first * one.item_bytes;

@@ -25,8 +25,13 @@ public:
     view<const T> input(const array_argument<T>& from)
     {
         const auto items = from.items();
-        if (!d_copies || from.gpu()) {
+        if (from.gpu() || d_at->where() != backend::cuda) {
             return items;
+        }
+        if (!d_copies) { // beside arrays on a GPU
+            auto whole = std::make_shared<array<T>>(*d_at, items);
+            d_beside.push_back(whole);
+            return whole->all();
         }
         auto* const there = static_cast<T*>(
             add(const_cast<T*>(items.data()), items.size() * sizeof(T), d_inputs));
@@ -115,6 +120,7 @@ private:
     const bool d_copies; //!< between numpy and a GPU
     bool d_whole = false;
     std::vector<copied> d_inputs, d_outputs;
+    std::vector<std::shared_ptr<void>> d_beside;
 };
 
 } // namespace gr::cudaphy::bindings

@@ -60,7 +60,7 @@ py::tuple equalize(const array_argument<complex64>& y,
                                            q->device());
     batch_call call(q, groups);
     const auto received = call.input(y), channel = call.input(h);
-    const bool one_for_all = variance.shape(0) != groups;
+    const bool one_for_all = variance.shape(0) == 1 && groups != 1;
     std::optional<input<Variance>> one;
     if (one_for_all) {
         one.emplace(*q, variance);

@@ -220,6 +220,11 @@ class qa_gpu_arrays(unittest.TestCase):
                 ):
                     for expected, one in zip(wanted, got):
                         np.testing.assert_array_equal(back(one), expected)
+                noise = RANDOM.uniform(0.1, 1, SYMBOLS.shape).astype("f4")
+                np.testing.assert_array_equal(
+                    back(cudaphy.demap(there(SYMBOLS), noise)),
+                    cudaphy.demap(SYMBOLS, noise, backend="cuda"),
+                )
 
     def test_empty_arrays(self):
         for name, (_, there, back) in PRESENT.items():
