@@ -24,18 +24,22 @@ public:
     template <typename T>
     view<const T> input(const array_argument<T>& from)
     {
+        if (from.gpu() || !d_copies) {
+            return shared_input(from);
+        }
         const auto items = from.items();
-        if (from.gpu() || d_at->where() != backend::cuda) {
-            return items;
-        }
-        if (!d_copies) { // beside arrays on a GPU
-            auto whole = std::make_shared<array<T>>(*d_at, items);
-            d_beside.push_back(whole);
-            return whole->all();
-        }
         auto* const there = static_cast<T*>(
             add(const_cast<T*>(items.data()), items.size() * sizeof(T), d_inputs));
         return { there, items.size() };
+    }
+
+    //! An input that all items share: it is never cut.
+    template <typename T>
+    view<const T> shared_input(const array_argument<T>& from)
+    {
+        const auto whole = std::make_shared<bindings::input<T>>(*d_at, from);
+        d_shared.push_back(whole);
+        return *whole;
     }
 
     template <typename T>
@@ -120,7 +124,7 @@ private:
     const bool d_copies; //!< between numpy and a GPU
     bool d_whole = false;
     std::vector<copied> d_inputs, d_outputs;
-    std::vector<std::shared_ptr<void>> d_beside;
+    std::vector<std::shared_ptr<void>> d_shared;
 };
 
 } // namespace gr::cudaphy::bindings

@@ -61,12 +61,7 @@ py::tuple equalize(const array_argument<complex64>& y,
     batch_call call(q, groups);
     const auto received = call.input(y), channel = call.input(h);
     const bool one_for_all = variance.shape(0) == 1 && groups != 1;
-    std::optional<input<Variance>> one;
-    if (one_for_all) {
-        one.emplace(*q, variance);
-    }
-    const view<const Variance> each =
-        one ? static_cast<view<const Variance>>(*one) : call.input(variance);
+    const auto each = one_for_all ? call.shared_input(variance) : call.input(variance);
     const auto x = call.output<complex64>({ groups, symbols, tones, layers });
     const auto noise = call.output<float>({ groups, symbols, tones, layers });
     const auto status = call.output<int>({ groups, tones });
@@ -98,12 +93,7 @@ py::object demap_as(const kernels::soft_demapper::parameters& parameters,
     const bool one_noise = noise.size() == 1;
     batch_call call(q, batch);
     const auto symbols = call.input(x);
-    std::optional<input<float>> one;
-    if (one_noise) {
-        one.emplace(*q, noise);
-    }
-    const view<const float> each =
-        one ? static_cast<view<const float>>(*one) : call.input(noise);
+    const auto each = one_noise ? call.shared_input(noise) : call.input(noise);
     const auto llr = call.output<Element>(
         { batch, frames.bits ? frames.bits : rows * parameters.points.bits }, kind);
     call.run(double(x.size()) * parameters.points.points.size(),
