@@ -144,7 +144,8 @@ private:
     void invert(batch_of<element> batch, cudaStream_t stream)
     {
         batch.aligned = is_aligned(batch.a) && is_aligned(batch.x);
-        batch.ahead = d_processors * d_thresholds.warps_ahead;
+        batch.ahead = d_processors * (is_definite() ? d_thresholds.definite_warps_ahead
+                                                    : d_thresholds.warps_ahead);
         const int n = d_parameters.order;
         const bool interleaved =
             d_parameters.layout == matrix_layout::interleaved && !is_transposed();

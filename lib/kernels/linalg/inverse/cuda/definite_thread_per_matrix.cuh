@@ -244,7 +244,9 @@ struct definite_tile {
             to[l] = at(i, j);
             kept[l] = e < N * N ? i - j + 1 : 0;
         }
-        constexpr int together = pieces_a_lane >= 8 ? 1 : 8 / pieces_a_lane;
+        constexpr int under_way = definite_policy<T, N>::reads_under_way;
+        constexpr int together =
+            under_way > pieces_a_lane ? under_way / pieces_a_lane : 1;
 #pragma unroll 1
         for (int item = 0; item < count; item += together) {
             piece held[together][pieces_a_lane];
@@ -465,6 +467,9 @@ __global__ void __launch_bounds__(32) inverse_definite_thread(const batch_of<T> 
     const size_t first = size_t(blockIdx.x) * 32;
     const int count = batch.size - first < 32 ? int(batch.size - first) : 32;
     tile_type::read(batch.a + first * (N * N), batch.aligned, tile, lost, lane, count);
+    if constexpr (definite_policy<T, N>::fetches_ahead) {
+        fetch_ahead(batch, first, 32, N * N);
+    }
     elimination<T> so_far;
     if (lane < count) {
         T* const own = tile + lane * tile_type::apart;

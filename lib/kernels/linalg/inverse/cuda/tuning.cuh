@@ -72,6 +72,16 @@ constexpr bool is_definite_order(int order)
     return order >= least_definite_order<T> && order <= most_definite_order<T>;
 }
 
+template <typename T, int N, int Generation = tuned_generation>
+struct definite_policy {
+    //! What a lane reads before it stores to shared memory. Too few warps are there to
+    //! hide the wait: 8 reads instead of 32 take a fifth of the rate.
+    static constexpr int reads_under_way = 32;
+    //! Whether a warp prefetches a later warp's matrices: faster where at most six warps
+    //! fit into a multiprocessor, slower elsewhere.
+    static constexpr bool fetches_ahead = N >= (std::is_same_v<T, float> ? 22 : 16);
+};
+
 //! inverse_lanes_per_matrix: the least order that it has a kernel for.
 template <typename T>
 constexpr int least_lanes_order = std::is_same_v<T, double2> ? 7 : 9;
@@ -237,12 +247,14 @@ struct thresholds {
     //! The distance of prefetches, in warps for each multiprocessor: half of the warps
     //! that it holds. What is fetched earlier does not stay in the L2 cache.
     size_t warps_ahead;
+    //! The same of inverse_definite_thread, whose warps read more.
+    size_t definite_warps_ahead;
 };
 
 //! \param generation  ten times the device's major compute capability
 constexpr thresholds thresholds_of(int generation)
 {
-    constexpr thresholds hopper{ { 0, 0, 0, 8, 10, 32, 48, 64, 80 }, 512, 8 };
+    constexpr thresholds hopper{ { 0, 0, 0, 8, 10, 32, 48, 64, 80 }, 512, 8, 1 };
     switch (generation) {
     case 90:
         return hopper;
