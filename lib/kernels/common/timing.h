@@ -6,6 +6,7 @@
 #include "kernels/common/parallel.h"
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <gnuradio/cudaphy/kernels/queue.h>
 #ifdef CUDAPHY_HAVE_CUDA
@@ -33,7 +34,9 @@ double seconds_per_call(queue& q, const Run& run)
     int calls = 1;
     double best = series(calls);
     while (best < 0.1 && calls < 1 << 20) {
-        calls *= 2;
+        // As many as should take a little longer than 0.1 s; the first calls tell little.
+        const double growth = std::min(64.0, std::max(1.1, 0.11 / best));
+        calls = std::min(1 << 20, static_cast<int>(std::ceil(calls * growth)));
         best = series(calls);
     }
     best = std::min({ best, series(calls), series(calls) });
