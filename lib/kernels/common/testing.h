@@ -8,6 +8,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <gnuradio/cudaphy/kernels/queue.h>
 #include <hwy/targets.h>
 #include <random>
@@ -102,7 +103,9 @@ template <typename T>
 array<T> poisoned(queue& q, size_t n)
 {
     std::vector<T> host(n);
-    std::fill_n(reinterpret_cast<unsigned char*>(host.data()), n * sizeof(T), 0xBD);
+    if (n) {
+        std::memset(static_cast<void*>(host.data()), 0xBD, n * sizeof(T));
+    }
     return array<T>(q, view<const T>(host));
 }
 

@@ -14,7 +14,7 @@ using kernels::symmetric_algorithm;
 using kernels::symmetric_inverse;
 
 template <typename T>
-T conjugate(T value)
+inline T conjugate(T value)
 {
     if constexpr (is_complex<T>) {
         return std::conj(value);
@@ -180,18 +180,34 @@ bool has_few_elements(int n, const T* a)
 template <typename T>
 double ratio_by_elements(int n, const T* a, const T* x)
 {
+    std::vector<T> columns(size_t(n) * n);
+    for (int k = 0; k < n; ++k) {
+        for (int j = 0; j < n; ++j) {
+            columns[size_t(j) * n + k] = x[size_t(k) * n + j];
+        }
+    }
     std::vector<wide_real<T>> sums(n);
+    std::vector<T> factors, others;
+    std::vector<int> places;
     for (int i = 0; i < n; ++i) {
-        std::vector<wide<T>> row(n);
-        row[i] = 1;
+        factors.clear();
+        places.clear();
         for (int k = 0; k < n; ++k) {
-            const T factor = a[size_t(i) * n + k];
-            for (int j = 0; factor != T(0) && j < n; ++j) {
-                row[j] -= product(wide<T>(factor), wide<T>(x[size_t(k) * n + j]));
+            if (a[size_t(i) * n + k] != T(0)) {
+                factors.push_back(a[size_t(i) * n + k]);
+                places.push_back(k);
             }
         }
+        const int count = places.size();
+        others.resize(count);
         for (int j = 0; j < n; ++j) {
-            sums[j] += std::abs(row[j]);
+            const T* const column = &columns[size_t(j) * n];
+            for (int f = 0; f < count && count < n; ++f) {
+                others[f] = column[places[f]];
+            }
+            const T* const beside = count < n ? others.data() : column;
+            sums[j] += std::abs(wide<T>(i == j ? 1 : 0) -
+                                inner_product(count, factors.data(), beside));
         }
     }
     return *std::max_element(sums.begin(), sums.end()) / one_norm(n, a) / one_norm(n, x) /

@@ -30,6 +30,17 @@ public:
         return largest;
     }
 
+    auto moduli() const
+    {
+        square<decltype(std::abs(Number()))> out(n);
+        for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j) {
+                out(i, j) = std::abs((*this)(i, j));
+            }
+        }
+        return out;
+    }
+
     //! Element (i, j) times scale[i] scale[j].
     template <typename Real>
     square scaled(const std::vector<Real>& scale) const
@@ -66,11 +77,11 @@ int invert_by_bordering(const square<Number>& a,
         for (int i = 0; i < t; ++i) { // u = W r
             u[i] = 0;
             for (int j = 0; j < t; ++j) {
-                u[i] += w(i, j) * r[j];
+                u[i] += times(w(i, j), r[j]);
             }
         }
         for (int i = 0; i < t; ++i) { // r^H u
-            product += adjoint(r[i]) * u[i];
+            product += times(adjoint(r[i]), u[i]);
         }
         const Real rho = std::real(a(t, t));
         const Real s = rho - std::real(product);
@@ -80,7 +91,7 @@ int invert_by_bordering(const square<Number>& a,
         }
         for (int i = 0; i < t; ++i) {
             for (int j = 0; j < t; ++j) {
-                w(i, j) += u[i] * adjoint(u[j]) / s;
+                w(i, j) += times_adjoint(u[i], u[j]) / s;
             }
             w(i, t) = -u[i] / s;
             w(t, i) = adjoint(w(i, t));
@@ -106,7 +117,7 @@ int first_minor_not_positive(square<Number> l)
         l(j, j) = root;
         for (int i = j + 1; i < l.n; ++i) {
             for (int k = 0; k < j; ++k) {
-                l(i, j) -= l(i, k) * adjoint(l(j, k));
+                l(i, j) -= times_adjoint(l(i, k), l(j, k));
             }
             l(i, j) /= root;
         }
@@ -232,15 +243,15 @@ private:
             Number l[2] = {};
             for (int c = 0; c < size; ++c) {
                 for (int s = 0; s < size; ++s) {
-                    l[c] += a(i, k + s) * inverse[s][c];
+                    l[c] += times(a(i, k + s), inverse[s][c]);
                 }
             }
             for (int c = 0; c < size; ++c) {
                 for (int j = k + size; j <= i; ++j) {
-                    a(i, j) -= l[c] * adjoint(a(j, k + c));
+                    a(i, j) -= times_adjoint(l[c], a(j, k + c));
                 }
                 for (int j = 0; j < k + size; ++j) {
-                    m(i, j) -= l[c] * m(k + c, j);
+                    m(i, j) -= times(l[c], m(k + c, j));
                 }
             }
         }
@@ -266,13 +277,14 @@ private:
                 for (int c = 0; c < size; ++c) {
                     Number factor = 0;
                     for (int s = 0; s < size; ++s) {
-                        factor += adjoint(m(k + s, i)) * inverse[s][c];
+                        factor += times(adjoint(m(k + s, i)), inverse[s][c]);
                     }
                     for (int j = 0; j <= i; ++j) {
                         x(std::max(d_order[i], d_order[j]),
                           std::min(d_order[i], d_order[j])) +=
-                            d_order[i] >= d_order[j] ? factor * m(k + c, j)
-                                                     : adjoint(factor * m(k + c, j));
+                            d_order[i] >= d_order[j]
+                                ? times(factor, m(k + c, j))
+                                : adjoint(times(factor, m(k + c, j)));
                     }
                 }
             }
@@ -294,18 +306,21 @@ auto condition(const square<Number>& a, const square<Number>& x)
 {
     using real = decltype(std::abs(Number()));
     std::vector<real> scale(a.n, 1), back(a.n, 1);
-    real least = a.one_norm() * x.one_norm();
+    const square<real> sizes = a.moduli(), sizes_of_inverse = x.moduli();
+    real least = sizes.one_norm() * sizes_of_inverse.one_norm();
     for (int round = 0; round < 10; ++round) {
-        const auto balanced = a.scaled(scale);
+        const auto balanced = sizes.scaled(scale);
         for (int i = 0; i < a.n; ++i) {
             real largest = 0;
             for (int j = 0; j < a.n; ++j) {
-                largest = std::max(largest, std::abs(balanced(i, j)));
+                largest = std::max(largest, balanced(i, j));
             }
             scale[i] /= std::sqrt(largest);
             back[i] = 1 / scale[i];
         }
-        least = std::min(least, a.scaled(scale).one_norm() * x.scaled(back).one_norm());
+        least = std::min(least,
+                         sizes.scaled(scale).one_norm() *
+                             sizes_of_inverse.scaled(back).one_norm());
     }
     return least;
 }
@@ -433,7 +448,7 @@ private:
             r(i, i) = 1;
             for (int k = 0; k < n; ++k) {
                 for (int j = 0; j < n; ++j) {
-                    r(i, j) -= a(i, k) * x(k, j);
+                    r(i, j) -= times(a(i, k), x(k, j));
                 }
             }
         }

@@ -30,7 +30,7 @@ std::vector<T> gaussian_matrices(size_t batch, int n)
 }
 
 template <typename T>
-T conjugate(T value)
+inline T conjugate(T value)
 {
     if constexpr (is_complex<T>) {
         return std::conj(value);
@@ -174,7 +174,7 @@ template <typename T>
 class with_singular_values
 {
 public:
-    using number = wide<T>;
+    using number = std::conditional_t<is_complex<T>, wide<T>, wide_real<T>>;
     using numbers = std::vector<number>;
 
     //! norm, norm / condition^(1 / (n - 1)), ..., norm / condition: mode 3 of xLATMS
@@ -208,11 +208,11 @@ public:
             for (int j = 0; j <= i; ++j) {
                 number sum = 0;
                 for (int k = 0; k < n; ++k) {
-                    sum += product(basis[i * n + k], std::conj(basis[j * n + k])) *
+                    sum += times(basis[i * n + k], conjugate(basis[j * n + k])) *
                            d_values[k];
                 }
-                a[i * n + j] = i == j ? sum.real() : sum;
-                a[j * n + i] = std::conj(a[i * n + j]);
+                a[i * n + j] = i == j ? number(std::real(sum)) : sum;
+                a[j * n + i] = conjugate(a[i * n + j]);
             }
         }
         return a;
@@ -244,16 +244,21 @@ public:
     {
         std::vector<T> out(a.size());
         std::transform(a.begin(), a.end(), out.begin(), [](const number& value) {
-            if constexpr (is_complex<T>) {
-                return T(value);
-            } else {
-                return T(value.real());
-            }
+            return T(value);
         });
         return out;
     }
 
 private:
+    static number times(const number& a, const number& b)
+    {
+        if constexpr (is_complex<T>) {
+            return product(a, b);
+        } else {
+            return a * b;
+        }
+    }
+
     numbers identity() const
     {
         numbers a(n * n);
@@ -267,7 +272,7 @@ private:
     {
         numbers out(n * n);
         for (int e = 0; e < n * n; ++e) {
-            out[e % n * n + e / n] = std::conj(a[e]);
+            out[e % n * n + e / n] = conjugate(a[e]);
         }
         return out;
     }
@@ -288,17 +293,20 @@ private:
         if (length == 0) {
             return;
         }
-        numbers along(n);
-        for (int i = 0; i < n; ++i) {
-            const auto factor = std::conj(v[i]) / length;
-            for (int j = 0; j < n; ++j) {
-                along[j] += product(factor, a[i * n + j]);
-            }
+        numbers unit(n);
+        int first = n; // zeros come before it
+        for (int i = n - 1; i >= 0; --i) {
+            unit[i] = v[i] / length;
+            first = unit[i] == number(0) ? first : i;
         }
-        for (int i = 0; i < n; ++i) {
-            const auto factor = v[i] * (2 / length);
-            for (int j = 0; j < n; ++j) {
-                a[i * n + j] -= product(factor, along[j]);
+        for (int j = 0; j < n; ++j) {
+            number along = 0;
+            for (int i = first; i < n; ++i) {
+                along += times(conjugate(unit[i]), a[i * n + j]);
+            }
+            along *= wide_real<T>(2);
+            for (int i = first; i < n; ++i) {
+                a[i * n + j] -= times(unit[i], along);
             }
         }
     }
@@ -311,7 +319,7 @@ private:
         for (int k = 0; k < n; ++k) {
             const auto phase = number(random_quarter_turn<T>());
             for (int j = 0; j < n; ++j) {
-                a[k * n + j] = product(phase, a[k * n + j]);
+                a[k * n + j] = times(phase, a[k * n + j]);
             }
         }
         for (int k = n - 1; k >= 0; --k) {

@@ -81,12 +81,12 @@ std::vector<wide<T>> triangle_of(const parameters<T>& p, const T* a)
 
 //! |a|, for numbers from a narrower type, whose squares are in range.
 template <typename R>
-R modulus(R a)
+inline R modulus(R a)
 {
     return std::abs(a);
 }
 template <typename R>
-R modulus(std::complex<R> a)
+inline R modulus(std::complex<R> a)
 {
     return std::sqrt(a.real() * a.real() + a.imag() * a.imag());
 }
@@ -109,12 +109,12 @@ long double one_norm(int n, const std::vector<W>& a)
 
 //! sum -= f g, without the test for NaN of the library's complex product.
 template <typename R>
-void subtract_product(R& sum, R f, R g)
+inline void subtract_product(R& sum, R f, R g)
 {
     sum -= f * g;
 }
 template <typename R>
-void subtract_product(std::complex<R>& sum, std::complex<R> f, std::complex<R> g)
+inline void subtract_product(std::complex<R>& sum, std::complex<R> f, std::complex<R> g)
 {
     sum -= std::complex<R>(f.real() * g.real() - f.imag() * g.imag(),
                            f.real() * g.imag() + f.imag() * g.real());
@@ -127,17 +127,20 @@ double residual_ratio(const parameters<T>& p, const T* a, const T* x)
     const int n = p.order;
     const auto l = triangle_of<T>(p, a);
     const std::vector<wide<T>> inverse(x, x + n * n);
+    std::vector<wide<T>> columns(n * n);
+    for (int e = 0; e < n * n; ++e) {
+        columns[e % n * n + e / n] = inverse[e];
+    }
     std::vector<wide<T>> residual(n * n);
     for (int i = 0; i < n; ++i) {
-        residual[i * n + i] = 1;
-        for (int k = 0; k < n; ++k) {
-            const auto f = l[i * n + k];
-            if (f == wide<T>(0)) {
-                continue;
+        // Outside these columns the row has zeros.
+        const int first = p.lower ? 0 : i, last = p.lower ? i + 1 : n;
+        for (int j = 0; j < n; ++j) {
+            wide<T> sum = i == j ? 1 : 0;
+            for (int k = first; k < last; ++k) {
+                subtract_product(sum, l[i * n + k], columns[j * n + k]);
             }
-            for (int j = 0; j < n; ++j) {
-                subtract_product(residual[i * n + j], f, inverse[k * n + j]);
-            }
+            residual[i * n + j] = sum;
         }
     }
     return one_norm(n, residual) / (n * one_norm(n, l) * one_norm(n, inverse) * eps<T>);
