@@ -7,6 +7,8 @@ Each symbol is a sum of exponentials at the times of its samples: any sample rat
 """
 
 import dataclasses
+import functools
+import math
 
 import numpy as np
 from gnuradio import cudaphy
@@ -16,6 +18,7 @@ _G = [16, 23, 18, 17, 8, 30, 10, 6, 24, 7, 0, 5, 3, 2, 1, 4]
 _G += [9, 11, 12, 13, 14, 15, 19, 20, 21, 22, 25, 26, 27, 28, 29, 31]
 
 
+@functools.cache
 def gold(c_init, count):
     """c(n) of 38.211, 5.2.1, bit by bit."""
     x1 = [1] + [0] * 30
@@ -24,6 +27,15 @@ def gold(c_init, count):
         x1.append(x1[n + 3] ^ x1[n])
         x2.append(x2[n + 3] ^ x2[n + 2] ^ x2[n + 1] ^ x2[n])
     return np.bitwise_xor(x1, x2)[1600 : 1600 + count]
+
+
+def tones(t, row, spacing):
+    """The sum of row[k] exp(2 pi i k spacing t). Groups of subcarriers share their exponentials."""
+    width = math.isqrt(len(row)) + 1
+    groups = np.resize(np.append(row, np.zeros(width)), (-(-len(row) // width), width))
+    low = np.exp(2j * np.pi * np.outer(t, np.arange(width) * spacing))
+    high = np.exp(2j * np.pi * np.outer(t, np.arange(len(groups)) * width * spacing))
+    return ((low @ groups.T) * high).sum(axis=1)
 
 
 def qpsk(bits):
@@ -260,8 +272,8 @@ class Air:
             ).astype(int)
             n = n[(n >= 0) & (n < self.samples.size)]
             t = n / self.rate - start - prefix
-            frequencies = first_frequency + used * scs
-            wave = np.exp(2j * np.pi * np.outer(t, frequencies)) @ row[used]
+            wave = tones(t, row[used[0] : used[-1] + 1], scs)
+            wave *= np.exp(2j * np.pi * t * (first_frequency + used[0] * scs))
             turns = self.reference * (start + prefix - self.frame_start / self.rate)
             self.samples[n] += wave * np.exp(-2j * np.pi * turns)
 
