@@ -2,6 +2,7 @@
 """Reception of DVB-S2 and DVB-S2X on numpy arrays."""
 
 import collections
+import weakref
 
 import numpy as np
 
@@ -51,16 +52,36 @@ def llr_steps_of(backend, device=0):
     return 12 if _native.resolve_backend(backend, device)[0] == "cuda" else 4
 
 
-def ldpc_code_of(mode):
-    """The LDPC code of a dvb_mode."""
+# Codes in use: to make the 60 codes of a receiver takes half a second.
+_codes = weakref.WeakValueDictionary()
+
+
+def _code(mode, make):
+    key = make, mode.extended, mode.frame, mode.rate
+    found = _codes.get(key)
+    if found is None:
+        found = _codes[key] = make(mode)
+    return found
+
+
+def _make_ldpc_code(mode):
     family = "dvbs2x" if mode.extended else "dvbs2"
     return _native.ldpc_code(family, frame=mode.frame, rate=mode.rate)
 
 
-def bch_code_of(mode):
-    """The BCH code of a dvb_mode."""
+def _make_bch_code(mode):
     made = _native.bch_code.dvbs2x if mode.extended else _native.bch_code.dvbs2
     return made(mode.frame, mode.rate)
+
+
+def ldpc_code_of(mode):
+    """The LDPC code of a dvb_mode, the same object while one is in use."""
+    return _code(mode, _make_ldpc_code)
+
+
+def bch_code_of(mode):
+    """The BCH code of a dvb_mode, the same object while one is in use."""
+    return _code(mode, _make_bch_code)
 
 
 def decode_frames(

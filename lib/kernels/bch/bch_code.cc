@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/bch/galois_field.h"
+#include "kernels/ldpc/codes/dvb_information_bits.h"
 #include <gnuradio/cudaphy/kernels/bch_code.h>
-#include <gnuradio/cudaphy/kernels/ldpc_code.h>
 #include <string>
 
 namespace gr::cudaphy::kernels {
@@ -95,7 +95,7 @@ bch_code::sptr bch_code::dvb(const std::string& frame, int bits, int t)
 
 bch_code::sptr bch_code::dvbs2(const std::string& frame, const std::string& rate)
 {
-    const int bits = ldpc_code::dvbs2(frame, rate)->k();
+    const int bits = dvbs2_information_bits(frame, rate);
     const bool normal = frame == "normal";
     const int t = normal && (rate == "8/9" || rate == "9/10")  ? 8
                   : normal && (rate == "2/3" || rate == "5/6") ? 10
@@ -105,12 +105,12 @@ bch_code::sptr bch_code::dvbs2(const std::string& frame, const std::string& rate
 
 bch_code::sptr bch_code::dvbs2x(const std::string& frame, const std::string& rate)
 {
-    return dvb(frame, ldpc_code::dvbs2x(frame, rate)->k(), 12);
+    return dvb(frame, dvbs2x_information_bits(frame, rate), 12);
 }
 
 bch_code::sptr bch_code::dvbt2(const std::string& frame, const std::string& rate)
 {
-    const int bits = ldpc_code::dvbt2(frame, rate)->k();
+    const int bits = dvbt2_information_bits(frame, rate);
     return dvb(
         frame, bits, frame == "normal" && (rate == "2/3" || rate == "5/6") ? 10 : 12);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/ldpc/codes/alternatives.h"
 #include "kernels/ldpc/codes/builder.h"
+#include "kernels/ldpc/codes/dvb_information_bits.h"
 #include "kernels/ldpc/codes/tables.h"
 #include <numeric>
 #include <tuple>
@@ -111,11 +112,10 @@ ldpc_code::sptr build(const ldpc_tables::dvb_code& table, const std::string& fam
 }
 
 template <typename Tables>
-ldpc_code::sptr look_up(const Tables& tables,
-                        const std::string& family,
-                        const std::string& standard,
-                        const std::string& frame,
-                        const std::string& rate)
+const ldpc_tables::dvb_code& look_up(const Tables& tables,
+                                     const std::string& standard,
+                                     const std::string& frame,
+                                     const std::string& rate)
 {
     const auto same_frame = [&](const auto& table) { return frame == table.frame; };
     const auto frame_of = [](const auto& table) { return quoted(table.frame); };
@@ -125,25 +125,59 @@ ldpc_code::sptr look_up(const Tables& tables,
                                     alternatives(tables, frame_of, any) + ", not " +
                                     quoted(frame));
     }
-    return build(*of_rate(tables, rate, standard + " " + frame + " frames", same_frame),
-                 family);
+    return *of_rate(tables, rate, standard + " " + frame + " frames", same_frame);
+}
+
+const ldpc_tables::dvb_code& of_s2(const std::string& frame, const std::string& rate)
+{
+    return look_up(ldpc_tables::dvbs2, "DVB-S2", frame, rate);
+}
+
+const ldpc_tables::dvb_code& of_s2x(const std::string& frame, const std::string& rate)
+{
+    return look_up(ldpc_tables::dvbs2x, "DVB-S2X", frame, rate);
+}
+
+const ldpc_tables::dvb_code& of_t2(const std::string& frame, const std::string& rate)
+{
+    return look_up(ldpc_tables::dvbt2, "DVB-T2", frame, rate);
+}
+
+int information_bits(const ldpc_tables::dvb_code& table)
+{
+    return table.k - table.vl_snr.shortened;
 }
 
 } // namespace
 
 ldpc_code::sptr ldpc_code::dvbs2(const std::string& frame, const std::string& rate)
 {
-    return look_up(ldpc_tables::dvbs2, "dvbs2", "DVB-S2", frame, rate);
+    return build(of_s2(frame, rate), "dvbs2");
 }
 
 ldpc_code::sptr ldpc_code::dvbs2x(const std::string& frame, const std::string& rate)
 {
-    return look_up(ldpc_tables::dvbs2x, "dvbs2x", "DVB-S2X", frame, rate);
+    return build(of_s2x(frame, rate), "dvbs2x");
 }
 
 ldpc_code::sptr ldpc_code::dvbt2(const std::string& frame, const std::string& rate)
 {
-    return look_up(ldpc_tables::dvbt2, "dvbt2", "DVB-T2", frame, rate);
+    return build(of_t2(frame, rate), "dvbt2");
+}
+
+int dvbs2_information_bits(const std::string& frame, const std::string& rate)
+{
+    return information_bits(of_s2(frame, rate));
+}
+
+int dvbs2x_information_bits(const std::string& frame, const std::string& rate)
+{
+    return information_bits(of_s2x(frame, rate));
+}
+
+int dvbt2_information_bits(const std::string& frame, const std::string& rate)
+{
+    return information_bits(of_t2(frame, rate));
 }
 
 } // namespace gr::cudaphy::kernels

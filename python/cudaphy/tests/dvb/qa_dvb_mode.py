@@ -102,12 +102,20 @@ class qa_dvb_mode(unittest.TestCase):
                 pilots = (expected - 1) // 16 * 36 if mode.pilots else 0
                 self.assertEqual(mode.length, 90 * (expected + 1) + pilots)
 
-    def test_codes_rates_fit_codes_that_there_are(self):
-        for mode in self.modes():
+    def test_each_frame_of_a_bch_code_fills_the_information_bits_of_its_ldpc_code(self):
+        normal = ("1/2", "3/5", "2/3", "3/4", "4/5", "5/6")
+        codes = {("dvbt2", "normal", rate) for rate in normal}
+        codes |= {("dvbt2", "short", rate) for rate in ("1/4", "1/3", "2/5", *normal)}
+        for mode in filter(None, map(cudaphy.dvb_mode.of, range(272))):
             if not mode.dummy:
                 family = "dvbs2x" if mode.extended else "dvbs2"
-                code = getattr(cudaphy.bch_code, family)(mode.frame, mode.rate)
-                self.assertLess(code.n, {"normal": 64800, "short": 16200}[mode.frame])
+                codes.add((family, mode.frame, mode.rate))
+        self.assertGreater(len(codes), 70)
+        for family, frame, rate in codes:
+            with self.subTest(family=family, frame=frame, rate=rate):
+                outer = getattr(cudaphy.bch_code, family)(frame, rate)
+                inner = cudaphy.ldpc_code(family, frame=frame, rate=rate)
+                self.assertEqual(outer.n, inner.k)
 
     def test_bits_are_read_from_columns_as_gnuradio_interleaves_them(self):
         rng = np.random.default_rng(3)

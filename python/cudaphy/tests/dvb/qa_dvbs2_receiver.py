@@ -9,10 +9,13 @@ import numpy as np
 import pmt
 from gnuradio import blocks, cudaphy, gr
 from gnuradio.cudaphy.blocks.block_guard import guarded
+from gnuradio.cudaphy.dvbs2 import bch_code_of, dvbs2_modes, ldpc_code_of
 from qa_support import BACKEND, FlowgraphCase, Sink, Source, captured_log, main
 from qa_support.dvb import transport_stream
 from qa_support.dvb_samples import channel, dummy_frames, physical_frames
 
+# Receivers share the codes that are in use.
+CODES = [(ldpc_code_of(mode), bch_code_of(mode)) for mode in dvbs2_modes((), False)]
 NULLS = 12  # packets behind the stream, which fill the last frames
 
 

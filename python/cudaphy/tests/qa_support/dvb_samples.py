@@ -4,6 +4,7 @@
 import functools
 
 import numpy as np
+import scipy.fft
 from gnuradio import blocks, dtv, gr
 from gnuradio.cudaphy import cudaphy_python
 
@@ -72,7 +73,7 @@ def channel(symbols, sps, roll_off, esn0, frequency=0, ppm=0, seed=1):
     padded = np.concatenate([symbols, np.zeros(64)])
     length = int(np.ceil(len(padded) * actual))
     # The spectrum of pulses at whole symbols, evaluated at the samples by a transform of another length.
-    bins = np.fft.fft(padded)
+    bins = scipy.fft.fft(padded)
     around = np.arange(-len(padded), len(padded))
     size = np.abs(around) / len(padded)
     edge = np.clip((size - (1 - roll_off) / 2) / roll_off, 0, 1)
@@ -83,13 +84,15 @@ def channel(symbols, sps, roll_off, esn0, frequency=0, ppm=0, seed=1):
     k, t = around[used].astype(float), np.arange(length, dtype=float)
     base = k[0]
     k -= base
-    size = 1 << int(np.ceil(np.log2(len(k) + length)))
+    size = scipy.fft.next_fast_len(len(k) + length)
     chirp = np.exp(0.5j * step * np.arange(max(len(k), length), dtype=float) ** 2)
     kernel = np.zeros(size, complex)
     kernel[:length] = chirp[:length].conj()
     kernel[-len(k) + 1 :] = chirp[1 : len(k)].conj()[::-1]
-    work = np.fft.fft(shaped[used] * chirp[: len(k)], size) * np.fft.fft(kernel)
-    samples = np.fft.ifft(work)[:length] * chirp[:length] * np.exp(1j * step * base * t)
+    work = scipy.fft.fft(shaped[used] * chirp[: len(k)], size) * scipy.fft.fft(kernel)
+    samples = (
+        scipy.fft.ifft(work)[:length] * chirp[:length] * np.exp(1j * step * base * t)
+    )
     samples /= len(padded)
     rng = np.random.default_rng(seed)
     samples *= np.exp(2j * np.pi * frequency / sps * t + 1j)
