@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from gnuradio import cudaphy, gr
 from gnuradio.gr import gateway
-from qa_support import BACKEND, FlowgraphCase, Sink, Source, captured_log, main
+from qa_support import BACKEND, FlowgraphCase, QuickSink, QuickSource, Source
+from qa_support import captured_log, main
 from qa_support.block_table import TABLE, entry
 
 BAD = [np.nan, np.inf, -np.inf, 1e38, 3.4e38, -1e30, 1e15, 1e-40]
@@ -34,10 +35,11 @@ class qa_bad_samples(FlowgraphCase):
     def outputs(self, row, block, inputs):
         top = gr.top_block()
         for port, array in enumerate(inputs):
-            source = Source(array, row.tags if port == 0 else ())
+            tags = row.tags if port == 0 else ()
+            source = Source(array, tags) if tags else QuickSource(array)
             source.block.set_max_noutput_items(1000)
             top.connect(source.block, (block, port))
-        sinks = [Sink(*output) for output in row.outputs]
+        sinks = [QuickSink(*output) for output in row.outputs]
         for port, sink in enumerate(sinks):
             top.connect((block, port), sink.block)
         self.run_flowgraph(top, 60)

@@ -78,6 +78,42 @@ class Sink:
         return sorted((t.offset, pmt.to_python(t.value)) for t in found)
 
 
+class MemoryFile:
+    """A file in memory, which a block opens by its path: ten times as fast as lists of numbers."""
+
+    def __init__(self):
+        self._number = os.memfd_create("qa_support")
+        self.path = f"/proc/self/fd/{self._number}"
+
+    def __del__(self):
+        os.close(self._number)
+
+
+class QuickSource:
+    """As Source, without tags."""
+
+    def __init__(self, array):
+        file = MemoryFile()
+        array.tofile(file.path)
+        size = array.nbytes // len(array)
+        self.block = blocks.file_source(size, file.path, False)
+
+
+class QuickSink:
+    """As Sink, without tags."""
+
+    def __init__(self, dtype, vlen=0):
+        self._dtype, self._vlen, self._file = np.dtype(dtype), vlen, MemoryFile()
+        size = self._dtype.itemsize * max(vlen, 1)
+        self.block = blocks.file_sink(size, self._file.path)
+
+    @property
+    def data(self):
+        self.block.close()
+        got = np.fromfile(self._file.path, self._dtype)
+        return got.reshape(-1, self._vlen) if self._vlen else got
+
+
 class FlowgraphCase(unittest.TestCase):
     def run_flowgraph(self, top, seconds=60):
         """Runs a flowgraph to its end, which must come."""
