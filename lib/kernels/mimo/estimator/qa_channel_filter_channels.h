@@ -112,17 +112,38 @@ inline channel random_channel(const parameters& p)
         }
         shifts.push_back(p.doppler * std::cos(angle(generator())));
     }
-    return [=, layers = p.layers, tones = p.tones, fades = p.doppler != 0](
-               double time, int k, int r, int t) {
+    if (p.doppler == 0) { // the same at all times
+        std::vector<complex> sums(over_tones.size() / paths);
+        for (size_t i = 0; i < over_tones.size(); ++i) {
+            sums[i / paths] += over_tones[i];
+        }
+        return [=, layers = p.layers, tones = p.tones](double, int k, int r, int t) {
+            return sums[(r * layers + t) * tones + k];
+        };
+    }
+    // Callers ask for all tones of a time.
+    struct instant {
+        double time = std::nan("");
+        std::vector<complex> turns;
+    };
+    return [=, layers = p.layers, tones = p.tones, now = instant()](
+               double time, int k, int r, int t) mutable {
+        if (time != now.time) {
+            now.time = time;
+            now.turns.clear();
+            for (const double shift : shifts) {
+                now.turns.push_back(std::polar(1.0, 2 * M_PI * shift * time));
+            }
+        }
         const size_t antenna_and_layer = r * layers + t;
         const complex* path = &over_tones[(antenna_and_layer * tones + k) * paths];
-        const double* shift = &shifts[antenna_and_layer * paths];
-        complex sum = 0;
+        const complex* turn = &now.turns[antenna_and_layer * paths];
+        double re = 0, im = 0;
         for (int i = 0; i < paths; ++i) {
-            sum +=
-                fades ? path[i] * std::polar(1.0, 2 * M_PI * shift[i] * time) : path[i];
+            re += path[i].real() * turn[i].real() - path[i].imag() * turn[i].imag();
+            im += path[i].real() * turn[i].imag() + path[i].imag() * turn[i].real();
         }
-        return sum;
+        return complex(re, im);
     };
 }
 
