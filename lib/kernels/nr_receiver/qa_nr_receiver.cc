@@ -1,33 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // The parts of the receivers alone. What receivers decode, qa_nr_receive.py tests.
 #define BOOST_TEST_MODULE nr_receiver
-#include "kernels/common/testing.h"
 #include "kernels/nr_receiver/frequency_filter.h"
 #include "kernels/nr_receiver/noise_covariance.h"
+#include "kernels/nr_receiver/reception_testing.h"
 #include "kernels/nr_receiver/time_weights.h"
 #include <cmath>
-#include <gnuradio/cudaphy/kernels/nr/receiver.h>
 #include <gnuradio/cudaphy/kernels/nr/transmitter.h>
 #include <random>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels::nr;
+using testing::repeatable_gaussian;
+using testing::require_equal;
 
 namespace {
 
 constexpr double pi = 3.14159265358979323846;
 
-struct gaussian {
-    std::mt19937 engine{ 1 };
-    std::normal_distribution<float> normal{ 0, std::sqrt(0.5f) };
-    complex64 operator()() { return { normal(engine), normal(engine) }; }
-};
-
 struct comb {
     std::vector<float> re, im;
     explicit comb(int pilots)
     {
-        gaussian draw;
+        repeatable_gaussian draw;
         for (int i = 0; i < pilots; ++i) {
             const auto z = draw();
             re.push_back(z.real());
@@ -108,7 +103,7 @@ BOOST_AUTO_TEST_CASE(a_covariance_is_colored_only_beyond_chance)
 {
     constexpr int n = 4, bundles = 10, samples = 60;
     for (const double interference : { 0.0, 2.0 }) {
-        gaussian draw;
+        repeatable_gaussian draw;
         residual_sums sums(n, bundles);
         const float strength = static_cast<float>(std::sqrt(interference));
         for (int b = 0; b < bundles; ++b) {
@@ -202,7 +197,7 @@ struct sent_slots {
         channel = shared_channel::make(p);
         transmitter sender(channel, testing::tested_backend());
         a_slot = 2 * size_t(channel->map().symbols) * channel->map().subcarriers;
-        gaussian draw;
+        repeatable_gaussian draw;
         std::mt19937 random(5);
         for (const int slot : slots) {
             std::vector<uint8_t> payload(channel->codewords().front().payload);
@@ -233,18 +228,6 @@ struct sent_slots {
         }
     }
 };
-
-void require_equal(const reception& a, const reception& b)
-{
-    const auto &x = a.codewords.front(), &y = b.codewords.front();
-    BOOST_REQUIRE(x.payload == y.payload && x.ok == y.ok && x.block_ok == y.block_ok &&
-                  x.iterations == y.iterations);
-    BOOST_REQUIRE_EQUAL(x.sinr_db, y.sinr_db);
-    BOOST_REQUIRE_EQUAL(a.timing_offset, b.timing_offset);
-    BOOST_REQUIRE_EQUAL(a.frequency_offset, b.frequency_offset);
-    BOOST_REQUIRE_EQUAL(a.noise_variance, b.noise_variance);
-    BOOST_REQUIRE_EQUAL(a.reason, b.reason);
-}
 
 } // namespace
 
@@ -301,7 +284,7 @@ BOOST_AUTO_TEST_CASE(slots_of_a_batch_combine_in_one_process)
     // Noise hides each transmission; together they are decoded.
     std::vector<complex64> grids;
     sent_slots sent({ 2 }, 0);
-    gaussian draw;
+    repeatable_gaussian draw;
     for (int i = 0; i < 4; ++i) {
         for (const auto sample : sent.grids) {
             grids.push_back(sample + draw() * std::sqrt(1.0f));
@@ -337,7 +320,7 @@ BOOST_AUTO_TEST_CASE(processes_of_a_batch_are_combined_as_each_alone)
     const auto order = [](harq& to, size_t i, bool first) {
         return std::vector<reception_order>{ { { 0 }, &to, int(i), first } };
     };
-    gaussian draw;
+    repeatable_gaussian draw;
     size_t ok = 0;
     for (int transmission = 0; transmission < 4; ++transmission) {
         auto grids = sent.grids;

@@ -2,24 +2,19 @@
 // Batches of slots in which channels of all kinds share the grid: the CPU receives them
 // alike, and so does each slot alone.
 #define BOOST_TEST_MODULE nr_receiver_batches
-#include "kernels/common/testing.h"
+#include "kernels/nr_receiver/reception_testing.h"
 #include <cmath>
-#include <gnuradio/cudaphy/kernels/nr/receiver.h>
 #include <gnuradio/cudaphy/kernels/nr/transmitter.h>
 #include <random>
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels::nr;
+using testing::repeatable_gaussian;
+using testing::require_equal;
 
 namespace {
 
 using orders_of_slot = std::vector<reception_order>;
-
-struct gaussian {
-    std::mt19937 engine{ 1 };
-    std::normal_distribution<float> normal{ 0, std::sqrt(0.5f) };
-    complex64 operator()() { return { normal(engine), normal(engine) }; }
-};
 
 //! \param blocks  the first one, and how many
 shared_channel_parameters
@@ -63,7 +58,7 @@ struct sent_slots {
     std::vector<complex64> grids;
     int antennas;
     size_t a_slot, a_port;
-    gaussian draw;
+    repeatable_gaussian draw;
 
     sent_slots(const std::vector<shared_channel_parameters>& users,
                int count,
@@ -133,17 +128,6 @@ struct sent_slots {
         return view<const complex64>(grids).part(i * a_slot, a_slot);
     }
 };
-
-void require_equal(const reception& a, const reception& b)
-{
-    const auto &x = a.codewords.front(), &y = b.codewords.front();
-    BOOST_REQUIRE(x.payload == y.payload && x.ok == y.ok && x.block_ok == y.block_ok &&
-                  x.iterations == y.iterations);
-    BOOST_REQUIRE_EQUAL(x.sinr_db, y.sinr_db);
-    BOOST_REQUIRE_EQUAL(a.noise_variance, b.noise_variance);
-    BOOST_REQUIRE_EQUAL(a.colored_noise, b.colored_noise);
-    BOOST_REQUIRE_EQUAL(a.reason, b.reason);
-}
 
 void require_close(const reception& a, const reception& b)
 {
