@@ -171,11 +171,11 @@ class Flowgraph:
         self.graph = new_flowgraph("tried")
         for name, value in VARIABLES.items():
             add(self.graph, "variable", name, {"value": value}, whole=False)
-        self.code = add(self.graph, "variable_cudaphy_ldpc_code", "code", code)
+        variable = "variable_cudaphy_ldpc_code"
+        self.code = add(self.graph, variable, "code", code, whole=not kind)
         if kind:
             self.block = add(self.graph, kind, "tried_block", parameters)
             end_ports(self.graph, self.block)
-            self.graph.rewrite()
 
     def errors(self):
         self.graph.rewrite()
