@@ -232,7 +232,9 @@ class Flowgraph:
         if not kind.startswith(WITH_PACKETS):
             common["length_tag_key"] = "key"
         values = {key: one for key, one in common.items() if key in known}
-        block = add(self.graph, kind, name, {**values, **parameters})
+        # The first one's imports are all blocks', and its rewriting the whole flowgraph's.
+        first = not self.outputs
+        block = add(self.graph, kind, name, {**values, **parameters}, whole=first)
         for side in (block.active_sinks, block.active_sources):
             for index, port in enumerate(one for one in side if one.domain == "stream"):
                 self.end(
