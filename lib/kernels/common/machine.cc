@@ -101,13 +101,14 @@ double rate_on_all_cores(queue& q, double operations, const Work& work)
 {
     constexpr size_t calls = 256;
     std::atomic<int> used{ 0 }; // so that the compiler can't drop the work
-    const double seconds = seconds_per_call(q, [&] {
+    const auto on_all_cores = [&] {
         for_each_part(calls, 1, [&](size_t first, size_t last) {
             for (size_t call = first; call < last; ++call) {
                 used += work(static_cast<int>(call)) > 1e30f;
             }
         });
-    });
+    };
+    const double seconds = seconds_per_call(q, on_all_cores, short_series);
     return calls * operations / seconds;
 }
 
@@ -126,15 +127,16 @@ machine_rates measure_machine(backend wanted, int device)
     const auto resolved = resolve(wanted, device);
     const auto q = queue::make(resolved.where, resolved.device);
     machine_rates rates{};
-    rates.copied_bytes = copy_bandwidth(*q);
+    rates.copied_bytes = copy_bandwidth(*q, size_t{ 1 } << 29, short_series);
 #ifdef CUDAPHY_HAVE_CUDA
     if (resolved.where == backend::cuda) {
         constexpr int device_steps = 4096;
         array<float> out(*q, 1);
         double operations = 0;
-        const double seconds = seconds_per_call(*q, [&] {
+        const auto on_device = [&] {
             operations = multiply_add_on_device(*q, out.data(), device_steps);
-        });
+        };
+        const double seconds = seconds_per_call(*q, on_device, short_series);
         rates.multiply_adds = operations / seconds;
         rates.byte_operations = 2 * rates.multiply_adds;
         return rates;

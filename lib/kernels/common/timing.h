@@ -15,10 +15,13 @@
 
 namespace gr::cudaphy {
 
+//! Of a series in cudaphy_info, which measures a dozen rates.
+constexpr double short_series = 0.05;
+
 //! Seconds that one call of run() takes if many calls are queued: the best of three
-//! series of at least 0.1 s each, after a warm-up.
+//! series of at least `least` seconds each, after a warm-up.
 template <typename Run>
-double seconds_per_call(queue& q, const Run& run)
+double seconds_per_call(queue& q, const Run& run, double least = 0.1)
 {
     const auto series = [&](int calls) {
         const auto start = std::chrono::steady_clock::now();
@@ -33,9 +36,9 @@ double seconds_per_call(queue& q, const Run& run)
     q.synchronize();
     int calls = 1;
     double best = series(calls);
-    while (best < 0.1 && calls < 1 << 20) {
-        // As many as should take a little longer than 0.1 s; the first calls tell little.
-        const double growth = std::min(64.0, std::max(1.1, 0.11 / best));
+    while (best < least && calls < 1 << 20) {
+        // As many as should take a little longer; the first calls tell little.
+        const double growth = std::min(64.0, std::max(1.1, 1.1 * least / best));
         calls = std::min(1 << 20, static_cast<int>(std::ceil(calls * growth)));
         best = series(calls);
     }
@@ -46,7 +49,8 @@ double seconds_per_call(queue& q, const Run& run)
 //! Bytes a second that the memory behind a queue moves in a copy of `bytes` bytes. Bytes
 //! that are read and bytes that are written both count. The default is several times the
 //! size of the caches. The result is the bound of a kernel that touches its data once.
-inline double copy_bandwidth(queue& q, size_t bytes = size_t{ 1 } << 29)
+inline double
+copy_bandwidth(queue& q, size_t bytes = size_t{ 1 } << 29, double least = 0.1)
 {
     if (q.where() != backend::cuda) {
         bytes = std::min(bytes, size_t{ 1 } << 28);
@@ -67,7 +71,7 @@ inline double copy_bandwidth(queue& q, size_t bytes = size_t{ 1 } << 29)
     if (q.where() != backend::cuda) {
         std::memset(from.data(), 1, bytes);
     }
-    return 2.0 * bytes / seconds_per_call(q, copy);
+    return 2.0 * bytes / seconds_per_call(q, copy, least);
 }
 
 } // namespace gr::cudaphy
