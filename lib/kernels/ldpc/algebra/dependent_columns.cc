@@ -15,6 +15,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr size_t table_bits = 8; // of eight tables
+constexpr size_t ahead = 8;      // rows: each lies on pages of its own, far from the last
 constexpr size_t tile = 32;      // words: the tables of one take 512 KiB
 
 //! The sums of each eight of up to 64 pivots' words first..last - 1.
@@ -127,6 +128,12 @@ dependent_columns(bit_matrix& m, int columns, const std::vector<char>& left_out)
                               const auto last = std::min<size_t>(word, (t + 1) * tile);
                               const pivot_sums sums(m, pivots, t * tile, last);
                               for (size_t r = 0; r < open.size(); ++r) {
+                                  if (r + ahead < open.size()) {
+                                      const uint64_t* next = m.words(open[r + ahead]);
+                                      for (size_t w = t * tile; w < last; w += 8) {
+                                          __builtin_prefetch(next + w, 1);
+                                      }
+                                  }
                                   sums.add(added[r], m.words(open[r]));
                               }
                           }
