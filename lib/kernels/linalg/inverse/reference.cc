@@ -124,25 +124,25 @@ private:
         }
     }
 
+    //! Column k of a row becomes 0 - factor / pivot like all others, because the pivot's
+    //! row has 1 / pivot there.
     void eliminate(int k)
     {
         const Number reciprocal = real(1) / at(k, k);
-        at(k, k) = reciprocal;
+        Number* const pivot_row = &at(k, 0);
+        pivot_row[k] = 1;
         for (int j = 0; j < n; ++j) {
-            if (j != k) {
-                at(k, j) *= reciprocal;
-            }
+            pivot_row[j] = plain_product(reciprocal, pivot_row[j]);
         }
         for (int i = 0; i < n; ++i) {
             if (i == k) {
                 continue;
             }
-            const Number factor = at(i, k);
-            at(i, k) = -factor * reciprocal;
+            Number* const row = &at(i, 0);
+            const Number factor = row[k];
+            row[k] = 0;
             for (int j = 0; j < n; ++j) {
-                if (j != k) {
-                    at(i, j) -= plain_product(factor, at(k, j));
-                }
+                row[j] -= plain_product(factor, pivot_row[j]);
             }
         }
     }
