@@ -11,9 +11,12 @@ using namespace gr::cudaphy::testing;
 
 namespace {
 
-//! Every order up to 9, and some above.
+//! Every order up to 9, and some above. The reference has one slow loop for all orders.
 std::vector<int> some_orders()
 {
+    if (tested_backend() == backend::reference) {
+        return { 1, 2, 3, 4, 5, 8, 9, 17, 33 };
+    }
     return { 1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 12, 16, 17,
              21, 24, 31, 32, 33, 37, 41, 47, 49, 57, 61, 64 };
 }
@@ -175,7 +178,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_and_inf_in_one_matrix_leave_the_others_alone,
                               number_types)
 {
     for (const int n : { 1, 2, 3, 4, 8, 9, 16, 32, 33, 41, 49, 64 }) {
-        const size_t batch = n > 16 ? 37 : 101;
+        // The reference inverts one after the other.
+        const size_t batch = tested_backend() == backend::reference ? 9
+                             : n > 16                               ? 37
+                                                                    : 101;
         for (const auto pivot : pivotings) {
             auto a = matrices_for<T>(pivot, batch, n);
             const auto expected = measure<T>({ n, pivot }, a);
