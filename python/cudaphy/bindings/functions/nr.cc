@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bindings/arrays.h"
+#include "bindings/numpy_copy.h"
 #include <gnuradio/cudaphy/kernels/nr/ofdm.h>
 #include <gnuradio/cudaphy/kernels/nr/resource_blocks.h>
 #include <gnuradio/cudaphy/kernels/nr/transmitter.h>
@@ -11,15 +12,6 @@ namespace gr::cudaphy::bindings {
 namespace {
 
 using namespace kernels::nr;
-
-template <typename T>
-py::array_t<T> array_of(const std::vector<T>& items, std::vector<py::ssize_t> shape = {})
-{
-    if (shape.empty()) {
-        shape = { py::ssize_t(items.size()) };
-    }
-    return py::array_t<T>(shape, items.data());
-}
 
 mcs_table table_from_name(const std::string& name)
 {

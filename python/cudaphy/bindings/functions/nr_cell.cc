@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bindings/arrays.h"
+#include "bindings/numpy_copy.h"
 #include <gnuradio/cudaphy/kernels/nr_cell/cell_search.h>
 #include <gnuradio/cudaphy/kernels/nr_cell/polar_code.h>
 #include <gnuradio/cudaphy/kernels/nr_cell/ssb_sequences.h>
@@ -15,12 +16,6 @@ template <typename T>
 view<const T> all_of(const numpy_array<T>& a)
 {
     return { a.data(), static_cast<size_t>(a.size()) };
-}
-
-template <typename T>
-py::array_t<T> array_of(const std::vector<T>& items)
-{
-    return py::array_t<T>(py::ssize_t(items.size()), items.data());
 }
 
 py::dict dict_of(const broadcast& b)

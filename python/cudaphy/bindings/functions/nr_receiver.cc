@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "bindings/arrays.h"
+#include "bindings/numpy_copy.h"
 #include <gnuradio/cudaphy/kernels/nr/receiver.h>
 
 // What nr_receive.py makes functions on numpy arrays of.
@@ -19,12 +20,6 @@ noise_model noise_from_name(const std::string& name)
     throw std::invalid_argument("nr: interference is \"auto\", \"white\" or \"irc\", not "
                                 "\"" +
                                 name + "\"");
-}
-
-template <typename T>
-py::array_t<T> array_of(const std::vector<T>& items)
-{
-    return py::array_t<T>(py::ssize_t(items.size()), items.data());
 }
 
 py::dict dict_of(const reception& got)
