@@ -39,6 +39,12 @@ std::vector<int> orders()
     return all;
 }
 
+//! Items, or a few: the reference inverts one after the other.
+size_t but_few_by_reference(size_t items)
+{
+    return tested_backend() == backend::reference ? std::min<size_t>(items, 13) : items;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(triangles_of_every_order_have_a_small_residual,
@@ -47,7 +53,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(triangles_of_every_order_have_a_small_residual,
 {
     for (const int n : orders<T>()) {
         for (const auto& p : variants<T>(n)) {
-            check_inverses<T>(p, triangles<T>(p, 70));
+            check_inverses<T>(p, triangles<T>(p, but_few_by_reference(70)));
         }
     }
 }
@@ -58,7 +64,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(
     for (const int n : orders<T>()) {
         for (const auto& p : variants<T>(n)) {
             if (!p.unit_diagonal) {
-                std::vector<T> a(67 * n * n);
+                std::vector<T> a(but_few_by_reference(67) * n * n);
                 std::generate(a.begin(), a.end(), normal<T>);
                 check_inverses<T>(p, a);
             }
@@ -132,9 +138,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_triangle_has_one_inverse_wherever_it_stands_in_t
 {
     for (const int n : { 1, 2, 3, 5, 8, 16, 29, 32 }) {
         for (const auto& p : variants<T>(n)) {
-            const auto a = triangles<T>(p, 133);
+            const size_t batch = but_few_by_reference(133);
+            const auto a = triangles<T>(p, batch);
             const auto all = invert<T>(p, a);
-            for (const size_t first : { 1, 5, 100, 132 }) {
+            for (const size_t first :
+                 { size_t(1), size_t(5), batch * 3 / 4, batch - 1 }) {
                 const auto rest =
                     invert<T>(p, std::vector<T>(a.begin() + first * n * n, a.end()));
                 BOOST_TEST(std::equal(
@@ -147,6 +155,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_triangle_has_one_inverse_wherever_it_stands_in_t
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_first_zero_of_the_diagonal_is_reported, T, number_types)
 {
     for (int n = 1; n <= 32; ++n) {
+        if (tested_backend() == backend::reference && n > 8 && n % 8) {
+            continue; // one loop for all orders
+        }
         for (const auto& p : variants<T>(n)) {
             auto a = triangles<T>(p, n + 2);
             // Item k has a zero in row k and, but for the last, another one below.
@@ -176,7 +187,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(nan_and_inf_in_one_triangle_leave_the_others_alone
     const auto inf = std::numeric_limits<real_of<T>>::infinity();
     for (const int n : { 1, 2, 3, 4, 8, 9, 16, 32 }) {
         for (const auto& p : variants<T>(n)) {
-            const size_t batch = 101;
+            const size_t batch = but_few_by_reference(101);
             const auto good = triangles<T>(p, batch);
             auto bad = good;
             std::vector<bool> spoiled(batch);
@@ -273,8 +284,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_inverse_may_take_the_place_of_the_triangle,
 {
     for (const int n : { 1, 2, 4, 7, 8, 16, 32 }) {
         for (const auto& p : variants<T>(n)) {
-            auto a = triangles<T>(p, 301);
-            std::fill_n(a.begin() + 150 * n * n, n * n, T(0));
+            const size_t batch = but_few_by_reference(301);
+            auto a = triangles<T>(p, batch);
+            std::fill_n(a.begin() + batch / 2 * n * n, n * n, T(0));
             check_equal(invert<T>(p, a, tested_backend(), true), invert<T>(p, a));
         }
     }
