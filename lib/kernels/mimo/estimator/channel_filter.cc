@@ -4,6 +4,7 @@
 #include "kernels/mimo/checks.h"
 #include "kernels/mimo/estimator/channel_filter_weights.h"
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -76,7 +77,7 @@ private:
                 p(i, t) = pilot(first + used[i], tone, t);
             }
         }
-        const auto f = factorize(p);
+        const auto& f = factors_of(p);
         for (int j = 0; j < n; ++j) {
             found one{ group, tone, {}, {} };
             one.project.resize(d_plan.group_symbols);
@@ -101,6 +102,16 @@ private:
         }
     }
 
+    //! Tones that follow each other have mostly the same pilots.
+    const unitary_factors& factors_of(const dense_matrix& p)
+    {
+        if (!(p == d_factorized)) {
+            d_factors = factorize(p);
+            d_factorized = p;
+        }
+        return d_factors;
+    }
+
     int leader(int layer) const
     {
         while (d_leader[layer] != layer) {
@@ -123,11 +134,16 @@ private:
                 }
             }
         };
-        std::stable_sort(
-            d_found.begin(), d_found.end(), [&](const found& a, const found& b) {
-                return std::tuple(a.group, set_of(a), a.tone) <
-                       std::tuple(b.group, set_of(b), b.tone);
-            });
+        std::vector<std::array<int, 4>> order; // the last: places, which keep it stable
+        for (const auto& one : d_found) {
+            order.push_back({ one.group, set_of(one), one.tone, int(order.size()) });
+        }
+        std::sort(order.begin(), order.end());
+        std::vector<found> sorted;
+        for (const auto& place : order) {
+            sorted.push_back(std::move(d_found[place[3]]));
+        }
+        d_found = std::move(sorted);
         d_plan.observations = int(d_found.size());
         for (const auto* all : { &d_found, &d_noise }) {
             for (const auto& one : *all) {
@@ -239,6 +255,8 @@ private:
     std::vector<int> d_numbers;
     std::vector<found> d_found, d_noise;
     std::vector<layer_set> d_sets;
+    dense_matrix d_factorized{ 0, 0 };
+    unitary_factors d_factors{ { 0, 0 }, { 0, 0 }, 0 };
 };
 
 } // namespace

@@ -18,6 +18,10 @@ struct dense_matrix {
     }
     complex& operator()(int r, int c) { return values[size_t(r) * columns + c]; }
     complex operator()(int r, int c) const { return values[size_t(r) * columns + c]; }
+    bool operator==(const dense_matrix& other) const
+    {
+        return rows == other.rows && columns == other.columns && values == other.values;
+    }
 
     int rows, columns;
     std::vector<complex> values;
