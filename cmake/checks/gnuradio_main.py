@@ -67,6 +67,21 @@ def header_folder(command):
     return Path(re.search(r"(\S+/gnuradio)/tags\.h", found)[1])
 
 
+def uses_gnuradio(file, folders, seen=None):
+    """Whether a file, or one of the repository's that it includes, includes a header of GNU Radio."""
+    seen = set() if seen is None else seen
+    seen.add(file)
+    for name in re.findall(r'^#include ["<](\S+)[">]', file.read_text(), re.MULTILINE):
+        places = [folder / name for folder in (file.parent, *folders)]
+        found = next((place for place in places if place.is_file()), None)
+        if found is None:
+            if name.startswith(("gnuradio/", "pmt/", "boost/")):
+                return True
+        elif found not in seen and uses_gnuradio(found, folders, seen):
+            return True
+    return False
+
+
 def write_headers(source, target):
     """Raises LookupError if a header has nothing to change."""
     for name, changes in CHANGES.items():
@@ -81,7 +96,7 @@ def write_headers(source, target):
 
 
 def commands(build, headers):
-    """[(file, command)] that check the syntax of runtime and blocks."""
+    """[(file, command)] that check the syntax of those files of runtime and blocks that use GNU Radio."""
     lines = json.loads((build / "compile_commands.json").read_text())
     found = []
     for line in lines:
@@ -91,6 +106,9 @@ def commands(build, headers):
         if not file.endswith((".cc", ".cxx")):
             continue
         words = shlex.split(line["command"])
+        folders = [Path(word[2:]) for word in words if word.startswith("-I")]
+        if not uses_gnuradio(Path(file), folders):
+            continue
         output = words.index("-o")
         words = words[:output] + words[output + 2 :]
         words = [
