@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Functions that every folder's CMakeLists.txt calls.
 
-# nvcc's -O is for the host's code, which launches kernels: -O1 takes up to 2 s of an object less than
-# -O3, and kernels stay the same.
 add_library(cudaphy_options INTERFACE)
 target_include_directories(cudaphy_options INTERFACE
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/lib)
@@ -10,7 +8,6 @@ target_compile_options(cudaphy_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${ENABLE_WERROR}>>:-Werror>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>
-    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<NOT:$<CONFIG:Debug>>>:-O1>
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${ENABLE_WERROR}>>:-Werror=all-warnings>)
 target_compile_definitions(cudaphy_options INTERFACE
     $<$<BOOL:${CUDAPHY_HAVE_CUDA}>:CUDAPHY_HAVE_CUDA>)

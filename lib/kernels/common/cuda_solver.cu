@@ -42,13 +42,13 @@ CUDAPHY_FACTORS(double, D, syevd);
 CUDAPHY_FACTORS(float2, C, heevd);
 CUDAPHY_FACTORS(double2, Z, heevd);
 
-struct functions {
+struct solver_functions {
     decltype(cusolverDnCreate)* create;
     decltype(cusolverDnDestroy)* destroy;
     decltype(cusolverDnSetStream)* set_stream;
     std::tuple<factors<float>, factors<double>, factors<float2>, factors<double2>> types;
 
-    explicit functions(const cuda_library& library)
+    explicit solver_functions(const cuda_library& library)
         : types(library, library, library, library)
     {
         library.find(create, "cusolverDnCreate");
@@ -56,10 +56,10 @@ struct functions {
         library.find(set_stream, "cusolverDnSetStream");
     }
 
-    static const functions& get()
+    static const solver_functions& get()
     {
         // Its version is one behind the toolkit's.
-        static const functions one(cuda_library("cusolver", { 12, 11 }));
+        static const solver_functions one(cuda_library("cusolver", { 12, 11 }));
         return one;
     }
 };
@@ -78,12 +78,12 @@ public:
     loaded_solver()
     {
         cusolverDnHandle_t handle = nullptr;
-        check(functions::get().create(&handle), "cusolverDnCreate");
+        check(solver_functions::get().create(&handle), "cusolverDnCreate");
         d_handle = handle;
     }
     ~loaded_solver() override
     {
-        functions::get().destroy(static_cast<cusolverDnHandle_t>(d_handle));
+        solver_functions::get().destroy(static_cast<cusolverDnHandle_t>(d_handle));
     }
 };
 
@@ -98,7 +98,7 @@ template <typename E>
 size_t cuda_solver::workspace(int n, int stride)
 {
     const auto handle = static_cast<cusolverDnHandle_t>(d_handle);
-    const auto& calls = std::get<factors<E>>(functions::get().types);
+    const auto& calls = std::get<factors<E>>(solver_functions::get().types);
     int elements = 0, cholesky = 0, inverse = 0;
     check(calls.workspace(handle, n, n, nullptr, stride, &elements),
           "cusolverDn getrf_bufferSize");
@@ -122,8 +122,8 @@ void cuda_solver::invert(E* a,
                          cudaStream_t stream)
 {
     const auto handle = static_cast<cusolverDnHandle_t>(d_handle);
-    const auto& calls = std::get<factors<E>>(functions::get().types);
-    check(functions::get().set_stream(handle, stream), "cusolverDnSetStream");
+    const auto& calls = std::get<factors<E>>(solver_functions::get().types);
+    check(solver_functions::get().set_stream(handle, stream), "cusolverDnSetStream");
     check(calls.factor(handle, n, n, a, stride, workspace, pivots, info),
           "cusolverDn getrf");
     int* solved = info + 1;
@@ -142,11 +142,11 @@ void cuda_solver::invert_definite(E* a,
 {
     // Its columns are the rows here, so that its upper triangle is the lower one.
     const auto handle = static_cast<cusolverDnHandle_t>(d_handle);
-    const auto& calls = std::get<factors<E>>(functions::get().types);
+    const auto& calls = std::get<factors<E>>(solver_functions::get().types);
     constexpr auto upper = CUBLAS_FILL_MODE_UPPER;
     const int room = int(std::min<size_t>(elements, 0x7fffffff));
     int* inverted = info + 1;
-    check(functions::get().set_stream(handle, stream), "cusolverDnSetStream");
+    check(solver_functions::get().set_stream(handle, stream), "cusolverDnSetStream");
     check(calls.cholesky(handle, upper, n, a, stride, workspace, room, info),
           "cusolverDn potrf");
     check(
@@ -162,7 +162,7 @@ template <typename E>
 size_t cuda_solver::eigen_workspace(int n, int stride)
 {
     int elements = 0;
-    const auto code = std::get<factors<E>>(functions::get().types)
+    const auto code = std::get<factors<E>>(solver_functions::get().types)
                           .eigen_workspace(static_cast<cusolverDnHandle_t>(d_handle),
                                            CUSOLVER_EIG_MODE_VECTOR,
                                            CUBLAS_FILL_MODE_LOWER,
@@ -185,8 +185,8 @@ void cuda_solver::take_eigenvectors(E* a,
                                     cudaStream_t stream)
 {
     const auto handle = static_cast<cusolverDnHandle_t>(d_handle);
-    check(functions::get().set_stream(handle, stream), "cusolverDnSetStream");
-    check(std::get<factors<E>>(functions::get().types)
+    check(solver_functions::get().set_stream(handle, stream), "cusolverDnSetStream");
+    check(std::get<factors<E>>(solver_functions::get().types)
               .eigenvectors(handle,
                             CUSOLVER_EIG_MODE_VECTOR,
                             CUBLAS_FILL_MODE_LOWER,

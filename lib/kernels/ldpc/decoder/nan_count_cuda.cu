@@ -6,7 +6,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int most_threads = 1024;
+constexpr int count_threads = 1024;
 
 __device__ bool is_nan(float value) { return isnan(value); }
 __device__ bool is_nan(float16 value) { return (value.bits & 0x7fff) > 0x7c00; }
@@ -39,7 +39,7 @@ __global__ void nan_count_kernel(const T* values, size_t width, int* count)
 template <typename T>
 void launch(const T* values, size_t width, view<int> count, queue& queue)
 {
-    const auto threads = std::clamp<size_t>(width / 8 / 32 * 32, 32, most_threads);
+    const auto threads = std::clamp<size_t>(width / 8 / 32 * 32, 32, count_threads);
     nan_count_kernel<<<count.size(), threads, 0, stream_of(queue)>>>(
         values, width, count.data());
     cuda_check_launch("nan_count_kernel");

@@ -13,8 +13,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int most_threads = 1024;
-constexpr int most_warps = most_threads / 32;
+constexpr int encoder_threads = 1024;
+constexpr int most_warps = encoder_threads / 32;
 constexpr size_t most_workspace = size_t{ 256 } << 20; // bytes, of all blocks
 
 //! The plan's steps in groups, one for each lane of a warp, so that a warp reads
@@ -58,7 +58,7 @@ struct grouped_steps {
 
 constexpr int extra_slots = 2;
 
-struct cuda_plan {
+struct encoder_plan {
     const int *level, *start, *chain, *info;
     const void *target, *source; //!< of the kernel's Index
     int levels, chain_length, slots;
@@ -107,8 +107,8 @@ __device__ void sum_chain(Word* place, const int* chain, int length, unsigned* t
 // Any code. One block encodes as many codewords as a word has bits, side by side, in
 // shared memory: 8 of n = 64800 take 65 KB.
 template <typename Word, typename Index, bool Shared, bool Wide>
-__global__ void __launch_bounds__(most_threads)
-    ldpc_encode(cuda_plan plan, const uint8_t* info, uint8_t* words, size_t batch)
+__global__ void __launch_bounds__(encoder_threads)
+    ldpc_encode(encoder_plan plan, const uint8_t* info, uint8_t* words, size_t batch)
 {
     constexpr int codewords = 8 * sizeof(Word);
     extern __shared__ unsigned shared[];
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(most_threads)
     }
 }
 
-int attribute(cudaDeviceAttr which, int device)
+int device_attribute(cudaDeviceAttr which, int device)
 {
     int value = 0;
     cuda_check(cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
@@ -180,7 +180,7 @@ int attribute(cudaDeviceAttr which, int device)
 //! The plan on the device and the launch that suits it.
 class device_plan
 {
-    using kernel = void (*)(cuda_plan, const uint8_t*, uint8_t*, size_t);
+    using kernel = void (*)(encoder_plan, const uint8_t*, uint8_t*, size_t);
 
 public:
     device_plan(const ldpc_code& code,
@@ -216,7 +216,7 @@ private:
                 const ldpc_encoder::parameters& p,
                 int device)
         : d_level(steps.level), d_start(steps.start), d_chain(plan.chain),
-          d_info(plan.info), d_threads(plan.slots <= 4096 ? 256 : most_threads)
+          d_info(plan.info), d_threads(plan.slots <= 4096 ? 256 : encoder_threads)
     {
         const ldpc_encoder_bytes bytes(code, p);
         d_plan.level = d_level.data();
@@ -238,7 +238,8 @@ private:
 
         // The widest word with which an SM holds two blocks; else the narrowest one, if a
         // block fits.
-        const size_t room = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+        const size_t room =
+            device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
         const auto fits = [&](size_t word) {
             return most_warps * sizeof(unsigned) + slots * word <= room;
         };
@@ -257,7 +258,8 @@ private:
                 choose<uint32_t, uint32_t, false>(room);
             }
             const size_t bytes_each = slots * sizeof(uint32_t);
-            const size_t processors = attribute(cudaDevAttrMultiProcessorCount, device);
+            const size_t processors =
+                device_attribute(cudaDevAttrMultiProcessorCount, device);
             d_most_blocks = std::max<size_t>(
                 std::min(2 * processors, most_workspace / bytes_each), 1);
             d_workspace =
@@ -302,7 +304,7 @@ private:
     //! Targets and sources, in one of these.
     std::vector<std::unique_ptr<device_memory<uint16_t>>> d_short;
     std::vector<std::unique_ptr<device_memory<uint32_t>>> d_long;
-    cuda_plan d_plan{};
+    encoder_plan d_plan{};
     int d_threads;
     size_t d_codewords = 0, d_shared = 0;
     size_t d_most_blocks = INT_MAX;

@@ -16,9 +16,9 @@ namespace {
 template <bool coloured>
 __global__ void __launch_bounds__(most_threads) equalize_by_gram(const gram_job job)
 {
-    extern __shared__ float4 shared[];
+    extern __shared__ float4 shared_tile[];
     __shared__ gram_state state;
-    float2* const tile = reinterpret_cast<float2*>(shared);
+    float2* const tile = reinterpret_cast<float2*>(shared_tile);
     const int nr = job.receive;
     const int nt = job.layers;
     const tile_shape shape(nr, nt, job.chunk);

@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>)
 }
 
 template <bool Mmse, typename Antennas>
-void launch(const cuda_job& job, cudaStream_t stream)
+void launch_in_steps(const cuda_job& job, cudaStream_t stream)
 {
     const auto kernel = solve_each_in_step<Mmse, Antennas>;
     allow_in_step<Antennas>(kernel, warp_bytes<Antennas>, job.room);
@@ -144,9 +144,10 @@ void launch(const cuda_job& job, cudaStream_t stream)
 }
 
 template <typename Antennas>
-void launch(const cuda_job& job, cudaStream_t stream)
+void launch_in_steps(const cuda_job& job, cudaStream_t stream)
 {
-    job.mmse ? launch<true, Antennas>(job, stream) : launch<false, Antennas>(job, stream);
+    job.mmse ? launch_in_steps<true, Antennas>(job, stream)
+             : launch_in_steps<false, Antennas>(job, stream);
 }
 
 } // namespace
@@ -154,9 +155,9 @@ void launch(const cuda_job& job, cudaStream_t stream)
 void launch_solve_each_in_step(const equalizer_cuda_job& job, cudaStream_t stream)
 {
     if (job.receive == 8 && job.layers == 8) {
-        launch<antennas<8, 8>>(job, stream);
+        launch_in_steps<antennas<8, 8>>(job, stream);
     } else {
-        launch<padded_antennas<8, 8>>(job, stream);
+        launch_in_steps<padded_antennas<8, 8>>(job, stream);
     }
 }
 

@@ -10,7 +10,7 @@ constexpr int row_elements = Antennas::most_receive | 1;
 template <typename Antennas>
 constexpr int warp_elements = 32 * (kept_elements<Antennas> + row_elements<Antennas>);
 template <typename Antennas>
-constexpr size_t warp_bytes = sizeof(float2) * warp_elements<Antennas>;
+constexpr size_t solve_warp_bytes = sizeof(float2) * warp_elements<Antennas>;
 
 //! Asks for a warp's vectors, one a thread, at `at`.
 template <typename Antennas>
@@ -194,18 +194,19 @@ __global__ void __launch_bounds__(32 * most_warps<Antennas>,
 }
 
 template <bool Mmse, typename Antennas>
-void launch(const cuda_job& job, cudaStream_t stream)
+void launch_solves(const cuda_job& job, cudaStream_t stream)
 {
     const auto kernel = solve_many<Mmse, Antennas>;
-    allow_in_step<Antennas>(kernel, warp_bytes<Antennas>, job.room);
-    const auto of = launch_in_step<Antennas>(job, job.items, warp_bytes<Antennas>);
+    allow_in_step<Antennas>(kernel, solve_warp_bytes<Antennas>, job.room);
+    const auto of = launch_in_step<Antennas>(job, job.items, solve_warp_bytes<Antennas>);
     kernel<<<of.blocks, of.threads, of.shared, stream>>>(job);
 }
 
 template <typename Antennas>
-void launch(const cuda_job& job, cudaStream_t stream)
+void launch_solves(const cuda_job& job, cudaStream_t stream)
 {
-    job.mmse ? launch<true, Antennas>(job, stream) : launch<false, Antennas>(job, stream);
+    job.mmse ? launch_solves<true, Antennas>(job, stream)
+             : launch_solves<false, Antennas>(job, stream);
 }
 
 //! Shares the vectors of a matrix among several threads, each of which eliminates, if
@@ -231,9 +232,9 @@ void launch_solve_many(const equalizer_cuda_job& given, cudaStream_t stream)
     if (job.receive == 8 && job.layers == 8) {
         launch_weights_many(job, stream);
     } else if (job.layers <= 4) {
-        launch<padded_antennas<8, 4>>(job, stream);
+        launch_solves<padded_antennas<8, 4>>(job, stream);
     } else {
-        launch<padded_antennas<8, 8>>(job, stream);
+        launch_solves<padded_antennas<8, 8>>(job, stream);
     }
 }
 

@@ -8,7 +8,7 @@ namespace {
 using eight = antennas<8, 8>;
 constexpr int elements = 8;
 
-constexpr size_t warp_bytes = sizeof(float2) * 32 * kept_elements<eight>;
+constexpr size_t weights_warp_bytes = sizeof(float2) * 32 * kept_elements<eight>;
 constexpr int together = tuning::weights_warps;
 
 template <int Half>
@@ -214,18 +214,19 @@ __global__ void __launch_bounds__(32 * together, tuning::weights_blocks)
 }
 
 template <bool Mmse, bool Aligned>
-void launch(const cuda_job& job, cudaStream_t stream)
+void launch_weights(const cuda_job& job, cudaStream_t stream)
 {
     const auto kernel = weights_many<Mmse, Aligned>;
-    allow_in_step<eight>(kernel, warp_bytes, job.room);
-    const auto of = launch_in_step<eight>(job, job.items, warp_bytes, together);
+    allow_in_step<eight>(kernel, weights_warp_bytes, job.room);
+    const auto of = launch_in_step<eight>(job, job.items, weights_warp_bytes, together);
     kernel<<<of.blocks, of.threads, of.shared, stream>>>(job);
 }
 
 template <bool Aligned>
-void launch(const cuda_job& job, cudaStream_t stream)
+void launch_weights(const cuda_job& job, cudaStream_t stream)
 {
-    job.mmse ? launch<true, Aligned>(job, stream) : launch<false, Aligned>(job, stream);
+    job.mmse ? launch_weights<true, Aligned>(job, stream)
+             : launch_weights<false, Aligned>(job, stream);
 }
 
 bool is_aligned(const void* address)
@@ -238,8 +239,8 @@ bool is_aligned(const void* address)
 void launch_weights_many(const equalizer_cuda_job& job, cudaStream_t stream)
 {
     is_aligned(job.y) && is_aligned(job.x) && is_aligned(job.noise)
-        ? launch<true>(job, stream)
-        : launch<false>(job, stream);
+        ? launch_weights<true>(job, stream)
+        : launch_weights<false>(job, stream);
 }
 
 } // namespace gr::cudaphy::kernels

@@ -7,7 +7,7 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr int ways = 4; // threads of a row or column
-constexpr int block_threads = ways * most_antennas;
+constexpr int whitener_threads = ways * most_antennas;
 
 //! The sum over the threads of a row or column.
 CUDAPHY_LANE complex_lane sum_of_ways(complex_lane sum)
@@ -20,19 +20,19 @@ CUDAPHY_LANE complex_lane sum_of_ways(complex_lane sum)
 }
 
 CUDAPHY_LANE complex_lane conjugate(float2 a) { return { a.x, -a.y }; }
-CUDAPHY_LANE complex_lane lane_of(float2 a) { return { a.x, a.y }; }
 
 // A covariance a block: Cholesky's factor L by columns, a row four threads, then L^-1 by
 // rows, a column four threads. The lower triangle lies in shared memory, 66 KB of 128
 // antennas, or in the result's place where there is less. Its 128 + 128 steps follow each
 // other: a factor takes tens of microseconds, whatever the GPU, but serves all tones of a
 // bundle. (Golub and Van Loan, Matrix Computations, 4th ed., 4.2.5 and 3.1.)
-__global__ void __launch_bounds__(block_threads) find_whiteners(const float2* covariances,
-                                                                int nr,
-                                                                float least,
-                                                                gram_whiteners out,
-                                                                bool in_shared,
-                                                                const int* wanted)
+__global__ void __launch_bounds__(whitener_threads)
+    find_whiteners(const float2* covariances,
+                   int nr,
+                   float least,
+                   gram_whiteners out,
+                   bool in_shared,
+                   const int* wanted)
 {
     if (wanted && !wanted[blockIdx.x]) {
         return;
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(block_threads) find_whiteners(const float2* co
 
     float zeros = 0;
     bool usable = true;
-    for (int e = threadIdx.x; e < nr * nr; e += block_threads) {
+    for (int e = threadIdx.x; e < nr * nr; e += whitener_threads) {
         const int r = e / nr;
         const int c = e - r * nr;
         if (c <= r) {
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(block_threads) find_whiteners(const float2* co
         }
         __syncthreads();
     }
-    for (int e = threadIdx.x; e < nr * pitch; e += block_threads) {
+    for (int e = threadIdx.x; e < nr * pitch; e += whitener_threads) {
         const int r = e / pitch;
         const int c = e - r * pitch;
         if (c == r) {
@@ -137,7 +137,7 @@ void launch_whiteners(const float2* covariances,
                        find_whiteners, cudaFuncAttributeMaxDynamicSharedMemorySize, most),
                    "cudaFuncSetAttribute");
     }
-    find_whiteners<<<unsigned(count), block_threads, in_shared ? bytes : 0, stream>>>(
+    find_whiteners<<<unsigned(count), whitener_threads, in_shared ? bytes : 0, stream>>>(
         covariances, receive, least_pivot_of(receive), out, in_shared, wanted);
     cuda_check_launch("equalizer, factors of covariances");
 }

@@ -8,7 +8,7 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr int block_threads = energy_ways;
+constexpr int filter_threads = energy_ways;
 constexpr int antennas_at_once = 4;
 using tuning = mimo_tuning::estimator;
 
@@ -47,9 +47,9 @@ __device__ float norm(float2 a)
 
 // What is made of a tone's pilots, one projection at one antenna a thread. Sets the
 // status of slots with a pilot that is not finite, which was 0.
-__global__ void __launch_bounds__(block_threads) project_pilots(const filter_job job)
+__global__ void __launch_bounds__(filter_threads) project_pilots(const filter_job job)
 {
-    const size_t thread = size_t{ blockIdx.x } * block_threads + threadIdx.x;
+    const size_t thread = size_t{ blockIdx.x } * filter_threads + threadIdx.x;
     const size_t a_slot = size_t(job.projected) * job.receive;
     const size_t slot = thread / a_slot;
     if (slot >= job.slots) {
@@ -124,10 +124,10 @@ __device__ void weigh(const filter_job& job,
 // One estimate of a layer on a tone, at all antennas and times, by filter_ways threads.
 // The weights come from the L2 cache, where slots share them.
 template <int Groups>
-__global__ void __launch_bounds__(block_threads) estimate_by_filter(const filter_job job)
+__global__ void __launch_bounds__(filter_threads) estimate_by_filter(const filter_job job)
 {
     const size_t place =
-        (size_t{ blockIdx.x } * block_threads + threadIdx.x) / filter_ways;
+        (size_t{ blockIdx.x } * filter_threads + threadIdx.x) / filter_ways;
     const size_t a_slot = size_t(job.tones) * job.layers;
     const size_t slot = place / a_slot;
     if (slot >= job.slots) {
@@ -172,10 +172,10 @@ __global__ void __launch_bounds__(block_threads) estimate_by_filter(const filter
     }
 }
 
-__global__ void __launch_bounds__(block_threads) weigh_noise(const filter_job job)
+__global__ void __launch_bounds__(filter_threads) weigh_noise(const filter_job job)
 {
     const size_t place =
-        (size_t{ blockIdx.x } * block_threads + threadIdx.x) / filter_ways;
+        (size_t{ blockIdx.x } * filter_threads + threadIdx.x) / filter_ways;
     const size_t slot = place / job.noise_count;
     if (slot >= job.slots) {
         return;
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(block_threads) weigh_noise(const filter_job jo
 }
 
 // One slot's energies a block.
-__global__ void __launch_bounds__(block_threads) add_energies(const filter_job job)
+__global__ void __launch_bounds__(filter_threads) add_energies(const filter_job job)
 {
     __shared__ double ways[energy_ways];
     const size_t slot = blockIdx.x;
@@ -285,7 +285,7 @@ public:
 private:
     static unsigned blocks_for(size_t threads)
     {
-        return unsigned((threads + block_threads - 1) / block_threads);
+        return unsigned((threads + filter_threads - 1) / filter_threads);
     }
 
     void launch(const estimator_arrays& some, cudaStream_t stream)
@@ -321,7 +321,7 @@ private:
         cuda_check(cudaMemsetAsync(some.status.data(), 0, slots * sizeof(int), stream),
                    "channel_estimator, status");
         project_pilots<<<blocks_for(slots * job.projected * job.receive),
-                         block_threads,
+                         filter_threads,
                          0,
                          stream>>>(job);
         cuda_check_launch("channel_estimator, projection");
@@ -329,18 +329,18 @@ private:
                               : job.groups <= 4 ? estimate_by_filter<4>
                                                 : estimate_by_filter<most_groups>;
         estimate<<<blocks_for(slots * job.tones * job.layers * filter_ways),
-                   block_threads,
+                   filter_threads,
                    0,
                    stream>>>(job);
         cuda_check_launch("channel_estimator, filter");
         if (job.noise_count) {
             weigh_noise<<<blocks_for(slots * job.noise_count * filter_ways),
-                          block_threads,
+                          filter_threads,
                           0,
                           stream>>>(job);
             cuda_check_launch("channel_estimator, noise");
         }
-        add_energies<<<unsigned(slots), block_threads, 0, stream>>>(job);
+        add_energies<<<unsigned(slots), filter_threads, 0, stream>>>(job);
         cuda_check_launch("channel_estimator, noise variance");
     }
 

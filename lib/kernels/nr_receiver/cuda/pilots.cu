@@ -7,7 +7,6 @@ namespace gr::cudaphy::kernels::nr {
 namespace {
 
 constexpr int observe_threads = 256, sums_threads = 256, delay_threads = 32 * pilot_sums;
-constexpr double pi = 3.14159265358979323846;
 constexpr float far = 1e6f; // samples whose energy times this is infinite are refused
 constexpr double least_spread = 3e-4, most_spread = 0.05, unknown_spread = 3e-3;
 constexpr double least_noise = 1e-12;

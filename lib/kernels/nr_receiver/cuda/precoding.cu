@@ -9,7 +9,7 @@ namespace {
 
 constexpr int transform_threads = 512, turn_threads = 256;
 constexpr int most_tones = 12 * 275;
-constexpr float least_noise = 1e-9f;
+constexpr float least_part_left = 1e-9f;
 //! What is known of a symbol's phase before PT-RS (soft_bits.cc).
 constexpr double expected_phase = 10;
 
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(transform_threads)
     sum = block_sum(sum, shared);
     const float mean = float(sum / size);
     const float scale = mean > 0 ? 1 / sqrtf(float(size)) / mean : 0;
-    const float left = mean > 0 ? fmaxf(1 / mean - 1, least_noise) : INFINITY;
+    const float left = mean > 0 ? fmaxf(1 / mean - 1, least_part_left) : INFINITY;
     const float2* const found = run_transform(job, points, points + size);
     const int symbol = job.data[size_t(at) * size] / job.subcarriers;
     const bool tracked = job.tracked >> symbol & 1;

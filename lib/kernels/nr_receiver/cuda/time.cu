@@ -8,7 +8,6 @@ namespace gr::cudaphy::kernels::nr {
 namespace {
 
 constexpr int time_threads = 256, phase_threads = 128;
-constexpr double pi = 3.14159265358979323846;
 constexpr double most_doppler = 0.05; // turns a symbol; beyond, DM-RS can't follow
 
 //! A layer's and antenna's estimates a block: their products between positions.

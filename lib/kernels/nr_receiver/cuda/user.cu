@@ -9,7 +9,7 @@ namespace gr::cudaphy::kernels::nr {
 namespace {
 
 // The spreads that channel_estimate::best_spread() may come to.
-constexpr double least_spread = 3e-4, most_spread = 0.06;
+constexpr double least_of_user = 3e-4, most_of_user = 0.06;
 
 int most_bundles_of(const pilot_layout& layout, int antennas)
 {
@@ -144,8 +144,8 @@ void user_cuda::make_estimate()
     if (how.spread >= 0) {
         job.tables = { table_of_spread(how.spread), 1 };
     } else {
-        job.tables.lowest = table_of_spread(least_spread);
-        job.tables.spreads = table_of_spread(most_spread) - job.tables.lowest + 1;
+        job.tables.lowest = table_of_spread(least_of_user);
+        job.tables.spreads = table_of_spread(most_of_user) - job.tables.lowest + 1;
     }
     std::vector<run_cuda> runs;
     for (const auto& run : layout.runs) {

@@ -195,13 +195,19 @@ __device__ __forceinline__ bool is_odd_permutation(const int (&index)[N])
     return odd;
 }
 
-//! Interleaved: whether element e of all matrices lies together. As a run-time flag it
-//! takes registers of row-major matrices: on an H200 up to a fifth of the rate
-//! (complex64, order 10). Only interleaved matrices get their determinant here.
-template <typename T, int N, pivoting Pivoting, bool Interleaved>
+//! The layouts that a kernel is for. As a run-time flag the layout takes registers of
+//! row-major matrices: on an H200 up to a fifth of the rate (complex64, order 10).
+enum class thread_layout { rows, interleaved, either };
+
+//! interleaved: whether element e of all matrices lies together, if Layout is either.
+//! Only interleaved matrices get their determinant here.
+template <typename T, int N, pivoting Pivoting, thread_layout Layout>
 __global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>)
-    inverse_thread_per_matrix(const batch_of<T> batch)
+    inverse_thread_per_matrix(const batch_of<T> batch, bool interleaved)
 {
+    if constexpr (Layout != thread_layout::either) {
+        interleaved = Layout == thread_layout::interleaved;
+    }
     using tile_type = warp_tile<T, N>;
     __shared__ __align__(
         16) char shared[thread_kernel_threads<T, N, Pivoting> / 32][tile_type::size];
@@ -216,7 +222,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>)
     const int count = int(min(batch.size - first, size_t(32)));
     const bool whole = count == 32 && batch.aligned;
     T m[N][N];
-    if constexpr (Interleaved) {
+    if (interleaved) {
         // Lanes beyond the batch repeat its last matrix.
         const size_t from = min(item, batch.size - 1);
 #pragma unroll
@@ -249,7 +255,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>)
     // The determinant waits in shared memory, where nothing of this matrix is now,
     // because the largest orders leave no register for it.
     T* const own = tile_type::matrix(tile, lane);
-    const bool determinant = Interleaved && batch.determinant;
+    const bool determinant = interleaved && batch.determinant;
     if (determinant) {
         own[0] = make_element<T>(1);
     }
@@ -280,7 +286,7 @@ __global__ void __launch_bounds__(thread_kernel_threads<T, N, Pivoting>)
             own[e] = make_element<T>(0);
         }
     }
-    if constexpr (Interleaved) {
+    if (interleaved) {
         if (item < batch.size) {
 #pragma unroll
             for (int e = 0; e < N * N; ++e) {

@@ -16,14 +16,19 @@ void launch_thread_per_matrix(const batch_of<T>& batch, const inverse_launch& ho
         with_pivoting(how.pivot, [&](auto pivot) {
             constexpr int N = order;
             constexpr pivoting P = pivot;
+            constexpr bool either = thread_policy<T, N, P>::serves_both_layouts();
             constexpr bool never_rows = !is_thread_order<T>(N, P);
+            constexpr auto interleaved =
+                either ? thread_layout::either : thread_layout::interleaved;
+            constexpr auto rows =
+                either || never_rows ? interleaved : thread_layout::rows;
             const auto kernel = how.interleaved
-                                    ? inverse_thread_per_matrix<T, N, P, true>
-                                    : inverse_thread_per_matrix<T, N, P, never_rows>;
+                                    ? inverse_thread_per_matrix<T, N, P, interleaved>
+                                    : inverse_thread_per_matrix<T, N, P, rows>;
             const int threads =
                 threads_a_block(batch.size, thread_kernel_threads<T, N, P>, how);
             const auto grid = unsigned((batch.size + threads - 1) / threads);
-            kernel<<<grid, threads, 0, how.stream>>>(batch);
+            kernel<<<grid, threads, 0, how.stream>>>(batch, how.interleaved);
         });
     });
     cuda_check_launch("inverse: inverse_thread_per_matrix");

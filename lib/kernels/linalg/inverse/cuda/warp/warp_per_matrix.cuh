@@ -487,17 +487,30 @@ invert_by_warp(const batch_of<T>& batch,
     }
 }
 
+//! Whether no kernel for orders up to R is launched, because code for this device has
+//! products on tensor cores.
+template <typename T, int R, pivoting Pivoting>
+#if __CUDA_ARCH__ >= 800
+constexpr bool left_to_tensor_cores = tensor_cores_are_faster<T>(R, Pivoting);
+#else
+constexpr bool left_to_tensor_cores = false;
+#endif
+
 template <typename T, int R, pivoting Pivoting>
 __global__ void __launch_bounds__(warp_policy<T, R, Pivoting>::threads,
                                   warp_policy<T, R, Pivoting>::least_blocks)
     inverse_warp_per_matrix(const batch_of<T> batch, int n)
 {
-    constexpr int warps = warp_policy<T, R, Pivoting>::threads / 32;
-    __shared__ warp_memory<T, R, Pivoting == pivoting::full> shared[warps];
-    const int warp = threadIdx.x / 32;
-    const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;
-    if (item < batch.size) {
-        invert_by_warp<T, R, Pivoting>(batch, n, item, shared[warp]);
+    if constexpr (left_to_tensor_cores<T, R, Pivoting>) {
+        __trap();
+    } else {
+        constexpr int warps = warp_policy<T, R, Pivoting>::threads / 32;
+        __shared__ warp_memory<T, R, Pivoting == pivoting::full> shared[warps];
+        const int warp = threadIdx.x / 32;
+        const size_t item = size_t(blockIdx.x) * (blockDim.x / 32) + warp;
+        if (item < batch.size) {
+            invert_by_warp<T, R, Pivoting>(batch, n, item, shared[warp]);
+        }
     }
 }
 
