@@ -55,9 +55,14 @@ streamed stream_of(const test_signal& signal,
 
 BOOST_AUTO_TEST_CASE(a_carrier_offset_is_found_and_removed_before_the_first_symbol)
 {
+    // All backends share the search; the reference's filters take long.
+    const bool slow = tested_backend() == backend::reference;
     for (const double roll_off : { 0.35, 0.2 }) {
         for (const double rate : { 2.0, 3.3 }) {
             for (const double offset : { 0.25, -0.25, 0.1, -0.06 }) {
+                if (slow && (rate == 2) != (offset > 0)) {
+                    continue;
+                }
                 const test_signal signal{ rate, roll_off, 100e-6, 0.2 };
                 const auto sent = random_qpsk(40000);
                 auto samples = modulate(sent, signal);
@@ -181,7 +186,7 @@ BOOST_AUTO_TEST_CASE(a_signal_that_begins_late_in_what_is_searched_loses_no_symb
     rotate(burst, 0.2 / 2);
     auto noise = gaussian<complex64>(100000 + burst.size());
     // All backends share the search; the reference's filters take long.
-    const size_t step = tested_backend() == backend::reference ? 250 : 50;
+    const size_t step = tested_backend() == backend::reference ? 500 : 50;
     for (size_t start = 63000; start < 65000; start += step) {
         auto samples = noise;
         samples.resize(start + burst.size());
