@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_check.cuh"
-#include "kernels/mimo/cuda_lane.cuh"
+#include "kernels/mimo/equalizer/device.cuh"
 #include "kernels/mimo/equalizer/gram_job.cuh"
 
 namespace gr::cudaphy::kernels {
