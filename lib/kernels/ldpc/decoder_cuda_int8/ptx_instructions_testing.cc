@@ -22,17 +22,16 @@ using instruction = ptx_machine::instruction;
     throw std::logic_error("ptx: " + what);
 }
 
-float from_half(uint32_t half)
-{
-    static const std::vector<float> all = [] {
-        std::vector<float> table(65536);
-        for (uint32_t i = 0; i < table.size(); ++i) {
-            table[i] = kernels::from_float16(static_cast<uint16_t>(i));
-        }
-        return table;
-    }();
-    return all[half & 0xffff];
-}
+const std::vector<float> halves_as_floats = [] {
+    std::vector<float> table(65536);
+    for (uint32_t i = 0; i < table.size(); ++i) {
+        table[i] = kernels::from_float16(static_cast<uint16_t>(i));
+    }
+    return table;
+}();
+
+float from_half(uint32_t half) { return halves_as_floats[half & 0xffff]; }
+
 //! Applies an operation to each half. Rounding a sum or product first to float and then
 //! to binary16 is the same as rounding it once, because float has 24 >= 2 * 11 + 2 bits.
 template <typename Each>

@@ -2,6 +2,7 @@
 #include "kernels/ldpc/decoder_cuda_int8/ptx_machine_testing.h"
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <stdexcept>
 
@@ -35,6 +36,33 @@ ptx_machine::ptx_machine(const std::string& text)
     }
     for (const auto& [from, target] : jumps) {
         d_code[from].target = labels.at(target);
+    }
+    number_registers();
+}
+
+//! A program numbers the registers of each kind; all of a thread lie in one array.
+void ptx_machine::number_registers()
+{
+    const std::string kinds = "rdfhp";
+    std::array<int, 5> count{}, first{};
+    for (const auto& one : d_code) {
+        for (const auto& on : one.on) {
+            const auto kind = kinds.find(on.kind);
+            if (kind != std::string::npos) {
+                count[kind] = std::max(count[kind], on.index + 1);
+            }
+        }
+        count[4] = std::max(count[4], one.guard + 1);
+    }
+    std::partial_sum(count.begin(), count.end() - 1, first.begin() + 1);
+    d_predicates = first[4];
+    d_registers = first[4] + count[4];
+    for (auto& one : d_code) {
+        for (auto& on : one.on) {
+            const auto kind = kinds.find(on.kind);
+            on.index += kind == std::string::npos ? 0 : first[kind];
+        }
+        one.guard += one.guard < 0 ? 0 : first[4];
     }
 }
 
@@ -81,22 +109,12 @@ void ptx_machine::run_block(const launch& how, unsigned block)
     d_shared.assign(how.shared_bytes, 0xcd);
     d_accesses.assign(how.shared_bytes / 2 + 1, {});
     d_phase = 1;
-    std::array<int, 5> count{};
-    for (const auto& one : d_code) {
-        for (const auto& on : one.on) {
-            if (on.kind && std::strchr("rdfhp", on.kind)) {
-                auto& most = count[thread::bank(on.kind)];
-                most = std::max(most, on.index + 1);
-            }
-        }
-        count[4] = std::max(count[4], one.guard + 1);
-    }
     d_threads.assign(how.threads, {});
     for (unsigned i = 0; i < how.threads; ++i) {
         d_threads[i].number = i;
-        for (int kind = 0; kind < 5; ++kind) {
-            d_threads[i].registers[kind].assign(count[kind], kind == 4 ? 0 : 0xdeadbeef);
-        }
+        auto& registers = d_threads[i].registers;
+        registers.assign(d_registers, 0xdeadbeef);
+        std::fill(registers.begin() + d_predicates, registers.end(), 0);
     }
     for (bool all_done = false; !all_done;) {
         all_done = true;
@@ -119,7 +137,7 @@ void ptx_machine::run_thread(thread& now)
 {
     while (now.now == state::runs) {
         const auto& one = d_code.at(now.at);
-        if (one.guard < 0 || (now.registers[4][one.guard] != 0) == one.guarded_by) {
+        if (one.guard < 0 || (now.registers[one.guard] != 0) == one.guarded_by) {
             one.execute(one, now);
         }
         if (now.now == state::runs) {

@@ -39,7 +39,7 @@ public:
     struct thread;
     struct operand {
         char kind = 0; //!< r, d, f, h, p: a register; n: a number; 0: none
-        int index = 0;
+        int index = 0; //!< among all registers
         uint64_t number = 0;
     };
     struct instruction {
@@ -57,20 +57,11 @@ public:
         size_t at = 0;
         state now = state::runs;
         uint32_t voted = 0;
-        std::vector<uint64_t> registers[5]; // registers r, d, f, h, p
+        std::vector<uint64_t> registers; // those of kind r, then d, f, h, p
 
-        static int bank(char kind)
-        {
-            return kind == 'r'   ? 0
-                   : kind == 'd' ? 1
-                   : kind == 'f' ? 2
-                   : kind == 'h' ? 3
-                                 : 4;
-        }
         uint64_t get(const operand& from) const
         {
-            return from.kind == 'n' ? from.number
-                                    : registers[bank(from.kind)][from.index];
+            return from.kind == 'n' ? from.number : registers[from.index];
         }
         uint32_t u(const operand& from) const { return static_cast<uint32_t>(get(from)); }
         int32_t s(const operand& from) const { return static_cast<int32_t>(get(from)); }
@@ -81,10 +72,7 @@ public:
             std::memcpy(&value, &bits, sizeof value);
             return value;
         }
-        void set(const operand& to, uint64_t value)
-        {
-            registers[bank(to.kind)][to.index] = value;
-        }
+        void set(const operand& to, uint64_t value) { registers[to.index] = value; }
         void set_real(const operand& to, float value)
         {
             uint32_t bits;
@@ -110,6 +98,7 @@ private:
     bool decode_halves(instruction&, const std::string& operation);
     bool decode_predicates(instruction&, const std::string& operation);
     void decode_set(instruction&, const std::string& operation);
+    void number_registers();
     void run_block(const launch&, unsigned block);
     void run_thread(thread&);
     void settle_votes();
@@ -117,6 +106,8 @@ private:
     uint8_t* shared(const thread&, uint32_t address, unsigned bytes, access);
 
     std::vector<instruction> d_code;
+    int d_registers = 0;  //!< of a thread
+    int d_predicates = 0; //!< the first of them
     const launch* d_how = nullptr;
     unsigned d_block = 0;
     std::vector<thread> d_threads;

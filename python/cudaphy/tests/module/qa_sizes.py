@@ -52,7 +52,7 @@ def receiver(receive_antennas, layers, tones, symbols, times, max_batch):
 
 
 def front_end(antennas, fft_size, cyclic_prefix, symbols):
-    half = np.exp(1j * np.arange(max(0, min(fft_size, 1 << 20)) // 2) ** 2)
+    half = np.exp(1j * np.arange(max(0, min(fft_size, 1 << 16)) // 2) ** 2)
     return cudaphy.ofdm_synchronizer(
         antennas, fft_size, cyclic_prefix, symbols, half.tolist()
     )
