@@ -101,7 +101,8 @@ std::string ptx_machine::decode(const std::string& line)
     for (size_t i = 1; i < words.size() && operation != "bra"; ++i) {
         auto& to = one.on.at(i - 1);
         const auto& word = words[i];
-        if (word[0] == '%' && std::strchr("rdfhp", word[1]) && std::isdigit(word[2])) {
+        if (word[0] == '%' && register_kinds.find(word[1]) != register_kinds.npos &&
+            std::isdigit(word[2])) {
             to.kind = word[1];
             to.index = std::stoi(word.substr(2));
         } else {

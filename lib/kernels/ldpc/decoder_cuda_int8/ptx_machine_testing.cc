@@ -43,12 +43,11 @@ ptx_machine::ptx_machine(const std::string& text)
 //! A program numbers the registers of each kind; all of a thread lie in one array.
 void ptx_machine::number_registers()
 {
-    const std::string kinds = "rdfhp";
     std::array<int, 5> count{}, first{};
     for (const auto& one : d_code) {
         for (const auto& on : one.on) {
-            const auto kind = kinds.find(on.kind);
-            if (kind != std::string::npos) {
+            const auto kind = register_kinds.find(on.kind);
+            if (kind != register_kinds.npos) {
                 count[kind] = std::max(count[kind], on.index + 1);
             }
         }
@@ -59,8 +58,8 @@ void ptx_machine::number_registers()
     d_registers = first[4] + count[4];
     for (auto& one : d_code) {
         for (auto& on : one.on) {
-            const auto kind = kinds.find(on.kind);
-            on.index += kind == std::string::npos ? 0 : first[kind];
+            const auto kind = register_kinds.find(on.kind);
+            on.index += kind == register_kinds.npos ? 0 : first[kind];
         }
         one.guard += one.guard < 0 ? 0 : first[4];
     }

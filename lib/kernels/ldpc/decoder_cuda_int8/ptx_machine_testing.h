@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gr::cudaphy::testing {
@@ -37,8 +38,9 @@ public:
 
     enum class state { runs, waits, votes, done };
     struct thread;
+    static constexpr std::string_view register_kinds = "rdfhp";
     struct operand {
-        char kind = 0; //!< r, d, f, h, p: a register; n: a number; 0: none
+        char kind = 0; //!< one of register_kinds; n: a number; 0: none
         int index = 0; //!< among all registers
         uint64_t number = 0;
     };
@@ -57,7 +59,7 @@ public:
         size_t at = 0;
         state now = state::runs;
         uint32_t voted = 0;
-        std::vector<uint64_t> registers; // those of kind r, then d, f, h, p
+        std::vector<uint64_t> registers; // in the order of register_kinds
 
         uint64_t get(const operand& from) const
         {
