@@ -7,6 +7,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GRE
     list(APPEND cudaphy_light -fno-ipa-modref)
 endif()
 
+# Headers compiled once. Not under a launcher such as ccache, which would not know the sources any
+# more. The kernels' only for one instruction set, because Highway reads its own once for each.
+set(CUDAPHY_PRECOMPILE OFF)
+set(CUDAPHY_PRECOMPILE_KERNELS OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CUDAPHY_PRECOMPILE ON)
+    if(CUDAPHY_CPU_DEFINITIONS)
+        set(CUDAPHY_PRECOMPILE_KERNELS ON)
+    endif()
+endif()
+
 add_library(cudaphy_options INTERFACE)
 target_include_directories(cudaphy_options INTERFACE
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/lib)
@@ -56,7 +67,9 @@ function(cudaphy_compile_lightly target)
         cudaphy_write_joined(files ${ARGN})
     endif()
     target_sources(${target} PRIVATE ${files})
-    set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "${cudaphy_light}")
+    # GCC 12 may crash with a header that was precompiled with another optimization.
+    set_source_files_properties(${files} PROPERTIES
+        COMPILE_OPTIONS "${cudaphy_light}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # Sets `out` to the name of a file, written here, that includes the sources.
@@ -87,6 +100,14 @@ function(cudaphy_kernel_folder name)
         $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off> $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
     target_compile_definitions(cudaphy_${name} PUBLIC
         "$<$<COMPILE_LANGUAGE:CXX>:${CUDAPHY_CPU_DEFINITIONS}>")
+    if(CUDAPHY_PRECOMPILE_KERNELS)
+        # GCC forgets that its own headers switch these off for AVX-512's undefined vectors.
+        target_compile_options(cudaphy_${name} PRIVATE
+            $<$<COMPILE_LANGUAGE:CXX>:-Wno-uninitialized$<SEMICOLON>-Wno-maybe-uninitialized>)
+        if(NOT name STREQUAL common)
+            target_precompile_headers(cudaphy_${name} REUSE_FROM cudaphy_common)
+        endif()
+    endif()
     target_link_libraries(cudaphy_${name} PUBLIC
         cudaphy_options PkgConfig::HWY TBB::tbb Threads::Threads)
     if(CUDAPHY_HAVE_CUDA)
@@ -139,6 +160,19 @@ function(cudaphy_test_program source)
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     cudaphy_link_kernels(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE Boost::unit_test_framework)
+    if(CUDAPHY_PRECOMPILE)
+        # The first test has them for all. Not unit_test.hpp: it depends on the module's name.
+        get_property(first GLOBAL PROPERTY cudaphy_first_test)
+        if(first)
+            target_precompile_headers(${name} REUSE_FROM ${first})
+        else()
+            target_precompile_headers(${name} PRIVATE
+                <boost/test/framework.hpp> <boost/test/test_tools.hpp>
+                <boost/test/tree/test_unit.hpp>
+                <algorithm> <complex> <functional> <random> <string> <vector>)
+            set_property(GLOBAL PROPERTY cudaphy_first_test ${name})
+        endif()
+    endif()
 endfunction()
 
 function(cudaphy_test_backend test where)

@@ -3,9 +3,8 @@
 // around as strings do: word i of a string times word j of a factor is added to words i +
 // j and i + j + 1, modulo the number of words. A factor is stored backwards and twice.
 // Then all products for one word are those of two runs of memory, summed in a register.
-#define HWY_WANT_AVX3_DL // four products at once
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #include "kernels/ldpc/algebra/circulant_product.h"
+#include "kernels/common/highway_targets_vbmi.h"
 #include <algorithm>
 
 #undef HWY_TARGET_INCLUDE

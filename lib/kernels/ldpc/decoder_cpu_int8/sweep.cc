@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/ldpc/decoder_cpu_int8/sweep_targets.h"
+#include "kernels/common/highway_targets_vbmi.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ldpc/decoder_cpu_int8/sweep.cc"

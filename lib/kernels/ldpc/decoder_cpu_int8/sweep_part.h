@@ -6,7 +6,7 @@
 //   SWEEP_ANSWERS          the kind of messages (check-inl.h)
 //
 // Highway includes this file once an instruction set, hence no #pragma once.
-#include "kernels/ldpc/decoder_cpu_int8/sweep_targets.h"
+#include "kernels/common/highway_targets_vbmi.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ldpc/decoder_cpu_int8/sweep_part.h"
