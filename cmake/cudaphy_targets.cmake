@@ -155,7 +155,8 @@ endfunction()
 function(cudaphy_test_program source)
     get_filename_component(name ${source} NAME)
     add_executable(${name} ${source}.cc)
-    target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK)
+    # The second gives it a main() even if Boost.Test's configuration is read before the module's name.
+    target_compile_definitions(${name} PRIVATE BOOST_TEST_DYN_LINK BOOST_TEST_MAIN)
     # Tests are templates that run once: -O3 costs more time to compile than it saves.
     target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
     cudaphy_link_kernels(${name} ${ARGN})

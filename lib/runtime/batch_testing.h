@@ -4,10 +4,10 @@
 // What the tests of batch_block share: copies for jobs that compute nothing, and a queue
 // to watch.
 
-#include "kernels/common/boost_test.h"
 #include "kernels/common/testing.h"
 #include "runtime/scheduler_port.h"
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <gnuradio/cudaphy/kernels/queue.h>
 #ifdef CUDAPHY_HAVE_CUDA
 #include <cuda_runtime_api.h>

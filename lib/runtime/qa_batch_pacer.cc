@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE batch_pacer
-#include "kernels/common/boost_test.h"
 #include "runtime/batch_pacer.h"
+#include <boost/test/unit_test.hpp>
 
 using namespace gr::cudaphy;
 using namespace std::chrono_literals;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE background
 #include "kernels/common/background.h"
-#include "kernels/common/boost_test.h"
 #include "kernels/common/made_from_text.h"
 #include <atomic>
+#include <boost/test/unit_test.hpp>
 #include <functional>
 #include <future>
 #include <stdexcept>

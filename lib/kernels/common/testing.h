@@ -4,8 +4,8 @@
 // Shared by the tests of kernels. A test program that defines BOOST_TEST_MODULE includes
 // it once.
 
-#include "kernels/common/boost_test.h"
 #include "kernels/common/highway_targets.h"
+#include <boost/test/unit_test.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

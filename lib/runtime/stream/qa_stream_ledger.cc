@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE stream_ledger
-#include "kernels/common/boost_test.h"
 #include "runtime/stream/stream_ledger.h"
+#include <boost/test/unit_test.hpp>
 #include <deque>
 #include <random>
 

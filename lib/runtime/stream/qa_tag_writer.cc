@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE tag_writer
-#include "kernels/common/boost_test.h"
 #include "runtime/batch_testing.h"
 #include "runtime/stream/tag_writer.h"
 #include <array>
+#include <boost/test/unit_test.hpp>
 #include <gnuradio/buffer_reader.h>
 #include <map>
 #include <random>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "kernels/common/boost_test.h"
 #include "kernels/ldpc/decoder_cuda_int8/ptx_machine_testing.h"
+#include <boost/test/unit_test.hpp>
 #include <string>
 
 using namespace gr::cudaphy::testing;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE symmetric_schedule
-#include "kernels/common/boost_test.h"
 #include "kernels/symmetric/cuda/schedule.h"
+#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <random>
 #include <vector>
