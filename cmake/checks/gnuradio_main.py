@@ -48,7 +48,7 @@ CHANGES = {
 # What most sources begin with, and what takes most of their time.
 SHARED = ["gnuradio/block.h", "gnuradio/io_signature.h", "gnuradio/top_block.h"]
 # A header compiled before is of use only to sources with the same of these options.
-NOT_ALIKE = re.compile(r"-O.|-f(PIC|PIE)|-c|-D\w*_EXPORTS")
+NOT_ALIKE = re.compile(r"-O.|-f(PIC|PIE)|-c|-D\w*_EXPORTS|-Winvalid-pch")
 
 
 def header_folder(command):
@@ -95,6 +95,12 @@ def write_headers(source, target):
         path.write_text(text)
 
 
+def without(option, words):
+    """The words without the option and its argument."""
+    at = words.index(option) if option in words else len(words)
+    return words[:at] + words[at + 2 :]
+
+
 def commands(build, headers):
     """[(file, command)] that check the syntax of those files of runtime and blocks that use GNU Radio."""
     lines = json.loads((build / "compile_commands.json").read_text())
@@ -109,8 +115,8 @@ def commands(build, headers):
         folders = [Path(word[2:]) for word in words if word.startswith("-I")]
         if not uses_gnuradio(Path(file), folders):
             continue
-        output = words.index("-o")
-        words = words[:output] + words[output + 2 :]
+        # -include is the header that the build compiled before.
+        words = without("-include", without("-o", words))
         words = [
             re.sub(
                 r"^-DCUDAPHY_GNURADIO_VERSION=.*", f"-DCUDAPHY_GNURADIO_VERSION={MAIN}", w
