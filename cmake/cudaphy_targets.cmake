@@ -7,11 +7,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GRE
     list(APPEND cudaphy_light -fno-ipa-modref)
 endif()
 
-# Headers compiled once. Not under a launcher such as ccache, which would not know the sources any
-# more. The kernels' only for one instruction set, because Highway reads its own once for each.
+# Headers compiled once. Under ccache only with that sloppiness, as in ./run: else it would not keep
+# what they take part in. The kernels' only for one instruction set, because Highway reads its own
+# once for each.
 set(CUDAPHY_PRECOMPILE OFF)
 set(CUDAPHY_PRECOMPILE_KERNELS OFF)
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND (NOT CMAKE_CXX_COMPILER_LAUNCHER
+        OR "${CMAKE_CXX_COMPILER_LAUNCHER}" MATCHES "pch_defines"))
     set(CUDAPHY_PRECOMPILE ON)
     if(CUDAPHY_CPU_DEFINITIONS)
         set(CUDAPHY_PRECOMPILE_KERNELS ON)
@@ -45,14 +47,15 @@ function(cudaphy_compile_together target first)
     if(is_cuda AND NOT CUDAPHY_HAVE_CUDA)
         return()
     endif()
-    if(DEFINED CMAKE_UNITY_BUILD AND NOT CMAKE_UNITY_BUILD)
+    if(is_cuda)
+        cudaphy_write_joined(sources ${sources})
         target_sources(${target} PRIVATE ${sources})
-    elseif(is_cuda)
-        cudaphy_write_joined(file ${sources})
-        target_sources(${target} PRIVATE ${file})
     else()
         string(MAKE_C_IDENTIFIER ${first} group)
         target_sources(${target} PRIVATE ${sources})
+        if(DEFINED CMAKE_UNITY_BUILD AND NOT CMAKE_UNITY_BUILD)
+            return()
+        endif()
         set_source_files_properties(${sources} PROPERTIES UNITY_GROUP ${group})
         set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
     endif()
@@ -62,19 +65,21 @@ endfunction()
 # plan, or are a reference, so that little time passes in them: 0.7 of the time that -O3 takes. CMake
 # does not join sources with options of their own, so a file written here includes them.
 function(cudaphy_compile_lightly target)
-    set(files ${ARGN})
-    if(NOT DEFINED CMAKE_UNITY_BUILD OR CMAKE_UNITY_BUILD)
-        cudaphy_write_joined(files ${ARGN})
-    endif()
+    cudaphy_write_joined(files ${ARGN})
     target_sources(${target} PRIVATE ${files})
     # GCC 12 may crash with a header that was precompiled with another optimization.
     set_source_files_properties(${files} PROPERTIES
         COMPILE_OPTIONS "${cudaphy_light}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
-# Sets `out` to the name of a file, written here, that includes the sources.
+# Sets `out` to the name of a file, written here, that includes the sources; to the sources
+# themselves with -DCMAKE_UNITY_BUILD=OFF.
 function(cudaphy_write_joined out first)
     set(sources ${first} ${ARGN})
+    if(DEFINED CMAKE_UNITY_BUILD AND NOT CMAKE_UNITY_BUILD)
+        set(${out} ${sources} PARENT_SCOPE)
+        return()
+    endif()
     string(MAKE_C_IDENTIFIER ${first} group)
     get_filename_component(extension ${first} LAST_EXT)
     list(TRANSFORM sources REPLACE "(.+)" "#include \"${CMAKE_CURRENT_SOURCE_DIR}/\\1\"")
