@@ -55,10 +55,10 @@ struct column_state {
     int shift = 0;
 };
 
-class planner
+class fixed_planner
 {
 public:
-    planner(ldpc_fixed_plan& plan, const ldpc_decoding& decoding)
+    fixed_planner(ldpc_fixed_plan& plan, const ldpc_decoding& decoding)
         : d_plan(plan), d_blocks(*decoding.code), d_columns(d_blocks.columns),
           d_in_place(plan.words % plan.lanes == 0 && !d_blocks.several)
     {
@@ -331,7 +331,7 @@ bool ldpc_fixed_plan::can_serve(const ldpc_code& code)
 ldpc_fixed_plan::ldpc_fixed_plan(const ldpc_decoding& decoding, int side_by_side, int l)
     : words(side_by_side), lanes(l)
 {
-    planner(*this, decoding);
+    fixed_planner(*this, decoding);
 }
 
 } // namespace gr::cudaphy::kernels

@@ -5,7 +5,8 @@
 //   SWEEP_FIRST            whether it is for the first iteration
 //   SWEEP_ANSWERS          the kind of messages (check-inl.h)
 //
-// Highway includes this file once an instruction set, hence no #pragma once.
+// Highway includes this file once an instruction set, hence no #pragma once. For a single
+// set several such sources are compiled together.
 #include "kernels/common/highway_targets_vbmi.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,7 +21,7 @@ namespace gr::cudaphy::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-void sweep_part(const ldpc_fixed_plan& plan,
+void SWEEP_PART(const ldpc_fixed_plan& plan,
                 const ldpc_fixed_plan::iteration& order,
                 const fixed_messages& messages,
                 fixed_tile& tile,
@@ -40,7 +41,7 @@ HWY_AFTER_NAMESPACE();
 namespace gr::cudaphy::kernels {
 namespace {
 
-HWY_EXPORT(sweep_part);
+HWY_EXPORT(SWEEP_PART);
 
 } // namespace
 
@@ -50,8 +51,12 @@ void SWEEP_PART(const ldpc_fixed_plan& plan,
                 fixed_tile& tile,
                 int8_t* odd)
 {
-    HWY_DYNAMIC_DISPATCH(sweep_part)(plan, order, messages, tile, odd);
+    HWY_DYNAMIC_DISPATCH(SWEEP_PART)(plan, order, messages, tile, odd);
 }
 
 } // namespace gr::cudaphy::kernels
+
+#undef SWEEP_PART
+#undef SWEEP_FIRST
+#undef SWEEP_ANSWERS
 #endif

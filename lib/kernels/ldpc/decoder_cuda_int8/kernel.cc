@@ -9,8 +9,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr auto tuned = ldpc_cuda_tuned();
-
 //! The plan, or null if the code does not fit into a block.
 template <typename Plan, typename... Arguments>
 std::shared_ptr<const Plan> plan_if_it_fits(const Arguments&... arguments)
@@ -34,7 +32,7 @@ ldpc_cuda_kernel::ldpc_cuda_kernel(const ldpc_decoding& decoding,
         // The form for pairs, unless it needs device memory and the folded form fits.
         d_pairs =
             plan_if_it_fits<ldpc_cuda_plan>(decoding, shared_bytes_a_block, row_pairs);
-        const bool folds = tuned.folds_long_codes && !decoding.corrects();
+        const bool folds = ldpc_cuda_tuned().folds_long_codes && !decoding.corrects();
         if (folds && (!d_pairs || d_pairs->device_words > 0)) {
             d_folded = plan_if_it_fits<ldpc_cuda_folded_plan>(
                 decoding, shared_bytes_a_block, row_pairs);
@@ -127,7 +125,7 @@ ldpc_cuda_mixed_kernel::groups(const std::vector<ldpc_cuda_kernel::sptr>& all)
         const size_t circulants = one.decoding().code->circulants().all.size();
         auto fits = std::find_if(groups.begin(), groups.end(), [&](const auto& other) {
             return other.threads == one.threads && other.registers == one.registers &&
-                   other.circulants + circulants <= tuned.most_circulants &&
+                   other.circulants + circulants <= ldpc_cuda_tuned().most_circulants &&
                    other.codes.size() < ldpc_cuda_source::most_codes;
         });
         if (fits == groups.end()) {

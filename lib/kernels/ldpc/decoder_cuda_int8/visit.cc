@@ -4,11 +4,6 @@
 #include <algorithm>
 
 namespace gr::cudaphy::kernels {
-namespace {
-
-constexpr size_t ahead = ldpc_cuda_tuned().rows_ahead;
-
-} // namespace
 
 void kernel_writer::take(const ldpc_cuda_plan::row& row, int e, in_hand& now)
 {
@@ -174,6 +169,7 @@ void kernel_writer::fetch_ahead(size_t number)
         fetch(row.first_word + w);
     }
     // Except words that the rows in between still write.
+    constexpr size_t ahead = ldpc_cuda_tuned().rows_ahead;
     const auto is_written = [&](int word) {
         for (size_t r = number < ahead ? 0 : number - ahead; r < number; ++r) {
             for (const auto& edge : d_plan.rows[r].edges) {
@@ -194,6 +190,7 @@ void kernel_writer::fetch_ahead(size_t number)
 //! Visits all rows. Before its barrier a row reads what it can.
 void kernel_writer::visit_all()
 {
+    constexpr size_t ahead = ldpc_cuda_tuned().rows_ahead;
     std::set<int> written;
     for (size_t r = 0; r < ahead; ++r) {
         fetch_ahead(r);
