@@ -10,7 +10,6 @@ namespace {
 
 constexpr int filter_threads = energy_ways;
 constexpr int antennas_at_once = 4;
-using tuning = mimo_tuning::estimator;
 
 using sum = channel_filter_plan::sum;
 using projection = channel_filter_plan::projection;
@@ -251,10 +250,10 @@ public:
     channel_filter_cuda(const channel_filter_plan& plan, int device)
         : d_plan(plan), d_stride(size_t(plan.observations) + plan.width),
           d_slots(std::clamp<size_t>(
-              tuning::workspace_bytes /
+              mimo_tuning::estimator::workspace_bytes /
                   (plan.receive * (8 * d_stride + 4 * plan.energies())),
               1,
-              tuning::most_slots)),
+              mimo_tuning::estimator::most_slots)),
           d_device(device)
     {
         cuda_device_scope scope(device);
