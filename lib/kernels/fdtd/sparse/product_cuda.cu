@@ -9,6 +9,8 @@ namespace {
 
 using namespace sparse;
 
+using tuning = fdtd_tuning::product;
+
 //! Where and how a call's kernels go.
 struct launch {
     cudaStream_t stream;
@@ -171,8 +173,7 @@ public:
                                       int(a.chunks.size()),
                                       int(a.long_rows.size()) },
           d_several(
-              a.chunks.size() >= fdtd_tuning::product::chunks_for_several &&
-              a.long_rows.empty() &&
+              a.chunks.size() >= tuning::chunks_for_several && a.long_rows.empty() &&
               size_t(std::count_if(a.chunks.begin(), a.chunks.end(), is_for_several)) >=
                   a.chunks.size() / 4 * 3)
     {
@@ -245,7 +246,7 @@ public:
         };
         if (d_others.has_long_rows()) {
             start(multiply_dictionary<1, true, element>, 1);
-        } else if (v.rows < fdtd_tuning::product::rows_for_four) {
+        } else if (v.rows < tuning::rows_for_four) {
             start(multiply_dictionary<1, false, element>, 1);
         } else {
             start(multiply_dictionary<4, false, element>, 4);
