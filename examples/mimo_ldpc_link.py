@@ -72,6 +72,7 @@ class link(gr.top_block):
             seed=arguments.seed,
             impulse_response=arguments.taps,
         )
+        self.channel.set_min_output_buffer(16 * sum(SLOT))  # else one slot at a time
         self.connect(self._transmitter(bits, backends[0]), self.channel)
         decoded = [self._receiver(self.channel, backend) for backend in backends]
         self.counters = [
@@ -123,6 +124,7 @@ class link(gr.top_block):
         estimator = cudaphy.mimo_channel_estimator(
             ANTENNAS, ANTENNAS, TONES, self._pilots, errors_as_noise=True, **where
         )
+        parts.set_min_output_buffer(16 * SLOT[1])
         self.connect(channel, parts)
         self.connect((parts, 0), estimator)
         self._keep("received", (parts, 1))
