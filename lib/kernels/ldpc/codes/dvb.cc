@@ -67,17 +67,38 @@ ldpc_circulants circulants(const ldpc_tables::dvb_code& table)
     return blocks;
 }
 
-ldpc_code::sptr build(const ldpc_tables::dvb_code& table, const std::string& family)
+//! The matrix of a code, which has none yet. Not by add_row(): a receiver makes 60 codes
+//! when it starts.
+void add_rows(const ldpc_tables::dvb_code& table, ldpc_code_description& code)
 {
-    const int m = table.n - table.k;
     const int q = table.q();
-    std::vector<std::vector<int>> rows(m);
+    const int m = table.n - table.k;
+    std::vector<int> weight(q); // of checks i + j q, without their parity bits
+    for_each_address(table, [&](int, int address) { ++weight[address % q]; });
+    code.row_start.resize(m + 1);
+    for (int r = 0; r < m; ++r) {
+        code.row_start[r + 1] = code.row_start[r] + weight[r % q] + (r > 0 ? 2 : 1);
+    }
+    code.columns.resize(code.row_start[m]);
+    auto next = code.row_start;
     for_each_address(table, [&](int group, int address) {
-        for (int j = 0; j < group_bits; ++j) {
-            rows[(address + j * q) % m].push_back(group * group_bits + j);
+        for (int j = 0, r = address; j < group_bits; ++j) {
+            code.columns[next[r]++] = group * group_bits + j;
+            r += r + q < m ? q : q - m;
         }
     });
+    for (int r = 0; r < m; ++r) {
+        if (r > 0) {
+            code.columns[next[r]++] = table.k + r - 1;
+        }
+        code.columns[next[r]] = table.k + r;
+        const auto columns = code.columns.begin();
+        std::sort(columns + code.row_start[r], columns + code.row_start[r + 1]);
+    }
+}
 
+ldpc_code::sptr build(const ldpc_tables::dvb_code& table, const std::string& family)
+{
     ldpc_code_description code;
     code.name = family + " " + table.frame + " " + table.rate;
     code.n = table.n;
@@ -86,16 +107,11 @@ ldpc_code::sptr build(const ldpc_tables::dvb_code& table, const std::string& fam
     // Most of T2's codes are those of S2.
     code.factor =
         own ? *own : default_factor(std::string("dvbs2 ") + table.frame, table.rate);
-    for (int r = 0; r < m; ++r) {
-        if (r > 0) {
-            rows[r].push_back(table.k + r - 1);
-        }
-        rows[r].push_back(table.k + r);
-        code.add_row(std::move(rows[r]));
-    }
+    add_rows(table, code);
     // Checks q apart see the same groups, each bit one place further on. Where two
     // addresses of one group meet there (equal modulo q), some of these checks share
     // bits, and the layer falls into two or three.
+    const int q = table.q();
     for (int i = 0; i < q; ++i) {
         auto& layer = code.groups.emplace_back();
         for (int j = 0; j < group_bits; ++j) {
