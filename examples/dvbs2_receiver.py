@@ -9,6 +9,7 @@ tagged packet from the demapper on. The reference is tapped behind gr-dtv's LDPC
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import link_tools
 import numpy as np
@@ -90,7 +91,7 @@ class modcod:
         rate = f"_{self.rate}" if self.modulation == "16apsk" else ""
         return f"dvbs2_{self.modulation}{rate}"
 
-    @property
+    @cached_property
     def code(self):
         return cudaphy.ldpc_code("dvbs2", frame=self.frame, rate=self.rate)
 
@@ -217,9 +218,7 @@ class link(gr.top_block):
         gr.top_block.__init__(self, f"DVB-S2 {how}", catch_exceptions=True)
         noise_variance = 10 ** (-esn0_db / 10)
         sender = transmitter(how, frames, seed)
-        noise = analog.noise_source_c(
-            analog.GR_GAUSSIAN, math.sqrt(noise_variance), seed + 1
-        )
+        noise = link_tools.white_noise(noise_variance, seed + 1)
         channel = blocks.add_cc()
         self.connect((sender, 0), (channel, 0))
         self.connect(noise, (channel, 1))

@@ -135,9 +135,7 @@ class channel(gr.hier_block2):
         )
         frequency, carrier = blocks.add_ff(), analog.frequency_modulator_fc(2 * math.pi)
         turned, noisy = blocks.multiply_cc(), blocks.add_cc()
-        noise = analog.noise_source_c(
-            analog.GR_GAUSSIAN, math.sqrt(sps / 2 * 10 ** (-esn0 / 10)), seed + 2
-        )
+        noise = link_tools.white_noise(sps / 2 * 10 ** (-esn0 / 10), seed + 2)
         self.connect(sine, (frequency, 0))
         self.connect(walk, (frequency, 1))
         self.connect(self, pfb.arb_resampler_ccf(clock, taps, 32), (turned, 0))

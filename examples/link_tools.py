@@ -3,12 +3,13 @@
 flowgraphs, running one under a progress bar, tables, and the look of the pictures."""
 
 import argparse
+import math
 import sys
 import threading
 import time
 from pathlib import Path
 
-from gnuradio import blocks, cudaphy, digital, gr
+from gnuradio import analog, blocks, cudaphy, digital, gr
 from gnuradio.cudaphy.error_rates.plots import STYLE
 from gnuradio.cudaphy.whole_files import write_whole
 from tqdm import tqdm
@@ -101,6 +102,15 @@ def difference_counter(top, decided, *sizes):
     """A Frame Error Counter in the flowgraph top between the bits that two backends decided; None for one
     backend."""
     return error_counter(top, *decided, *sizes) if len(decided) == 2 else None
+
+
+def white_noise(variance, seed):
+    """A source of complex Gaussian noise: picks at random from samples made before, since a source that makes
+    each sample anew takes more time than an LDPC decoder."""
+    samples = 2**17  # so that their variance is within 0.02 dB of what is asked for
+    return analog.fastnoise_source_c(
+        analog.GR_GAUSSIAN, math.sqrt(variance), seed, samples
+    )
 
 
 def decided_bits(top, symbols, constellation):
