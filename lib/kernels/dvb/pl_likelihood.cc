@@ -3,6 +3,7 @@
 // Hadamard transforms of 32: with and without pilots, of S2 and of S2X.
 #include "kernels/dvb/pl_likelihood.h"
 #include "kernels/common/highway_targets.h"
+#include "kernels/common/pi.h"
 #include "kernels/dvb/pl_code.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -22,7 +23,6 @@ using namespace pl_code;
 using tag = hn::ScalableTag<float>;
 using vector = hn::Vec<tag>;
 constexpr int pairs = 32;
-constexpr double pi = 3.14159265358979323846;
 
 struct complex_vector {
     vector re, im;
@@ -206,7 +206,7 @@ header_sum(const std::complex<float>* symbols, int pls, double frequency)
         return all;
     }();
     const auto* const known = conjugates.data() + pl_header_symbols * pls;
-    const double cycles = -2 * 3.14159265358979323846 * frequency;
+    const double cycles = -2 * pi * frequency;
     const auto step = std::polar(1.0, chains * cycles);
     double turn_re[chains], turn_im[chains], sum_re[chains] = {}, sum_im[chains] = {};
     for (int k = 0; k < chains; ++k) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/pl_search.h"
+#include "kernels/common/pi.h"
 #include "kernels/dvb/pl_code.h"
 #include <algorithm>
 #include <array>
@@ -8,11 +9,10 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-using complex = std::complex<float>;
 using namespace pl_code;
 
 // Of frequencies: half a header's resolution is 1 / 180.
-constexpr double spacing = 1.0 / 256;
+constexpr double header_spacing = 1.0 / 256;
 constexpr float most_gain = 1.2f; //!< of a score between two frequencies
 constexpr int code_symbols = pl_header_symbols - pl_start_symbols;
 
@@ -50,7 +50,7 @@ pl_search::pl_search(float most_frequency, const pl_codes& allowed)
     }
 }
 
-void pl_search::differences(const complex* symbols, size_t count, float* out)
+void pl_search::differences(const std::complex<float>* symbols, size_t count, float* out)
 {
     static const known_differences known;
     constexpr size_t block = 1024, more = pl_header_symbols - 1;
@@ -59,7 +59,7 @@ void pl_search::differences(const complex* symbols, size_t count, float* out)
     for (size_t first = 0; first + more < count; first += block) {
         const size_t here = std::min(block, count - more - first);
         for (size_t i = 0; i < here + more - 1; ++i) {
-            const complex a = symbols[first + i], b = symbols[first + i + 1];
+            const std::complex<float> a = symbols[first + i], b = symbols[first + i + 1];
             re[i] = b.real() * a.real() + b.imag() * a.imag();
             im[i] = b.imag() * a.real() - b.real() * a.imag();
         }
@@ -80,17 +80,18 @@ void pl_search::differences(const complex* symbols, size_t count, float* out)
             add(known.pair[k], pl_start_symbols + 2 * k, pair_re.data(), pair_im.data());
         }
         for (size_t i = 0; i < here; ++i) {
-            const complex start(start_re[i], start_im[i]), pair(pair_re[i], pair_im[i]);
+            const std::complex<float> start(start_re[i], start_im[i]),
+                pair(pair_re[i], pair_im[i]);
             out[first + i] =
                 std::sqrt(std::max(std::norm(start + pair), std::norm(start - pair)));
         }
     }
 }
 
-double pl_search::rough_frequency(const complex* symbols)
+double pl_search::rough_frequency(const std::complex<float>* symbols)
 {
     static const known_differences known;
-    complex start = 0, pair = 0;
+    std::complex<float> start = 0, pair = 0;
     const auto difference = [&](size_t i) {
         return symbols[i + 1] * std::conj(symbols[i]);
     };
@@ -100,18 +101,18 @@ double pl_search::rough_frequency(const complex* symbols)
     for (size_t i = 0; i < known.pair.size(); ++i) {
         pair += known.pair[i] * difference(pl_start_symbols + 2 * i);
     }
-    const complex sum =
+    const std::complex<float> sum =
         std::norm(start + pair) > std::norm(start - pair) ? start + pair : start - pair;
     // The known differences lack a factor of j.
-    return std::arg(sum * complex(0, -1)) / (2 * 3.14159265358979323846);
+    return std::arg(sum * std::complex<float>(0, -1)) / (2 * pi);
 }
 
-pl_found pl_search::at(const complex* symbols) const
+pl_found pl_search::at(const std::complex<float>* symbols) const
 {
     return near(symbols, 0, d_most_frequency, 0);
 }
 
-pl_found pl_search::near(const complex* symbols,
+pl_found pl_search::near(const std::complex<float>* symbols,
                          double centre,
                          double most_difference,
                          float least) const
@@ -124,17 +125,18 @@ pl_found pl_search::near(const complex* symbols,
     if (!(energy > 0)) {
         return found;
     }
-    const int steps = static_cast<int>(std::ceil(most_difference / spacing));
-    const double first = centre - steps * spacing;
-    const auto best = likely_header(symbols, first, spacing, 2 * steps + 1, d_allowed);
+    const int steps = static_cast<int>(std::ceil(most_difference / header_spacing));
+    const double first = centre - steps * header_spacing;
+    const auto best =
+        likely_header(symbols, first, header_spacing, 2 * steps + 1, d_allowed);
     found.score = best.power / energy;
     if (best.power < 0 || found.score * most_gain < least) {
         return found;
     }
-    double frequency = first + best.step * spacing;
+    double frequency = first + best.step * header_spacing;
     auto sum = header_sum(symbols, best.pls, frequency);
     // Halving steps to the top of the peak.
-    for (double step = spacing / 2; step > 1e-5; step /= 2) {
+    for (double step = header_spacing / 2; step > 1e-5; step /= 2) {
         const double middle = frequency;
         for (const double one : { middle - step, middle + step }) {
             const auto here = header_sum(symbols, best.pls, one);
@@ -146,12 +148,13 @@ pl_found pl_search::near(const complex* symbols,
     }
     found.pls = best.pls;
     found.frequency = static_cast<float>(frequency);
-    found.amplitude = static_cast<complex>(sum / static_cast<double>(pl_header_symbols));
+    found.amplitude =
+        static_cast<std::complex<float>>(sum / static_cast<double>(pl_header_symbols));
     found.score = static_cast<float>(std::norm(sum)) / energy;
     return found;
 }
 
-std::vector<pl_found> pl_search::find(const complex* symbols,
+std::vector<pl_found> pl_search::find(const std::complex<float>* symbols,
                                       size_t count,
                                       size_t candidates,
                                       float least) const

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/vl_snr_search.h"
+#include "kernels/common/pi.h"
 #include "kernels/dvb/vl_snr_differences.h"
 #include "kernels/dvb/vl_snr_table.h"
 #include <algorithm>
@@ -13,7 +14,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 using complex = std::complex<double>;
-constexpr double pi = 3.14159265358979323846;
 constexpr int rows = 16, edge = 2;
 constexpr int all = vl_snr_headers_symbols;
 
@@ -26,8 +26,8 @@ constexpr int parts = 5 + rows;
 // At half of the coarse spacing, a PLS code or a row loses 0.2 dB. Half a cycle a row
 // away, where a header looks like another one, it loses 4 dB.
 constexpr double coarse = 1.0 / 256, fine = 1.0 / 2048;
-constexpr int most_fine = 4;      //!< steps on either side of a coarse frequency
-constexpr float most_gain = 1.3f; //!< of a score between two fine frequencies
+constexpr int most_fine = 4;             //!< steps on either side of a coarse frequency
+constexpr float most_vl_snr_gain = 1.3f; //!< of a score between two fine frequencies
 
 constexpr double rough_error = 0.02; //!< five deviations at -10 dB
 
@@ -272,7 +272,8 @@ vl_snr_found vl_snr_search::near(const std::complex<float>* symbols,
     found.pls = first_vl_snr + number;
     found.frequency = frequency;
     found.score = static_cast<float>(best / energy);
-    return found.score * most_gain < least ? found : refined(symbols, found, energy);
+    return found.score * most_vl_snr_gain < least ? found
+                                                  : refined(symbols, found, energy);
 }
 
 //! By halving steps to the top of the peak.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/fourier/fourier_transform.h"
+#include "kernels/common/pi.h"
 #include "kernels/fourier/fourier_steps.h"
 #include <algorithm>
 #include <cmath>
@@ -15,7 +16,6 @@ namespace {
 //! exp(-2 pi j part / whole), in double precision.
 std::complex<double> root(size_t part, size_t whole)
 {
-    constexpr double pi = 3.14159265358979323846;
     return std::polar(1.0, -2 * pi * double(part % whole) / double(whole));
 }
 

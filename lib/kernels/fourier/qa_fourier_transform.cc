@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE fourier_transform
+#include "kernels/common/pi.h"
 #include "kernels/common/testing.h"
 #include "kernels/fourier/fourier_transform.h"
 #include <algorithm>
@@ -11,8 +12,6 @@ using namespace gr::cudaphy;
 using kernels::fourier_transform;
 
 namespace {
-
-constexpr double pi = 3.14159265358979323846;
 
 std::vector<complex64> random_values(size_t count)
 {

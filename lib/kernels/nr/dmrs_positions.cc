@@ -9,39 +9,41 @@ struct row {
     int longest;
     std::vector<int> behind[4];
 };
-struct table {
+struct position_table {
     int shortest;
     std::vector<row> rows; // by rising duration
 };
 
-const table type_a{ 4,
-                    { { 7, {} },
-                      { 9, { {}, { 7 }, { 7 }, { 7 } } },
-                      { 11, { {}, { 9 }, { 6, 9 }, { 6, 9 } } },
-                      { 12, { {}, { 9 }, { 6, 9 }, { 5, 8, 11 } } },
-                      { 14, { {}, { 11 }, { 7, 11 }, { 5, 8, 11 } } } } };
-const table double_a{ 4, { { 9, {} }, { 12, { {}, { 8 } } }, { 14, { {}, { 10 } } } } };
-const table uplink_b{ 1,
-                      { { 4, {} },
-                        { 7, { {}, { 4 }, { 4 }, { 4 } } },
-                        { 9, { {}, { 6 }, { 3, 6 }, { 3, 6 } } },
-                        { 11, { {}, { 8 }, { 4, 8 }, { 3, 6, 9 } } },
-                        { 14, { {}, { 10 }, { 5, 10 }, { 3, 6, 9 } } } } };
-const table uplink_double_b{
+const position_table type_a{ 4,
+                             { { 7, {} },
+                               { 9, { {}, { 7 }, { 7 }, { 7 } } },
+                               { 11, { {}, { 9 }, { 6, 9 }, { 6, 9 } } },
+                               { 12, { {}, { 9 }, { 6, 9 }, { 5, 8, 11 } } },
+                               { 14, { {}, { 11 }, { 7, 11 }, { 5, 8, 11 } } } } };
+const position_table double_a{
+    4, { { 9, {} }, { 12, { {}, { 8 } } }, { 14, { {}, { 10 } } } }
+};
+const position_table uplink_b{ 1,
+                               { { 4, {} },
+                                 { 7, { {}, { 4 }, { 4 }, { 4 } } },
+                                 { 9, { {}, { 6 }, { 3, 6 }, { 3, 6 } } },
+                                 { 11, { {}, { 8 }, { 4, 8 }, { 3, 6, 9 } } },
+                                 { 14, { {}, { 10 }, { 5, 10 }, { 3, 6, 9 } } } } };
+const position_table uplink_double_b{
     5, { { 7, {} }, { 9, { {}, { 5 } } }, { 11, { {}, { 7 } } }, { 14, { {}, { 9 } } } }
 };
-const table downlink_b{ 2,
-                        { { 4, {} },
-                          { 7, { {}, { 4 }, { 4 }, { 4 } } },
-                          { 8, { {}, { 6 }, { 3, 6 }, { 3, 6 } } },
-                          { 10, { {}, { 7 }, { 4, 7 }, { 4, 7 } } },
-                          { 11, { {}, { 8 }, { 4, 8 }, { 3, 6, 9 } } },
-                          { 13, { {}, { 9 }, { 5, 9 }, { 3, 6, 9 } } } } };
-const table downlink_double_b{
+const position_table downlink_b{ 2,
+                                 { { 4, {} },
+                                   { 7, { {}, { 4 }, { 4 }, { 4 } } },
+                                   { 8, { {}, { 6 }, { 3, 6 }, { 3, 6 } } },
+                                   { 10, { {}, { 7 }, { 4, 7 }, { 4, 7 } } },
+                                   { 11, { {}, { 8 }, { 4, 8 }, { 3, 6, 9 } } },
+                                   { 13, { {}, { 9 }, { 5, 9 }, { 3, 6, 9 } } } } };
+const position_table downlink_double_b{
     5, { { 7, {} }, { 9, { {}, { 5 } } }, { 11, { {}, { 7 } } }, { 13, { {}, { 8 } } } }
 };
 
-const table& table_of(const dmrs_timing& of)
+const position_table& table_of(const dmrs_timing& of)
 {
     const bool one = of.length == 1;
     if (of.mapping_type == 'A') {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/pi.h"
 #include "kernels/nr/base_sequences_table.h"
 #include <cmath>
 #include <gnuradio/cudaphy/kernels/nr/dmrs_sequence.h>
@@ -8,8 +9,6 @@
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
-
-constexpr double pi = 3.14159265358979323846;
 
 complex64 unit(double angle) { return complex64(std::polar(1.0, angle)); }
 

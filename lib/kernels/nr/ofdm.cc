@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/parallel.h"
+#include "kernels/common/pi.h"
 #include "kernels/fourier/fourier_transform.h"
 #include "kernels/nr/require.h"
 #include <algorithm>
@@ -9,8 +10,6 @@
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
-
-constexpr double pi = 3.14159265358979323846;
 
 //! e^(-j 2 pi turns), whose whole turns do not matter.
 complex64 turned(double turns)

@@ -8,33 +8,33 @@ namespace gr::cudaphy::kernels::nr {
 namespace {
 
 //! Matrices of one table by TPMI, row after row: n stands for -1, j for j, k for -j.
-using table = std::vector<const char*>;
+using matrix_table = std::vector<const char*>;
 
-const table one_of_two{ "10", "01", "11", "1n", "1j", "1k" }; // table 6.3.1.5-1
+const matrix_table one_of_two{ "10", "01", "11", "1n", "1j", "1k" }; // table 6.3.1.5-1
 // clang-format off
-const table one_of_four_transform{ // table 6.3.1.5-2
+const matrix_table one_of_four_transform{ // table 6.3.1.5-2
     "1000", "0100", "0010", "0001", "1010", "10n0", "10j0", "10k0", "0101", "010n",
     "010j", "010k", "111n", "11jj", "11n1", "11kk", "1j1j", "1jj1", "1jnk", "1jkn",
     "1n11", "1njk", "1nnn", "1nkj", "1k1k", "1kjn", "1knj", "1kk1" };
-const table one_of_four{ // table 6.3.1.5-3
+const matrix_table one_of_four{ // table 6.3.1.5-3
     "1000", "0100", "0010", "0001", "1010", "10n0", "10j0", "10k0", "0101", "010n",
     "010j", "010k", "1111", "11jj", "11nn", "11kk", "1j1j", "1jjn", "1jnk", "1jk1",
     "1n1n", "1njk", "1nn1", "1nkj", "1k1k", "1kj1", "1knj", "1kkn" };
-const table two_of_two{ "1001", "111n", "11jk" }; // table 6.3.1.5-4
-const table two_of_four{ // table 6.3.1.5-5
+const matrix_table two_of_two{ "1001", "111n", "11jk" }; // table 6.3.1.5-4
+const matrix_table two_of_four{ // table 6.3.1.5-5
     "10010000", "10000100", "10000001", "00100100", "00100001", "00001001",
     "1001100k", "1001100j", "1001k001", "1001k00n", "1001n00k", "1001n00j", "1001j001",
     "1001j00n", "11111n1n", "1111jkjk", "11jj1njk", "11jjjkn1", "11nn1nn1", "11nnjkkj",
     "11kk1nkj", "11kkjk1n" };
-const table three_of_four{ // table 6.3.1.5-6
+const matrix_table three_of_four{ // table 6.3.1.5-6
     "100010001000", "100010100001", "100010n00001", "1111n111n1nn", "1111n1jjkjkk",
     "111n1n11nn11", "111n1njjkkjj" };
-const table four_of_four{ // table 6.3.1.5-7
+const matrix_table four_of_four{ // table 6.3.1.5-7
     "1000010000100001", "110000111n00001n", "11000011jk0000jk", "11111n1n11nn1nn1",
     "11111n1njjkkjkkj" };
 // clang-format on
 
-const table* table_of(int ports, int layers, bool transform)
+const matrix_table* table_of(int ports, int layers, bool transform)
 {
     switch (10 * ports + layers) {
     case 21:

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_cell/coreset_zero_table.h"
-#include <cmath>
+#include "kernels/nr_cell/numerology.h"
 #include <gnuradio/cudaphy/kernels/nr_cell/coreset_zero.h>
 
 namespace gr::cudaphy::kernels::nr_cell {
 namespace {
-
-//! Subcarrier spacing is 15 kHz · 2^this.
-int numerology(int scs) { return static_cast<int>(std::lround(std::log2(scs / 15e3))); }
 
 std::vector<monitoring_occasion>
 of_pattern_1(const coreset_zero& set, int index, int search_space_zero, int mu)

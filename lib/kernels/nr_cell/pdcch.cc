@@ -14,7 +14,7 @@ namespace {
 constexpr int bundle = 6, rows = 2; // L and R of CORESET 0 (TS 38.211, 7.3.2.2)
 constexpr int data_in_reg = 9;      // resource elements without DM-RS
 constexpr int fixed_fields = 28;    // bits of the DCI besides its resource blocks
-constexpr int crc_bits = 24, ones = 24;
+constexpr int dci_crc_bits = 24, ones = 24;
 
 int bits_of_blocks(int blocks)
 {
@@ -219,7 +219,7 @@ decode_system_information_dcis(const control_region& from)
     std::vector<system_information_dci> out;
     for (const auto& candidate : pdcch_candidates(from.set)) {
         const auto llr = reader.candidate(candidate);
-        const polar_code code(size + crc_bits, static_cast<int>(llr.size()));
+        const polar_code code(size + dci_crc_bits, static_cast<int>(llr.size()));
         std::vector<uint8_t> bits(code.information());
         if (!polar_decoder(code).decode(llr, { ones, si_rnti }, bits)) {
             continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE nr_cell
+#include "kernels/common/pi.h"
 #include "kernels/common/testing.h"
 #include "kernels/nr_cell/smoothing.h"
 #include "kernels/nr_cell/spectrum.h"
@@ -15,8 +16,6 @@ using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels::nr_cell;
 
 namespace {
-
-constexpr double pi = 3.14159265358979323846;
 
 std::vector<uint8_t> random_bits(size_t count, std::mt19937& chance)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_cell/sib1_receiver.h"
+#include "kernels/nr_cell/numerology.h"
 #include "kernels/nr_cell/pdsch_receiver.h"
 #include <algorithm>
 #include <cmath>
@@ -14,8 +15,6 @@ constexpr double frame_seconds = 10e-3;
 //! SIB1 comes every 20 ms (TS 38.331, 5.2.1), and clocks drift: no frames are further.
 constexpr int most_frames = 8;
 
-int numerology(int scs) { return static_cast<int>(std::lround(std::log2(scs / 15e3))); }
-
 std::string in_mhz(double hz) { return std::to_string(hz / 1e6) + " MHz"; }
 
 int first_symbol_of(const received_ssb& block, char pattern)
@@ -29,10 +28,10 @@ int first_symbol_of(const received_ssb& block, char pattern)
     return mib.half_frame * half + first[mib.ssb_index];
 }
 
-class receiver
+class sib1_reader
 {
 public:
-    receiver(const recording& from, const received_ssb& block, const ssb_reading& how)
+    sib1_reader(const recording& from, const received_ssb& block, const ssb_reading& how)
         : d_from(from), d_block(block), d_mib(*block.mib), d_how(how)
     {
     }
@@ -260,7 +259,7 @@ std::optional<double> frame_time(const received_ssb& block, char pattern)
 sib1_outcome
 receive_sib1(const recording& from, const received_ssb& block, const ssb_reading& how)
 {
-    return receiver(from, block, how).run();
+    return sib1_reader(from, block, how).run();
 }
 
 } // namespace gr::cudaphy::kernels::nr_cell

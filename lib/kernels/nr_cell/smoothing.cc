@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_cell/smoothing.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <cmath>
 
 namespace gr::cudaphy::kernels::nr_cell {
 namespace {
-
-constexpr double pi = 3.14159265358979323846;
 
 double correlation(double distance, double spread)
 {

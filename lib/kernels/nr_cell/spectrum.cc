@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_cell/spectrum.h"
+#include "kernels/common/pi.h"
 #include "kernels/fourier/fourier_transform.h"
 #include <algorithm>
 #include <cmath>
@@ -7,7 +8,6 @@
 namespace gr::cudaphy::kernels::nr_cell {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 //! All rates that come out are multiples of 128 subcarriers of 15 kHz.
 constexpr double base_rate = 15e3 * 128;
 

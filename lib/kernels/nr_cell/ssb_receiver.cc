@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_cell/ssb_receiver.h"
+#include "kernels/common/pi.h"
 #include "kernels/fourier/fourier_transform.h"
 #include "kernels/nr_cell/smoothing.h"
 #include <algorithm>
@@ -10,7 +11,6 @@
 namespace gr::cudaphy::kernels::nr_cell {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 //! Samples that a transform begins before the symbol, for paths before the strongest.
 constexpr int advance = 6;
 constexpr int length = ssb_symbols * ssb_step;
@@ -57,10 +57,10 @@ std::vector<complex64> moving_average(const std::vector<complex64>& x, int reach
     return out;
 }
 
-class receiver
+class ssb_reader
 {
 public:
-    receiver(const recording& from, const pss_peak& peak)
+    ssb_reader(const recording& from, const pss_peak& peak)
         : d_from(from), d_peak(peak), d_rate(double(peak.scs) * ssb_fft),
           d_start(peak.time - ssb_prefix / d_rate),
           d_spectrum(from,
@@ -389,7 +389,7 @@ private:
 
 std::optional<received_ssb> receive_ssb(const recording& from, const pss_peak& peak)
 {
-    return receiver(from, peak).run();
+    return ssb_reader(from, peak).run();
 }
 
 } // namespace gr::cudaphy::kernels::nr_cell

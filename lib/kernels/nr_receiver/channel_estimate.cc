@@ -8,7 +8,8 @@ namespace gr::cudaphy::kernels::nr {
 namespace {
 
 constexpr int most_taps = 24;
-constexpr double spread_step = 1.44, least_spread = 3e-4, most_spread = 0.06;
+constexpr double spread_factor = 1.44, least_tried_spread = 3e-4,
+                 most_tried_spread = 0.06;
 constexpr double least_noise = 1e-12; // of the energy: beside float's rounding
 
 int taps_of(const pilot_layout::run& run) { return std::min(most_taps, run.pilots); }
@@ -187,9 +188,10 @@ double channel_estimate::best_spread(const delay_statistics& statistics)
     };
     // Downhill from the first guess, in steps that hardly matter.
     double best = statistics.spread, least = error(best);
-    for (const double step : { spread_step, 1 / spread_step }) {
+    for (const double step : { spread_factor, 1 / spread_factor }) {
         bool falls = false;
-        for (double next = best * step; next > least_spread && next < most_spread;
+        for (double next = best * step;
+             next > least_tried_spread && next < most_tried_spread;
              next *= step) {
             const double found = error(next);
             if (!(found < least)) {

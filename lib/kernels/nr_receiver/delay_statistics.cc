@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_receiver/delay_statistics.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <cmath>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr int lags[] = { 1, 2, 3, 4, 6, 8, 12, 16, 24, 32 };
 constexpr int lag_count = sizeof(lags) / sizeof(lags[0]);
 constexpr double least_spread = 3e-4, most_spread = 0.05, unknown_spread = 3e-3;

@@ -7,7 +7,7 @@
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr double least_noise = 1e-9; // over a layer's energy
+constexpr double least_error = 1e-9; // over a layer's energy
 //! With more, a covariance costs more than the elements that it serves: a bundle's is
 //! factored once.
 constexpr int most_antennas_for_own_covariance = 16;
@@ -101,7 +101,7 @@ void layer_separation::run(const std::vector<estimated_channel>& channels,
     d_channel.resize(n * antennas * d_layers);
     int column = 0;
     // Noise is never 0, which an equalizer refuses: float's rounding is there.
-    double error = least_noise * own.energy();
+    double error = least_error * own.energy();
     for (const auto& from : channels) {
         fill_channel(from, map, column);
         const int layers = from.estimate->channel().parameters().layers;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_receiver/pilots.h"
+#include "kernels/common/pi.h"
 #include <cmath>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 // Samples whose energy times this is infinite would overflow sums of energies.
 constexpr float far = 1e6f;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 // The parts of the receivers alone. What receivers decode, qa_nr_receive.py tests.
 #define BOOST_TEST_MODULE nr_receiver
+#include "kernels/common/pi.h"
 #include "kernels/nr_receiver/frequency_filter.h"
 #include "kernels/nr_receiver/noise_covariance.h"
 #include "kernels/nr_receiver/reception_testing.h"
@@ -15,8 +16,6 @@ using testing::repeatable_gaussian;
 using testing::require_equal;
 
 namespace {
-
-constexpr double pi = 3.14159265358979323846;
 
 struct comb {
     std::vector<float> re, im;

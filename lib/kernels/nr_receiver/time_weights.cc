@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_receiver/time_weights.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <cmath>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr double most_doppler = 0.05; // turns a symbol; beyond, DM-RS can't follow
 
 double frequency_of(const std::vector<double>& times, const time_correlation& of)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/nr_receiver/wiener_table.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <cmath>
 
 namespace gr::cudaphy::kernels::nr {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr size_t most_tables = 64;
 constexpr double smallest_spread = 1e-5, spread_step = 1.2, snr_step_db = 1.5;
 

@@ -2,6 +2,7 @@
 #include "kernels/symbol_sync/carrier_search.h"
 #include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <cmath>
 
@@ -44,8 +45,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 HWY_EXPORT(product);
-
-constexpr double pi = 3.14159265358979323846;
 
 complex64 turned(double turns)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/symbol_sync/plan.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -7,7 +8,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr double last_candidate = 250e-6;
 constexpr int phases_a_symbol = 512;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/pi.h"
 #include "kernels/common/testing.h"
 #include "kernels/symbol_sync/plan.h"
 #include <cmath>
@@ -66,7 +67,6 @@ public:
     }
 
 private:
-    static constexpr double pi = 3.14159265358979323846;
     static complex128 turned(double halves) { return std::polar(1.0, pi * halves); }
 
     double d_roll_off, d_fraction = 0;

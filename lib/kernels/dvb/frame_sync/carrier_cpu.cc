@@ -2,6 +2,7 @@
 // Each lane has a symbol. The carrier of a vector is that of the one before, turned.
 #include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/pi.h"
 #include "kernels/dvb/frame_sync/carrier.h"
 #include "kernels/dvb/frame_sync/pl_scrambler.h"
 
@@ -32,7 +33,6 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using tag = hn::ScalableTag<float>;
-constexpr double pi = 3.14159265358979323846;
 //! Symbols over which the carrier runs on before it is computed anew.
 constexpr uint32_t stretch = 2048;
 

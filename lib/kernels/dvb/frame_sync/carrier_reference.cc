@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/pi.h"
 #include "kernels/dvb/frame_sync/carrier.h"
 #include "kernels/dvb/frame_sync/pl_scrambler.h"
 #include <cmath>
@@ -20,7 +21,6 @@ public:
              size_t count,
              queue&) const override
     {
-        constexpr double pi = 3.14159265358979323846;
         for (size_t s = 0; s < count; ++s) {
             const auto& one = segments[s];
             for (uint32_t i = 0; i < one.count; ++i) {

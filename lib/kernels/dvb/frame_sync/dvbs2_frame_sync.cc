@@ -15,7 +15,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 constexpr size_t most_waiting = 40; //!< frames, until the frequency must do as it is
-constexpr size_t most_length = 1 << 16;
 
 //! That a GPU reads by itself.
 std::shared_ptr<void> locked_memory(size_t bytes)
@@ -38,8 +37,8 @@ class frame_sync_impl : public dvbs2_frame_sync
 public:
     frame_sync_impl(const parameters& p, const resolved_backend& on)
         : d_queue(queue::make(on.where, on.device)),
-          d_corrector(
-              carrier_corrector::make({ p.gold_code, most_length }, on.where, on.device)),
+          d_corrector(carrier_corrector::make(
+              { p.gold_code, most_frame_symbols }, on.where, on.device)),
           d_symbols(on.where == backend::cuda ? locked_memory
                                               : symbol_buffer::ordinary_memory,
                     [this] { d_corrector->wait(); }),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/frame_sync/frame_carrier.h"
+#include "kernels/common/pi.h"
 #include "kernels/dvb/frame_sync/pl_scrambler.h"
 #include <algorithm>
 #include <cmath>
@@ -8,9 +9,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
-constexpr size_t most_length = 1 << 16; //!< symbols of a frame
-constexpr double memory = 2048; //!< known symbols of which amplitude and noise are means
+constexpr double averaged_symbols =
+    2048; //!< known symbols of which amplitude and noise are means
 constexpr float most_amplitude_clip = 6; //!< of the mean: larger ones are clicks
 constexpr float most_energy_of_median = 64;
 constexpr int part_symbols = 9; //!< known symbols that are summed to search frequencies
@@ -29,7 +29,7 @@ frame_carrier::frame_carrier(int gold_code)
 {
     const std::complex<float> turns[] = { 1, { 0, -1 }, -1, { 0, 1 } };
     const float part = std::sqrt(0.5f);
-    const auto scrambling = pl_scrambling(gold_code, most_length);
+    const auto scrambling = pl_scrambling(gold_code, most_frame_symbols);
     d_pilots.resize(pl_header_symbols);
     for (const auto turn : scrambling) {
         d_pilots.push_back(std::complex<float>(part, -part) * turns[turn]);
@@ -363,7 +363,7 @@ void frame_carrier::measure_parts(const symbol_buffer& symbols,
     }
     const auto header = energies_of_header(symbols, frame);
     d_followed.add(number, real, header.of_signal);
-    const double keep = std::exp(-number / memory);
+    const double keep = std::exp(-number / averaged_symbols);
     d_weight = keep * d_weight + number;
     d_real = keep * d_real + real;
     d_energy = keep * d_energy + energy;

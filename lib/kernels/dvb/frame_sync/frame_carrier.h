@@ -13,6 +13,8 @@
 
 namespace gr::cudaphy::kernels {
 
+constexpr size_t most_frame_symbols = 1 << 16;
+
 //! The carrier of a frame's data symbols.
 struct corrected_frame {
     double frequency;      //!< amid the frame, in cycles a symbol

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/frame_sync/frequency_search.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <cmath>
 
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr double spacing = 1e-5; //!< cycles a symbol
 constexpr int most_steps = 250;  //!< either way
 constexpr int points = 2 * most_steps + 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/frame_sync/header_scores.h"
+#include "kernels/common/pi.h"
 #include "kernels/dvb/pl_search.h"
 #include <algorithm>
 
@@ -7,7 +8,6 @@ namespace gr::cudaphy::kernels {
 
 float tone_score(const std::complex<float>* symbols)
 {
-    constexpr double pi = 3.14159265358979323846;
     constexpr int tones = 256;
     float energy = 0, best = 0;
     for (int i = 0; i < pl_header_symbols; ++i) {

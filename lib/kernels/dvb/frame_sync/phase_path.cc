@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/frame_sync/phase_path.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,7 +8,6 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr double pi = 3.14159265358979323846;
 //! A grid of phases.
 template <int phases>
 struct phase_grid {

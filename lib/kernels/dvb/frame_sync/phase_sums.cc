@@ -2,6 +2,7 @@
 // Each lane has a symbol.
 #include "kernels/common/highway_targets.h"
 #include "kernels/common/parallel.h"
+#include "kernels/common/pi.h"
 #include "kernels/dvb/frame_sync/phase_table.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -128,7 +129,6 @@ void phase_sums(const phase_table& table,
                 float gain,
                 std::complex<float>* out)
 {
-    constexpr double pi = 3.14159265358979323846;
     constexpr size_t most_lanes = 64; // a vector may read beyond the last symbol
     const size_t padded = symbols + most_lanes;
     std::vector<float> turn_re(padded), turn_im(padded);

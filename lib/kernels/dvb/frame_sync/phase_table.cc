@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/dvb/frame_sync/phase_table.h"
+#include "kernels/common/pi.h"
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,7 +11,6 @@ phase_table phase_table::make(const std::vector<std::complex<float>>& points,
                               double noise_variance)
 {
     constexpr int angles = 128;
-    constexpr double pi = 3.14159265358979323846;
     std::complex<double> all[most_quarters][phase_bins];
     double strength[most_quarters] = {};
     for (int bin = 0; bin < phase_bins; ++bin) {

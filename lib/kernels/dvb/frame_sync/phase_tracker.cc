@@ -17,9 +17,9 @@ constexpr double fit_memory = 0.9; //!< of a frame to the next
 constexpr double step_walk = 3e-14;
 constexpr double unknown = 10; //!< variance of a phase that may be any
 constexpr double most_surprise = 3;
-constexpr int settling = 8;          //!< frames until the drift is known
-constexpr double drift_memory = 1e5; //!< symbols over which it is averaged
-constexpr double most_drift = 2 * 3.14159265358979323846 * 1e-8; //!< rad / symbol^2
+constexpr int settling = 8;                  //!< frames until the drift is known
+constexpr double drift_memory = 1e5;         //!< symbols over which it is averaged
+constexpr double most_drift = 2 * pi * 1e-8; //!< rad / symbol^2
 
 } // namespace
 

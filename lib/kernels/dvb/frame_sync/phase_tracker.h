@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/pi.h"
 #include <complex>
 #include <vector>
 
@@ -64,7 +65,6 @@ public:
     bool fits() const;
 
 private:
-    static constexpr double pi = 3.14159265358979323846;
     struct state {
         double phase, step;
         double pp, ps, ss; //!< covariance

@@ -141,8 +141,7 @@ void fdtd_axis::absorb_face(const fdtd_absorber& a, double time_step, bool at_hi
     const double cell = depth / a.thickness;
     const double strongest = a.sigma * 0.8 * (a.order + 1) / (physics::impedance * cell);
     const double slowest =
-        a.alpha >= 0 ? a.alpha
-                     : 2 * physics::pi * physics::eps0 * physics::c / (500 * cell);
+        a.alpha >= 0 ? a.alpha : 2 * pi * physics::eps0 * physics::c / (500 * cell);
     const auto stretch = [&](fdtd_stretch& point, double distance, int64_t& slots) {
         const double d = std::pow(distance / depth, a.order);
         const double sigma = strongest * d, kappa = 1 + (a.kappa - 1) * d;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "kernels/common/pi.h"
 #include <gnuradio/cudaphy/kernels/fdtd_grid.h>
 
 // One axis of a grid: where its points are, and what a derivative along it takes.
@@ -9,8 +10,7 @@
 namespace gr::cudaphy::kernels {
 
 namespace physics {
-constexpr double c = 299792458; //!< m/s
-constexpr double pi = 3.14159265358979323846;
+constexpr double c = 299792458;          //!< m/s
 constexpr double mu0 = 1.25663706212e-6; //!< H/m, CODATA 2018
 constexpr double eps0 = 1 / (mu0 * c * c);
 constexpr double impedance = mu0 * c;

@@ -9,7 +9,6 @@
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
-using physics::pi;
 
 namespace {
 

@@ -7,7 +7,6 @@
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::testing;
-using physics::pi;
 
 namespace {
 

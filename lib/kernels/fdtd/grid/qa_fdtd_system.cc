@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(the_largest_eigenvalue_is_that_of_the_shortest_wave)
     double truth = 0, limit = 0;
     for (size_t a = 0; a < 3; ++a) {
         const double n = double(box.cells[a]), d = box.spacing[a][0];
-        truth += std::pow(std::cos(physics::pi / (2 * n)) / d, 2);
+        truth += std::pow(std::cos(pi / (2 * n)) / d, 2);
         limit += 1 / (d * d);
     }
     const auto [rh, re] = pair_of<double>(box);

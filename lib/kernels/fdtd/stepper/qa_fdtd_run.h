@@ -117,8 +117,7 @@ std::complex<double> spectrum(const std::vector<T>& x, double f, double time_ste
 {
     std::complex<double> sum = 0;
     for (size_t n = 0; n < x.size(); ++n) {
-        sum +=
-            double(x[n]) * std::polar(1.0, -2 * physics::pi * f * double(n) * time_step);
+        sum += double(x[n]) * std::polar(1.0, -2 * pi * f * double(n) * time_step);
     }
     return sum * time_step;
 }
@@ -126,11 +125,10 @@ std::complex<double> spectrum(const std::vector<T>& x, double f, double time_ste
 //! A pulse around `centre` hertz, whose bandwidth is about `centre` too.
 inline std::function<double(double)> pulse(double centre, double width = 0.4)
 {
-    const double spread = 1 / (2 * physics::pi * width * centre);
+    const double spread = 1 / (2 * pi * width * centre);
     return [=](double t) {
         const double x = (t - 5 * spread) / spread;
-        return std::exp(-x * x / 2) *
-               std::sin(2 * physics::pi * centre * (t - 5 * spread));
+        return std::exp(-x * x / 2) * std::sin(2 * pi * centre * (t - 5 * spread));
     };
 }
 

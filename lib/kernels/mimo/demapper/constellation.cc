@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/pi.h"
 #include "kernels/mimo/demapper/dvbs2x_table.h"
 #include "kernels/mimo/demapper/makers.h"
 #include <algorithm>
@@ -10,7 +11,6 @@ namespace gr::cudaphy::kernels {
 namespace {
 
 using point = std::complex<double>;
-constexpr double pi = 3.14159265358979323846;
 
 //! The bit that is sent in place `index`, 0 first, of a label of `bits` bits.
 int bit_of(int label, int index, int bits) { return (label >> (bits - 1 - index)) & 1; }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #define BOOST_TEST_MODULE constellation
+#include "kernels/common/pi.h"
 #include "kernels/common/testing.h"
 #include <algorithm>
 #include <bitset>
@@ -10,8 +11,6 @@ using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels;
 
 namespace {
-
-constexpr double pi = 3.14159265358979323846;
 
 bool is_qam(const std::string& name)
 {

@@ -2,12 +2,12 @@
 // What the CUDA kernels of the receiver share: one job a user, one state a slot and user.
 #pragma once
 
+#include "kernels/common/pi.h"
 #include <cstdint>
 #include <cuda_runtime.h>
 
 namespace gr::cudaphy::kernels::nr {
 
-constexpr double pi = 3.14159265358979323846;
 constexpr int most_positions = 4, most_sets = 6, most_own_layers = 8, most_symbols = 14;
 constexpr int most_candidates = 32;
 constexpr int most_taps = 24; // of a filter over frequency, all but in short runs

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "kernels/common/cuda_check.cuh"
+#include "kernels/common/pi.h"
 #include "kernels/nr_receiver/cuda/precoding.cuh"
 #include <algorithm>
 #include <cmath>
@@ -248,7 +249,7 @@ std::vector<float2> roots_of(int size)
 {
     std::vector<float2> out;
     for (int k = 0; k < size; ++k) {
-        const double phase = 2 * 3.14159265358979323846 * k / size;
+        const double phase = 2 * pi * k / size;
         out.push_back({ float(std::cos(phase)), float(std::sin(phase)) });
     }
     return out;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "kernels/common/pi.h"
 #include "kernels/nr_receiver/cuda/wiener_tables.cuh"
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,7 @@ struct tables_job {
 
 __device__ double2 correlation(double spread, double distance)
 {
-    const double turns = spread * distance, x = 2 * 3.14159265358979323846 * turns;
+    const double turns = spread * distance, x = 2 * pi * turns;
     double s, c;
     sincospi(2 * turns, &s, &c);
     const double scale = 1 / (1 + x * x);
