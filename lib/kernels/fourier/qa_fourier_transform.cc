@@ -10,6 +10,7 @@
 
 using namespace gr::cudaphy;
 using kernels::fourier_transform;
+using kernels::pi;
 
 namespace {
 

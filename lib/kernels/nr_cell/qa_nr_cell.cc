@@ -14,6 +14,7 @@
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels::nr_cell;
+using kernels::pi;
 
 namespace {
 

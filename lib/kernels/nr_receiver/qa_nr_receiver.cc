@@ -12,6 +12,7 @@
 
 using namespace gr::cudaphy;
 using namespace gr::cudaphy::kernels::nr;
+using kernels::pi;
 using testing::repeatable_gaussian;
 using testing::require_equal;
 
