@@ -11,6 +11,8 @@
 
 namespace gr::cudaphy::testing {
 
+using kernels::pi;
+
 //! Symbol k is at sample (k + delay) * samples_per_symbol * (1 + clock_error).
 struct test_signal {
     double samples_per_symbol = 2, roll_off = 0.2, clock_error = 0, delay = 0.3;
