@@ -110,7 +110,7 @@ void take_interface(const py::object& array, gpu_memory& memory)
 }
 
 //! One a device. Never released: the driver may be gone before static destructors run.
-queue& own_queue(int device)
+queue& queue_of_device(int device)
 {
     static auto* const all = new std::map<int, std::unique_ptr<queue>>;
     auto& own = (*all)[device];
@@ -374,12 +374,14 @@ For work that stays on the GPU between functions where there is neither CuPy, Py
         });
     m.def(
         "_gpu_stream",
-        [](int device) { return reinterpret_cast<size_t>(own_queue(device).native()); },
+        [](int device) {
+            return reinterpret_cast<size_t>(queue_of_device(device).native());
+        },
         "The stream for work of libraries that do not show theirs.");
     m.def(
         "_wait_for_gpu_stream",
         [](int device) {
-            auto& own = own_queue(device);
+            auto& own = queue_of_device(device);
             const py::gil_scoped_release others_may_run;
             own.synchronize();
         },
