@@ -7,7 +7,6 @@ Transport packets -> BB header, scrambler, BCH, LDPC, bit interleaver, modulator
 -> soft demapper, which undoes the bit interleaver -> LDPC decoder -> frame error counter. A frame is a
 tagged packet from the demapper on. The reference is tapped behind gr-dtv's LDPC encoder."""
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -9,8 +9,8 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr double averaged_symbols =
-    2048; //!< known symbols of which amplitude and noise are means
+//! Known symbols of which amplitude and noise are means.
+constexpr double averaged_symbols = 2048;
 constexpr float most_amplitude_clip = 6; //!< of the mean: larger ones are clicks
 constexpr float most_energy_of_median = 64;
 constexpr int part_symbols = 9; //!< known symbols that are summed to search frequencies

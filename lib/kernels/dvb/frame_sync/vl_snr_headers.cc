@@ -7,9 +7,9 @@
 namespace gr::cudaphy::kernels {
 namespace {
 
-constexpr float least_score = 45;   //!< of any header, at any frequency
-constexpr float least_vl_snr = 25;  //!< at the place and frequency that it must have
-constexpr double difference = 4e-3; //!< of frequencies, at most, in cycles a symbol
+constexpr float least_score = 45;        //!< of any header, at any frequency
+constexpr float least_known_vl_snr = 25; //!< at the place and frequency that it must have
+constexpr double difference = 4e-3;      //!< of frequencies, at most, in cycles a symbol
 //! Of a window's places, those whose likelihood is computed: at -9.9 dB headers are among
 //! them but for 2 times out of 1000.
 constexpr size_t most_vl_snr_candidates = 32;
@@ -42,15 +42,15 @@ vl_snr_headers::at_place(const symbol_buffer& from, uint64_t at, double frequenc
     vl_snr_found best;
     uint64_t best_at = at;
     for (const uint64_t beside : { 1, 0, 2 }) {
-        const auto found =
-            d_search.near(clean.data() + beside, frequency, difference, least_vl_snr);
+        const auto found = d_search.near(
+            clean.data() + beside, frequency, difference, least_known_vl_snr);
         if (found.score > best.score) {
             best = found;
             best_at = at - 1 + beside;
         }
     }
-    return best.score >= least_vl_snr ? std::optional(header_of(best_at, best))
-                                      : std::nullopt;
+    return best.score >= least_known_vl_snr ? std::optional(header_of(best_at, best))
+                                            : std::nullopt;
 }
 
 std::optional<frame_header>

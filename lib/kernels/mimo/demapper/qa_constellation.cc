@@ -198,7 +198,6 @@ BOOST_AUTO_TEST_CASE(dvbs2_32apsk_is_that_of_figure_12_and_table_10)
         { "3/4", 2.84, 5.27 }, { "4/5", 2.72, 4.87 },  { "5/6", 2.64, 4.64 },
         { "8/9", 2.54, 4.33 }, { "9/10", 2.53, 4.30 },
     };
-    const double pi = std::acos(-1.0);
     for (const auto& [rate, middle, outer] : ratios) {
         const auto c = constellation::make("dvbs2_32apsk_" + rate);
         const double inner = std::abs(c.points[17]); // 10001
