@@ -19,6 +19,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/ldpc/decoder/lanes-inl.h"
+#include <gnuradio/cudaphy/kernels/interruption.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace gr::cudaphy::kernels {
@@ -156,6 +157,7 @@ void decode_tile(const cpu_plan& plan, const cpu_words& words, cpu_tile& tile)
         if (!running) {
             return;
         }
+        interruption::check_current();
         iterate(plan, iteration, tile);
     }
 }

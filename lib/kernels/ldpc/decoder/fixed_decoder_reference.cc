@@ -2,6 +2,7 @@
 #include "kernels/ldpc/decoder/reference_steps.h"
 #include "kernels/ldpc/decoder_cuda_int8/row_pairs.h"
 #include <algorithm>
+#include <gnuradio/cudaphy/kernels/interruption.h>
 #include <numeric>
 
 namespace gr::cudaphy::kernels {
@@ -94,6 +95,7 @@ private:
     {
         const auto& p = d_decoding.parameters;
         for (int iteration = 0; iteration < p.max_iterations; ++iteration) {
+            interruption::check_current();
             for (const int column : d_code.shortened()) {
                 d_l[column] = d_limits.greatest_l;
             }

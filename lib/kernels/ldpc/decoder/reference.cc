@@ -2,6 +2,7 @@
 #include "kernels/ldpc/decoder/reference_steps.h"
 #include <algorithm>
 #include <cmath>
+#include <gnuradio/cudaphy/kernels/interruption.h>
 
 namespace gr::cudaphy::kernels {
 namespace {
@@ -79,6 +80,7 @@ private:
     {
         const auto& p = d_decoding.parameters;
         for (int iteration = 0; iteration < p.max_iterations; ++iteration) {
+            interruption::check_current();
             if (p.early_stop && is_decoded(d_decoding, d_l)) {
                 return iteration;
             }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <gnuradio/cudaphy/kernels/interruption.h>
 #include <map>
 #include <numeric>
 #include <tbb/enumerable_thread_specific.h>
@@ -252,6 +253,7 @@ private:
         bool has_output = false;
         const int8_t* decided = nullptr; // L of the output's bits, bit by bit
         for (int t = 0; t < p.max_iterations; ++t) {
+            interruption::check_current();
             const auto& order = plan.iterations[t % 2];
             for (const auto& run : plan.before[t % 2].shortened) {
                 std::fill_n(tile.l.get() + run.at,

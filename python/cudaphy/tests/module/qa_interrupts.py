@@ -80,8 +80,9 @@ CALLS = {
         "llr = rng.integers(-20, 20, (20000, 1944), np.int8)",
         "cudaphy.ldpc_decode(code, llr, 1000, early_stop=False, backend=backend)",
     ),
-    "ldpc_decode, sum_product": (
-        "code = cudaphy.ldpc_code('wifi', n=1944, rate='1/2'); llr = normal(20000, 1944)",
+    "ldpc_decode, a frame that takes a minute": (
+        "code = cudaphy.ldpc_code('dvbs2', frame='normal', rate='1/2')\n"
+        "llr = normal(1, 64800)",
         "cudaphy.ldpc_decode(code, llr, 1000, 'sum_product', backend=backend)",
     ),
     "ldpc_encode": (
