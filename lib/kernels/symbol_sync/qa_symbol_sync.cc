@@ -264,11 +264,15 @@ BOOST_AUTO_TEST_CASE(instants_say_where_symbols_lie)
     const auto sent = random_qpsk(9000);
     const auto got = synchronise(
         parameters_of(signal), bytes(modulate(sent, signal)), tested_backend());
+    // Near the stream's ends up to half of the symbols that estimate an instant are
+    // missing.
+    const auto half_window = static_cast<size_t>(1536 / signal.roll_off / 2);
     size_t k = 0;
     for (const auto& block : got.blocks) {
         for (int i = 0; i < block.symbols; ++i, ++k) {
+            const bool whole = k >= half_window && k + half_window < sent.size();
             BOOST_REQUIRE(std::abs(block.instant + i * block.step - signal.instant(k)) <
-                          0.03);
+                          (whole ? 0.025 : 0.05));
         }
     }
 }
