@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_lost_and_nothing_stands_still_whoever_works)
 
 BOOST_AUTO_TEST_CASE(a_row_needs_no_time_limit_while_its_reader_reads)
 {
-    constexpr int items = 1 << 29;
+    constexpr int items = 1 << 28;
     for (const int most : { 1024, 4096, 8192 }) {
         std::vector<relay_sptr> row;
         for (int i = 0; i < 3; ++i) {

@@ -237,7 +237,9 @@ BOOST_AUTO_TEST_CASE(interference_at_many_antennas_is_suppressed_as_on_the_cpu)
     plain.dmrs.ports = { 0, 1, 2, 3 };
     const auto precoded = precoded_user(25, { 15, 10 }, 2, 9, 2);
     const std::vector<int> slots{ 1, 2, 3, 4 };
-    for (const int antennas : { 17, 48, 128 }) {
+    const bool on_cpu = testing::tested_backend() == backend::cpu; // any number alike
+    for (const int antennas :
+         on_cpu ? std::vector{ 17, 48 } : std::vector{ 17, 48, 128 }) {
         sent_slots sent({ plain, precoded }, antennas, slots, 1e-2f);
         compare(sent, slots);
         sent.add_interference(1);

@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(a_strong_signal_keeps_its_first_and_its_last_frame)
     const int pls = apsk16_2_3 + short_frame;
     size_t wrong = 0;
     // All backends share the decisions.
-    const int times = testing::tested_backend() == backend::reference ? 60 : 300;
+    const int times = testing::tested_backend() == backend::reference ? 60 : 150;
     for (int time = 0; time < times; ++time) {
         auto sender = sent({ pls }, 2, 9000);
         sender.send_others(300);

@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(sum_product_of_llrs_of_every_magnitude_is_as_the_reference)
                 BOOST_TEST(
                     error(soft(code, p, llr), soft(code, p, llr, backend::reference)) <
                     20 * sum_product_error + of_llrs.rounding);
-                p.max_iterations = 1000; // finite, as error() requires
+                p.max_iterations = 300; // finite, as error() requires
                 llr.resize(code->n() * 2);
                 const auto long_run = soft(code, p, llr);
                 BOOST_TEST(error(long_run, long_run) == 0);

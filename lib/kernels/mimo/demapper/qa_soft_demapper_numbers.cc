@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(int8_and_float16_are_the_floats_rounded)
             const auto p = soft_demapper::parameters{
                 constellation::make(name), steps != 100, 1, steps
             };
-            auto in = noisy_symbols(3001);
+            auto in = noisy_symbols(1001);
             in.noise[7] = 0;
             in.noise[8] = 1e-30f; // LLRs beyond what float16 holds
             const array<complex64> x(*q, view<const complex64>(in.x));

@@ -96,8 +96,9 @@ inline channel random_channel(const parameters& p)
     const auto normal =
         gaussian<complex64>(size_t(paths) * p.receive_antennas * p.layers);
     const double scale = 1 / std::sqrt(double(paths));
-    // (receive antenna, layer, tone, path)
-    std::vector<complex> over_tones(normal.size() * p.tones);
+    // (receive antenna, layer, tone, path), or without paths if all times are alike
+    const int kept_paths = p.doppler == 0 ? 1 : paths;
+    std::vector<complex> over_tones(normal.size() / paths * p.tones * kept_paths);
     std::vector<double> shifts;
     for (size_t i = 0; i < normal.size(); ++i) {
         const double phase = -2 * M_PI * (p.first_delay + delay(generator()));
@@ -108,17 +109,13 @@ inline channel random_channel(const parameters& p)
             path =
                 next ? path * a_tone
                      : scale * complex(normal[i]) * std::polar(1.0, phase * number(p, k));
-            over_tones[(i / paths * p.tones + k) * paths + i % paths] = path;
+            over_tones[(i / paths * p.tones + k) * kept_paths + i % kept_paths] += path;
         }
         shifts.push_back(p.doppler * std::cos(angle(generator())));
     }
-    if (p.doppler == 0) { // the same at all times
-        std::vector<complex> sums(over_tones.size() / paths);
-        for (size_t i = 0; i < over_tones.size(); ++i) {
-            sums[i / paths] += over_tones[i];
-        }
+    if (p.doppler == 0) {
         return [=, layers = p.layers, tones = p.tones](double, int k, int r, int t) {
-            return sums[(r * layers + t) * tones + k];
+            return over_tones[(r * layers + t) * tones + k];
         };
     }
     // Callers ask for all tones of a time.
