@@ -130,7 +130,7 @@ class qa_cudaphy_ber(unittest.TestCase):
             start_new_session=True,
         )
         self.assertIn("n 648", process.stdout.readline())
-        time.sleep(3)
+        time.sleep(1)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, errors)

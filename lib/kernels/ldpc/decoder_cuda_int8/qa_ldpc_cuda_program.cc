@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(long_frames_folded)
 {
     // Plans differ: rows in pairs, odd in number, copies, messages in device memory.
     // A run takes every second one, from the first or the second on.
-    const auto visits = [count = generator()() % 2](const ldpc_code::sptr& code) mutable {
+    auto visits = [count = generator()() % 2](const ldpc_code::sptr& code) mutable {
         if (count++ % 2) {
             return;
         }

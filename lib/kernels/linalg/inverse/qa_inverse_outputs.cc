@@ -198,12 +198,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_matrix_has_one_inverse_wherever_it_stands_in_the
     }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_million_matrices_are_inverted_as_a_thousand,
+BOOST_AUTO_TEST_CASE_TEMPLATE(hundreds_of_thousands_of_matrices_are_inverted_as_a_thousand,
                               T,
                               number_types)
 {
     const int n = is_reference ? 1 : sizeof(T) > 8 ? 2 : 3;
-    const size_t period = 1009, batch = 1000003;
+    const size_t period = 1009;
+    const size_t batch = tested_backend() == backend::cuda ? 1000003 : 200003;
     const auto some = mixed_matrices<T>(pivoting::full, period, n);
     const auto expected = invert<T>({ n }, some);
     std::vector<T> a(batch * n * n);

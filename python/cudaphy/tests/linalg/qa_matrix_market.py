@@ -146,7 +146,7 @@ class qa_matrix_market(unittest.TestCase):
         comments = (b"%" + b"x" * 1022 + b"\n") * (1 << 16)
         cases["comments.mtx.gz"] = gzip.compress(head.encode() + comments)
         cases["blank.mtx.gz"] = gzip.compress(
-            head.encode() + b"3 3 1\n" + b"\n" * (1 << 27)
+            head.encode() + b"3 3 1\n" + b"\n" * (1 << 26)
         )
         for name, content in cases.items():
             Path(self.folder.name, name).write_bytes(content)

@@ -52,8 +52,8 @@ def inputs(shape):
 
 
 class qa_ofdm_jamming(OfdmCase):
-    def seconds(self, x, shape):
-        """The least processor time of three runs."""
+    def seconds(self, x, shape, enough=0.0):
+        """The least processor time of three runs, or of those up to one below `enough`."""
         spent = []
         x = np.asarray(x, "complex64")
         for _ in range(3):
@@ -61,6 +61,8 @@ class qa_ofdm_jamming(OfdmCase):
             began = time.process_time()
             self.through(block, [x, x], [("complex64", 2)])
             spent.append(time.process_time() - began)
+            if spent[-1] < enough:
+                break
         return min(spent)
 
     def found(self, air, **options):
@@ -77,7 +79,8 @@ class qa_ofdm_jamming(OfdmCase):
                 tried = inputs(shape)
             for name, x in tried.items():
                 with self.subTest(name, fft_size=shape["fft_size"]):
-                    self.assertLess(self.seconds(x, shape), 5 * noise + 0.1)
+                    most = 5 * noise + 0.1
+                    self.assertLess(self.seconds(x, shape, most), most)
 
     def test_frames_are_found_beside_a_carrier_of_a_tenth_of_their_power(self):
         """Frames with gaps, in which the carrier is alone and its metric high."""

@@ -100,7 +100,7 @@ class qa_sigmf_failures(SigmfCase):
             ("ci8", 3),
             ("ci16_be", 5),
         ):
-            for _ in range(3):
+            for _ in range(2):
                 with self.child(FOREVER, datatype, str(channels)) as process:
                     while int(process.stdout.readline()) == 0:
                         pass

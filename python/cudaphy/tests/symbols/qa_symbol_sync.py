@@ -133,7 +133,7 @@ class qa_symbol_sync(unittest.TestCase):
         self.assertEqual(block.carrier_offset(), 0)
 
     def test_where_another_offset_is_removed_the_change_can_be_put_back(self):
-        sent, jump, step = qpsk(700_000), 100_000, 0.09
+        sent, jump, step = qpsk(350_000), 50_000, 0.09
         samples = shape(sent, 2, 0.2, 50e-6)
         turns = step / 2 * np.maximum(np.arange(len(samples)) - jump, 0)
         samples = (samples * np.exp(2j * np.pi * turns)).astype("c8")
