@@ -357,7 +357,7 @@ BOOST_AUTO_TEST_CASE(a_decoded_word_stays_decoded)
                               ldpc_code::nr5g(1, 32, 10),
                               ldpc_code::nr5g(1, 24, 46),
                               ldpc_code::dvbs2("short", "8/9") }) {
-        const size_t words = code->n() > 10000 ? 2 : 40;
+        const size_t words = code->n() > 10000 ? 2 : but_few_by_reference(40);
         for (const double eb_n0 : { 5.0, 8.0 }) {
             auto p = fixed_point();
             p.early_stop = false;

@@ -42,12 +42,17 @@ encode(ldpc_encoder& encoder, const ldpc_code& code, const std::vector<uint8_t>&
 template <typename Fill>
 std::vector<uint8_t> packed(const std::vector<uint8_t>& words, size_t bits, Fill fill)
 {
-    const size_t bytes = (bits + 7) / 8;
-    std::vector<uint8_t> out(words.size() / bits * bytes);
-    for (size_t i = 0; i < out.size() * 8; ++i) {
-        const size_t at = i % (bytes * 8);
-        const int bit = at < bits ? words[i / (bytes * 8) * bits + at] : fill();
-        out[i / 8] |= bit << (7 - i % 8);
+    std::vector<uint8_t> out;
+    out.reserve(words.size() / bits * ((bits + 7) / 8));
+    for (const uint8_t* word = words.data(); word != words.data() + words.size();
+         word += bits) {
+        for (size_t first = 0; first < bits; first += 8) {
+            int byte = 0;
+            for (size_t i = first; i < first + 8; ++i) {
+                byte = byte << 1 | (i < bits ? word[i] : fill());
+            }
+            out.push_back(static_cast<uint8_t>(byte));
+        }
     }
     return out;
 }
