@@ -266,7 +266,8 @@ BOOST_AUTO_TEST_CASE(instants_say_where_symbols_lie)
         parameters_of(signal), bytes(modulate(sent, signal)), tested_backend());
     // Near the stream's ends up to half of the symbols that estimate an instant are
     // missing.
-    const auto half_window = static_cast<size_t>(1536 / signal.roll_off / 2);
+    const size_t half_window =
+        symbol_sync_plan(parameters_of(signal)).half_window * symbol_sync::block_symbols;
     size_t k = 0;
     for (const auto& block : got.blocks) {
         for (int i = 0; i < block.symbols; ++i, ++k) {

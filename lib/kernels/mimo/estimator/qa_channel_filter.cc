@@ -249,8 +249,8 @@ BOOST_AUTO_TEST_CASE(a_window_of_a_few_coherence_bandwidths_loses_little)
     p.delay_spread = 0.01;
     p.window = 64;
     const double least = least_error(p, 0.1, 150);
-    // 0.6 dB on average, with a standard deviation of 0.22 dB
-    BOOST_TEST(db(measured_error(p, 0.1, 30) / least) < 1.5);
+    // 0.6 dB on average; of so many slots with a standard deviation of 0.08 dB
+    BOOST_TEST(db(measured_error(p, 0.1, 200) / least) < 1);
     p.window = 1; // a pilot of its own: shrunk least squares
     BOOST_TEST(std::abs(db(measured_error(p, 0.1, 60) / (0.1 / 1.1))) < 0.3);
 }
